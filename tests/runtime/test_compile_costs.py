@@ -168,6 +168,19 @@ def test_what_was_slower_is_not_compiled_by_a_later_process(machine: Machine) ->
     assert machine.loop(2e-3, 1e-3, 20) == forms.EAGER_RUNS
 
 
+def test_what_was_slower_and_could_save_nothing_is_not_tried_again(machine: Machine) -> None:
+    assert machine.loop(2e-3, 1e-3, 20) == forms.EAGER_RUNS
+    entry = machine.asked.pop()
+    entry.queued = False
+    forms.demote(entry)
+    # in pieces it turns out to be quick
+    assert machine.loop(0.9 * forms.WORTH, 0.0, 2 * forms.AGAIN) == 2 * forms.AGAIN
+    assert entry.stays
+    # as it is no more
+    machine.loop(2e-3, 0.0, 6)
+    assert not entry.stays
+
+
 def test_a_program_that_has_paid_counts_no_more(machine: Machine) -> None:
     machine.loop(2e-3, 1e-3, 20)
     entry = machine.asked.pop()

@@ -232,7 +232,9 @@ def is_early(entry: memory.Entry, estimate: float) -> bool:
 
 def stays(entry: memory.Entry) -> bool:
     """Whether the entry's program was slower than in pieces, and is not yet to be tried again."""
-    if entry.stays and entry.runs >= AGAIN << 2 * min(max(0, entry.demotions - 1), LESS_OFTEN):
+    if entry.stays and (
+        entry.runs >= AGAIN << 2 * min(max(0, entry.demotions - 1), LESS_OFTEN)
+    ) and could_save(entry):
         # the machine may have had much to do when they were compared
         entry.stays, entry.runs = False, 0
         entry.try_again()

@@ -123,6 +123,8 @@ def _loaded(
     load = forms.start_seconds() + forms.LOAD + forms.LOAD_PER_OP * len(plan.nodes)
     if not marked and family.spent + forms.estimated(entry, plan)[0] < load:
         return False
+    if forms.was_slower(target):
+        return False
     with target.lock:
         return programs.look(target, plan.wanted, donate, plan.evaluation) is None
 
@@ -137,7 +139,7 @@ def _compiled(
     target = chosen.target.entry
     if target.estimate == 0.0:
         forms.expect(target, len(plan.nodes))
-    if target.queued or (family.members < MEMBERS and not marked):
+    if target.queued or target.stays or (family.members < MEMBERS and not marked):
         return False
     if waits:
         return _compiled_now(chosen, target, plan, donate)
