@@ -66,7 +66,7 @@ STEADY_SECONDS: Final = 60.0
 #: as tests of what is compiled beside set it)
 PART = 0.05
 #: which is measured over so many runs
-PART_RUNS: Final = 16
+PART_RUNS: Final = 8
 #: runs of a compiled program that are waited for are compared with those in pieces: it runs in
 #: pieces again where it took this many times FAR as long, and stays where it took this many times
 #: NEAR; in between, what counts is which form the program goes on in more quickly (no constant)
