@@ -184,13 +184,16 @@ def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     What a test finds there otherwise depends on those before it, also in other processes: a program
     that was stored for inputs that stay alive, say, donates nothing.
     """
+    from lazyloom.backends import compile_costs
     from lazyloom.cache import memory
 
     folder = tmp_path / "cache"
     monkeypatch.setenv("LAZYLOOM_CACHE_DIR", str(folder))
     memory.clear()
+    compile_costs.forget()
     yield folder
     memory.clear()
+    compile_costs.forget()
 
 
 @pytest.fixture(scope="module")

@@ -302,7 +302,7 @@ import lazyloom_numpy as np
 from lazyloom import codegen, errors
 from lazyloom.backends import background, forms
 from lazyloom.backends.xla.backend import Xla
-forms.WORTH, forms.SLOWER, forms.START_EARLY = 0.0, float("inf"), 0.0
+forms.WORTH, forms.PART, forms.SLOWER, forms.START_EARLY = 0.0, 0.0, float("inf"), 0.0
 Xla.timed = lambda self, generator, region: [
     (0.5 if region.calls[0].op == "tanh" else 2.0, 1.0)] * 9
 a = numpy.arange(40_000, dtype="float32").reshape(200, 200) / 40_000

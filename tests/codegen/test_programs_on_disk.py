@@ -114,7 +114,7 @@ import numpy, lazyloom
 import lazyloom_numpy as np
 from lazyloom import codegen
 from lazyloom.backends import background, forms
-forms.WORTH, forms.SLOWER, forms.START_EARLY = 0.0, float("inf"), 0.0
+forms.WORTH, forms.PART, forms.SLOWER, forms.START_EARLY = 0.0, 0.0, float("inf"), 0.0
 a = numpy.arange(40_000, dtype="float32").reshape(200, 200) / 40_000
 for _ in range(4000):
     x = np.asarray(a)

@@ -27,6 +27,7 @@ def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert fresh_cache
     members.clear()
     monkeypatch.setattr(forms, "WORTH", 0.0)
+    monkeypatch.setattr(forms, "PART", 0.0)
     monkeypatch.setattr(forms, "SLOWER", math.inf)
     with lazyloom.options(compiled_beside=64):
         yield

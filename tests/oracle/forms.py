@@ -131,8 +131,8 @@ def _padded(program: Any) -> Results:
     stored = os.environ.get("LAZYLOOM_CACHE")
     os.environ["LAZYLOOM_CACHE"] = "0"
     largest = 24 if program.n + 2 <= 24 else 2 * program.n
-    worth, slower = forms.WORTH, forms.SLOWER
-    forms.WORTH, forms.SLOWER = 0.0, float("inf")
+    worth, part, slower = forms.WORTH, forms.PART, forms.SLOWER
+    forms.WORTH, forms.PART, forms.SLOWER = 0.0, 0.0, float("inf")
     found: Results = []
     try:
         with lazyloom.options(reproducible=False, compiled_beside=64):
@@ -152,7 +152,7 @@ def _padded(program: Any) -> Results:
                 raise NotThisForm(", ".join(
                     dict.fromkeys(str(f.refused) for f in members.known())) or "it was not padded")
     finally:
-        forms.WORTH, forms.SLOWER = worth, slower
+        forms.WORTH, forms.PART, forms.SLOWER = worth, part, slower
         os.environ.pop("LAZYLOOM_CACHE")
         if stored is not None:
             os.environ["LAZYLOOM_CACHE"] = stored

@@ -30,7 +30,7 @@ BEGIN = """
     import lazyloom as ll
     from lazyloom.backends import background, compiler_process, compiler_start, forms
 
-    forms.WORTH, forms.SLOWER, forms.START_EARLY = 0.0, float("inf"), 0.0
+    forms.WORTH, forms.PART, forms.SLOWER, forms.START_EARLY = 0.0, 0.0, float("inf"), 0.0
     x = ll.from_host(np.full(4, 0.5, np.float32))
     process = background._compiler.process
 

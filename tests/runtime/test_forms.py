@@ -33,6 +33,7 @@ def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert fresh_cache
     assert background.wait(LONG)
     monkeypatch.setattr(forms, "WORTH", 0.0)
+    monkeypatch.setattr(forms, "PART", 0.0)
     monkeypatch.setattr(forms, "SLOWER", math.inf)
     with ll.options(compiled_beside=64):
         yield
@@ -183,7 +184,7 @@ def test_a_program_on_disk_is_loaded_once_that_has_paid() -> None:
     code = """
         import numpy as np, lazyloom as ll
         from lazyloom.backends import background, forms
-        forms.WORTH, forms.SLOWER = 0.0, float('inf')
+        forms.WORTH, forms.PART, forms.SLOWER = 0.0, 0.0, float('inf')
         x = ll.from_host(np.linspace(0, 1, 2000))
         form = "pieces"
         runs = 0
@@ -541,7 +542,7 @@ BEGIN = """
     warnings.simplefilter("ignore")  # of forks of a process that imported JAX
     import numpy as np, lazyloom as ll
     from lazyloom.backends import background, forms
-    forms.WORTH, forms.SLOWER, forms.START_EARLY = 0.0, float('inf'), 0.0
+    forms.WORTH, forms.PART, forms.SLOWER, forms.START_EARLY = 0.0, 0.0, float('inf'), 0.0
     x = ll.from_host(np.full(4, 0.5, np.float32))
     w = np.full(4, 0.5, np.float32)
 

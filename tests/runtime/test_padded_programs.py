@@ -35,6 +35,7 @@ def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert background.wait(LONG)
     members.clear()
     monkeypatch.setattr(forms, "WORTH", 0.0)
+    monkeypatch.setattr(forms, "PART", 0.0)
     monkeypatch.setattr(forms, "SLOWER", math.inf)
     with ll.options(compiled_beside=64):
         yield
@@ -199,7 +200,7 @@ def test_another_process_finds_it_on_disk() -> None:
     code = f"""
         import numpy as np, lazyloom as ll
         from lazyloom.backends import background, forms
-        forms.WORTH, forms.SLOWER = 0.0, float("inf")
+        forms.WORTH, forms.PART, forms.SLOWER = 0.0, 0.0, float("inf")
         w = ll.from_host(np.eye({WIDTH}, dtype=np.float32))
 
         def run(n):

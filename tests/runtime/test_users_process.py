@@ -50,7 +50,8 @@ USES = {
 USES["compiled beside"] = """
     from lazyloom.backends import background, forms
 
-    forms.WORTH, forms.SLOWER, forms.START_EARLY, background.IDLE = 0.0, float("inf"), 0.0, 0.1
+    forms.WORTH, forms.PART, forms.SLOWER, forms.START_EARLY = 0.0, 0.0, float("inf"), 0.0
+    background.IDLE = 0.1
     deadline = time.time() + 100
     while ll.apply("exp", [ll.apply("tanh", [x])]).read()[0, 0] > 1:
         if ll.last_evaluation().form == "whole":

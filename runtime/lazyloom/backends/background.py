@@ -26,7 +26,7 @@ from ..locks import closed_gate, open_gate
 from ..program.evaluations import Evaluation
 from ..settings import tuning
 from ..trace.source import Site
-from . import programs
+from . import compile_costs, programs
 from .backend import NotPadded, Request
 from .compiler_process import CompilerLost, CompilerProcess, NotCompiled, wait_for
 from .compiler_start import NoCompilerError
@@ -44,7 +44,7 @@ class _Stopped(Exception):
 
 
 class _Job:
-    __slots__ = ("entry", "wanted", "donatable", "donate", "site", "record")
+    __slots__ = ("entry", "wanted", "donatable", "donate", "site", "record", "estimated")
 
     def __init__(
         self, entry: memory.Entry, wanted: list[tuple[int, int]], donatable: list[int],
@@ -57,6 +57,8 @@ class _Job:
         self.site = str(site)
         #: of no run: looking for a program on disk writes into it
         self.record = Evaluation(0, "", site)
+        #: seconds, before what is known of earlier compilations
+        self.estimated: float = entry.estimate / compile_costs.factor()
 
 
 class _Compiler:
@@ -155,7 +157,7 @@ class _Compiler:
                 if not self.elsewhere(job, request):
                     self.here(job, request)
                 counters["background_compiles"] += 1
-            entry.spent, entry.runs = 0.0, 0
+            entry.spent, entry.runs, entry.came = 0.0, 0, 0.0
             counters["promotions"] += 1
         except NotPadded as error:
             entry.unpadded = str(error)
@@ -191,12 +193,17 @@ class _Compiler:
             request.structure
         ) or not registry.elsewhere(request.generators):
             return False
+        begun, before = counters["compilers_begun"], counters["compiler_process_us"]
         try:
             code = self.by_process(job, request)
         except NoCompilerError as error:
             if all(known is not error for _, known in self.errors):
                 self.note(job, error)
             return False
+        finally:
+            # one that has been begun for this has imported what it needs, too
+            _cost_of(job, (counters["compiler_process_us"] - before) * 1e-6,
+                     begun == counters["compilers_begun"])
         if code is None:
             return False
         with self.inside:
@@ -236,9 +243,18 @@ class _Compiler:
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
             self.lowered = True
         with self.inside:
+            before = time.thread_time()
             executable = programs.compiled(request)
+            _cost_of(job, time.thread_time() - before, True)
             with job.entry.lock:
                 programs.keep(job.entry, request, job.donate, executable, job.site)
+
+
+def _cost_of(job: _Job, seconds: float, alone: bool) -> None:
+    """Count what compiling a job's program took; it may have ended, or not have begun."""
+    if seconds > 0.0:
+        job.entry.cost += seconds
+        compile_costs.compiled(job.estimated, seconds, alone)
 
 
 def _cost(job: _Job) -> float:

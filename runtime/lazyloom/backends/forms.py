@@ -1,8 +1,10 @@
 """In which form a program runs: whole, as one executable, or in pieces, op by op.
 
-A program that is new runs in pieces at once. What that costs adds up; when it has cost about what
-compiling is estimated to cost, the program is compiled, beside the program that wants it, and runs
-whole from then on (ski rental: no program takes more than about twice what is best in hindsight).
+A program that is new runs in pieces at once. What its runs have taken and a compiled program could
+have saved adds up; when that is about what compiling is estimated to cost, the program is compiled,
+beside the program that wants it, and runs whole from then on (ski rental: no program takes more
+than about twice what is best in hindsight). An idle compiler begins before that with what makes up
+a part of the loop around it, as long as what it made so far has paid (:mod:`.compile_costs`).
 Where one run in pieces would take longer than compiling (products of matrices apart, which take as
 long in one form as in the other), the program is compiled first.
 
@@ -22,7 +24,7 @@ from ..counters import counters
 from ..program.loops import SAVED, compile_seconds, rolled_size
 from ..program.plan import Plan
 from ..trace.specs import Spec
-from . import background, programs, trials
+from . import background, compile_costs, programs, trials
 from .blas_threads import LONG, SHORT, Threads, several
 from .selection import backend
 from .trials import PIECES, THREADS, WHOLE, Trial
@@ -36,7 +38,7 @@ PER_FLOP: Final = 1 / 2e10
 COMPILE: Final = 0.03
 #: importing JAX and starting its client, where that was not done yet
 START: Final = 0.7
-#: seconds in pieces, of all programs together, from which JAX is imported for a program that has
+#: seconds that all programs together could have saved, from which JAX is imported for one that has
 #: not earned it alone: they share it, and what ends before that is not slowed down
 START_EARLY = 0.35
 #: to look for a program on disk and to load it, and for each op
@@ -45,9 +47,13 @@ LOAD_PER_OP: Final = 3e-5
 #: a program has taken so many seconds an op, a few times what the search takes, before its loops
 #: are looked for
 SEARCH_PER_OP: Final = 5e-5
-#: seconds a run that a program in pieces has to take for compiling it to gain anything (no
+#: seconds that a run of a compiled program takes at least, to be handed over, and for how many of
+#: its instructions as much again: what a run in pieces takes beyond that could be saved (no
 #: constant, as tests of what is compiled beside set it, whatever the machine's speed)
 WORTH = 5e-5
+INSTRUCTIONS: Final = 100
+#: of one run it cannot be told whether what it took was its own
+LEAST_RUNS: Final = 2
 #: an idle compiler takes a program that ran so often, once compiling is estimated to take at most
 #: so many times what it has cost, and so many seconds
 EAGER_RUNS: Final = 3
@@ -56,6 +62,11 @@ EAGER_SECONDS: Final = 1.0
 #: or that ran so often, if compiling is estimated to take so many seconds at most
 STEADY_RUNS: Final = 10
 STEADY_SECONDS: Final = 60.0
+#: in either case what it could save is this part of the time in which it came round (no constant,
+#: as tests of what is compiled beside set it)
+PART = 0.05
+#: which is measured over so many runs
+PART_RUNS: Final = 8
 #: runs of a compiled program that are waited for are compared with those in pieces: it runs in
 #: pieces again where it took this many times FAR as long, and stays where it took this many times
 #: NEAR; in between, what counts is which form the program goes on in more quickly (no constant)
@@ -80,7 +91,7 @@ LESS_OFTEN: Final = 3
 
 @final
 class _All:
-    """What all programs have cost in pieces."""
+    """Seconds that programs which came back could have saved."""
 
     __slots__ = ("seconds",)
 
@@ -93,7 +104,9 @@ _all: Final = _All()
 
 def ran_in_pieces(entry: memory.Entry, seconds: float) -> None:
     """Count a run of the entry in pieces."""
-    _all.seconds += seconds
+    if entry.runs:
+        # the first may have been slowed down by much else
+        _all.seconds += max(0.0, min(seconds, 2 * min(entry.recent, default=seconds)) - entry.least)
     if entry.member is not None:
         entry.member.ran_in_pieces(seconds)
     entry.ran_in_pieces(seconds)
@@ -121,19 +134,20 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
         if not backend().has_host_kernels() or not has_pieces(plan):
             entry.refused = True
             return False
-        entry.estimate = COMPILE + compile_seconds(ops)
+        expect(entry, ops)
     elif entry.runs >= 2 and not entry.searched and entry.spent >= SEARCH_PER_OP * ops:
         # it comes back: its loops are worth being looked for
         entry.searched = True
         if ops >= SAVED:
-            entry.estimate = min(
-                entry.estimate, COMPILE + compile_seconds(rolled_size(entry.structure)))
+            entry.estimate = min(entry.estimate, compile_estimate(rolled_size(entry.structure)))
     start = start_seconds()
     run, _, products = estimated(entry, plan)
-    spent = entry.spent
+    saved = could_save(entry)
     if not entry.looked and not entry.queued and disk.enabled() and (
-        spent + run >= start + LOAD + LOAD_PER_OP * ops
+        saved + max(0.0, run - entry.least) >= start + LOAD + LOAD_PER_OP * ops
     ):
+        if was_slower(entry):
+            return True
         with entry.lock:
             if programs.look(entry, plan.wanted, donate, plan.evaluation) is None:
                 return False
@@ -141,17 +155,53 @@ def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
     # products take as long in one form as in the other
     if run - products >= estimate:
         return False
-    if entry.runs and (spent < WORTH * entry.runs or (ops == 1 and not plan.leaves)):
+    if entry.runs and (saved == 0.0 or (ops == 1 and not plan.leaves)):
         # to hand it over whole would take as long: what fills one array waits for memory
         return True
-    if not entry.queued and (spent >= estimate or (
+    earned = saved >= estimate and entry.runs >= LEAST_RUNS
+    if not entry.queued and (earned or (
         is_early(entry, estimate) and (start == 0.0 or _all.seconds >= START_EARLY)
         and background.idle()
         and not (entry.member is not None and entry.member.goes_first())
     )):
-        return background.request(
+        return was_slower(entry) or background.request(
             entry, plan.wanted, plan.donatable, donate, plan.evaluation.site
-        ) or spent < estimate
+        ) or not earned
+    return True
+
+
+def compile_estimate(ops: int) -> float:
+    """Seconds that compiling so many instructions is estimated to take, as far as was measured."""
+    return (COMPILE + compile_seconds(ops)) * compile_costs.factor()
+
+
+def expect(entry: memory.Entry, ops: int) -> None:
+    """Note what compiling a program of so many ops is estimated to take, and its runs then."""
+    entry.estimate = compile_estimate(ops)
+    entry.least = WORTH * (1 + ops / INSTRUCTIONS)
+
+
+def could_save(entry: memory.Entry) -> float:
+    """Seconds that the program could have saved if it had been compiled before its runs in pieces.
+
+    The quickest of the newest counts for all of them: others may have waited for a processor.
+    """
+    spent = entry.spent
+    if entry.recent:
+        spent = min(spent, entry.runs * min(entry.recent))
+    return max(0.0, spent - entry.runs * entry.least)
+
+
+def was_slower(entry: memory.Entry) -> bool:
+    """Whether an earlier process found the program slower than in pieces; then it stays so."""
+    if entry.noted:
+        return False
+    entry.noted = True
+    if not programs.known_as_slower(entry):
+        return False
+    entry.demotions += 2
+    entry.stays = True
+    entry.runs = 0
     return True
 
 
@@ -163,14 +213,28 @@ def start_seconds() -> float:
 def is_early(entry: memory.Entry, estimate: float) -> bool:
     """Whether a program is one for a compiler that has nothing else to do."""
     runs = entry.runs
-    if runs >= STEADY_RUNS and estimate <= STEADY_SECONDS:
-        return True
-    return runs >= EAGER_RUNS and EAGER_FACTOR * entry.spent + EAGER_SECONDS >= estimate
+    now: float = trials.clock()
+    came = entry.came
+    since = runs - entry.runs_then
+    # one that waited for a processor counts as two
+    took = min(entry.spent - entry.spent_then, 2 * since * min(entry.recent, default=math.inf))
+    part = took - since * entry.least >= PART * (now - came)
+    if came == 0.0 or since >= PART_RUNS:
+        entry.came, entry.runs_then, entry.spent_then = now, runs, entry.spent
+    # of less than two rounds it cannot be told how long they take: twice in one is not a round
+    if runs < EAGER_RUNS or came == 0.0 or since < LEAST_RUNS or not part:
+        return False
+    return (
+        (runs >= STEADY_RUNS and estimate <= STEADY_SECONDS)
+        or EAGER_FACTOR * could_save(entry) + EAGER_SECONDS >= estimate
+    ) and compile_costs.affordable()
 
 
 def stays(entry: memory.Entry) -> bool:
     """Whether the entry's program was slower than in pieces, and is not yet to be tried again."""
-    if entry.stays and entry.runs >= AGAIN << 2 * min(max(0, entry.demotions - 1), LESS_OFTEN):
+    if entry.stays and (
+        entry.runs >= AGAIN << 2 * min(max(0, entry.demotions - 1), LESS_OFTEN)
+    ) and could_save(entry):
         # the machine may have had much to do when they were compared
         entry.stays, entry.runs = False, 0
         entry.try_again()
@@ -191,12 +255,23 @@ def tried(entry: memory.Entry, seconds: float) -> None:
         demote(entry)
     elif close and ratio >= SLOWER * NEAR:
         try_forms(entry)
+    else:
+        has_paid(entry)
+
+
+def has_paid(entry: memory.Entry) -> None:
+    """Take account of a compiled program that was seen to be quicker than pieces."""
+    compile_costs.paid(entry.cost)
+    entry.cost = 0.0
+    if entry.demotions:
+        programs.note_slower(entry, False)
 
 
 def demote(entry: memory.Entry) -> None:
     """Run an entry's program in pieces for the time being: that is quicker."""
     counters["demotions"] += 1
     entry.demotions += 1
+    programs.note_slower(entry, True)
     entry.stays = True
     entry.runs = 0
     entry.dispatches = []
@@ -223,6 +298,7 @@ def next_form(entry: memory.Entry, plan: Plan) -> int:
         entry.alone = math.inf if entry.late == LATE_LOOKS else other
         entry.calm = AGAIN << 2 * min(entry.accepted, LESS_OFTEN)
         entry.accepted += 1
+        has_paid(entry)
     else:
         demote(entry)
         entry.threaded = best == THREADS

@@ -210,6 +210,26 @@ def note_deadly(entry: memory.Entry, donate: bool, why: str) -> None:
         fingerprint.store("deadly", description, f"{why}, in an earlier process".encode())
 
 
+def known_as_slower(entry: memory.Entry) -> bool:
+    """Whether an earlier process found the entry's program slower than its ops one by one."""
+    # neither this nor what is asked needs the device: what is known here saves starting its client
+    description = _of_structure(entry.structure, entry.donate)
+    return description is not None and (
+        fingerprint.load("slower", description, host=True) == b"1")
+
+
+def note_slower(entry: memory.Entry, slower: bool) -> None:
+    """Remember whether the entry's program was, for later processes.
+
+    Another one may find that it is not, on a machine with less to do.
+    """
+    entry.noted = True
+    if disk.enabled():
+        description = _of_structure(entry.structure, entry.donate)
+        if description is not None:
+            fingerprint.store("slower", description, b"1" if slower else b"0", host=True)
+
+
 def storable(structure: Structure) -> bool:
     """Whether another process knows all ops of a program."""
     return all(spec.versioned for spec in structure.specs)
@@ -219,16 +239,22 @@ def _description(
     structure: Structure, donate: bool, generators: tuple[str, ...]
 ) -> bytes | None:
     """What an executable on disk is found by; None where the program cannot be told from others."""
-    ops = {op for spec in set(structure.specs) for op in spec.ops}
-    if any(op.version is None for op in ops):
-        return None
-    description = structure.serialized + (b"\ndonate" if donate else b"\nkeep")
+    description = _of_structure(structure, donate)
     versions = registry.versions(generators)
-    if versions:
+    if description is not None and versions:
         description += f"\ngenerators {versions}".encode()
         measured = verdicts.current().key(structure, generators)
         if measured:
             description += f"\nmeasured {measured}".encode()
+    return description
+
+
+def _of_structure(structure: Structure, donate: bool) -> bytes | None:
+    """What is known of a program on disk, whoever compiles it, is found by; None as above."""
+    ops = {op for spec in set(structure.specs) for op in spec.ops}
+    if any(op.version is None for op in ops):
+        return None
+    description = structure.serialized + (b"\ndonate" if donate else b"\nkeep")
     # what the structure does not say: the definitions of ops from outside the package
     for name, version in sorted((op.name, str(op.version)) for op in ops):
         if version != TABLE:

@@ -17,14 +17,19 @@ from .pieces import run_pieces
 from .selection import backend
 
 #: :mod:`.forms`, which is slow to import, from the first program on that does not run whole; an
-#: import in each run asks interpreted code whether it was done
+#: import in each run asks interpreted code whether it was done. And of :mod:`.padded`, likewise
 _forms: Any = None
+_choice: Any = None
+_run_padded: Any = None
 
 
 def _late() -> Any:
-    global _forms
+    global _forms, _choice, _run_padded
     from . import forms
+    from .padded import choice
+    from .padded.run import run_padded
 
+    _choice, _run_padded = choice, run_padded
     _forms = forms
     return forms
 
@@ -81,16 +86,13 @@ def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float
     pieces: bool = forms.in_pieces(entry, plan, donate)
     # where its own program is slower than pieces, one for larger extents is, too
     if not entry.stays and (pieces or entry.program is None):
-        from .padded import choice
-        from .padded.run import run_padded
-
-        chosen = choice.ready(entry, plan, donate, not pieces)
+        chosen = _choice.ready(entry, plan, donate, not pieces)
         if chosen is not None:
             looked = time.perf_counter()
-            if run_padded(chosen, plan, donate):
+            if _run_padded(chosen, plan, donate):
                 _lookup_took(plan, looked - started)
                 seconds = plan.evaluation.timings["dispatch"] = time.perf_counter() - looked
-                choice.ran_padded(entry, chosen, seconds)
+                _choice.ran_padded(entry, chosen, seconds)
                 return True
     if pieces:
         _run_in_pieces(entry, plan, donate, started, forms.threads_for(entry, plan))

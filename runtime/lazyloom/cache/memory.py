@@ -101,6 +101,11 @@ class Entry:
         runs, spent: how often it ran in pieces since it was last compiled, and the seconds of that.
         estimate: how many seconds compiling is estimated to take, 0 before that was asked, infinite
             if it failed beside the program.
+        least: how many seconds a run of the compiled program takes at least.
+        came, runs_then, spent_then: since when it is looked at how much of the time its runs in
+            pieces take, 0 before that, and what ``runs`` and ``spent`` were then.
+        cost: seconds of processor that compiling it took, until it is seen to have paid.
+        noted: the disk was asked whether earlier processes found it slower than in pieces.
         failure: why compiling it beside the program failed, or "".
         deadly: that has ended the processes that compiled it, so that it is not done in this one.
         queued: it is to be compiled, or is being compiled, beside the program.
@@ -129,6 +134,7 @@ class Entry:
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
+                 "least", "came", "runs_then", "spent_then", "cost", "noted",
                  "failure", "deadly", "refused", "steps", "work", "recent", "trials", "tried",
                  "stays", "demotions",
                  "trial", "threaded", "alone", "late", "accepted", "calm", "since", "searched",
@@ -150,6 +156,12 @@ class Entry:
         self.runs = 0
         self.spent = 0.0
         self.estimate = 0.0
+        self.least = 0.0
+        self.came = 0.0
+        self.runs_then = 0
+        self.spent_then = 0.0
+        self.cost = 0.0
+        self.noted = False
         self.queued = False
         self.failure = ""
         self.deadly = False

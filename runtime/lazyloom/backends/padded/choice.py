@@ -14,7 +14,6 @@ from ... import settings
 from ...cache import disk, memory
 from ...interrupts import reraise_from_handler
 from ...program.extents import Form
-from ...program.loops import compile_seconds
 from ...program.plan import Plan
 from .. import background, extent_marks, forms, programs
 from ..backend import NotPadded
@@ -124,6 +123,8 @@ def _loaded(
     load = forms.start_seconds() + forms.LOAD + forms.LOAD_PER_OP * len(plan.nodes)
     if not marked and family.spent + forms.estimated(entry, plan)[0] < load:
         return False
+    if forms.was_slower(target):
+        return False
     with target.lock:
         return programs.look(target, plan.wanted, donate, plan.evaluation) is None
 
@@ -137,16 +138,15 @@ def _compiled(
     """
     target = chosen.target.entry
     if target.estimate == 0.0:
-        target.estimate = forms.COMPILE + compile_seconds(len(plan.nodes))
-    if target.queued or (family.members < MEMBERS and not marked):
+        forms.expect(target, len(plan.nodes))
+    if target.queued or target.stays or (family.members < MEMBERS and not marked):
         return False
     if waits:
         return _compiled_now(chosen, target, plan, donate)
-    if not marked and (
-        family.spent < forms.start_seconds() or target.spent < forms.WORTH * target.runs
-    ):
+    saved = forms.could_save(target)
+    if not marked and (family.spent < forms.start_seconds() or saved == 0.0):
         return False
-    earned = target.spent >= target.estimate
+    earned = saved >= target.estimate
     if not (marked or earned or (forms.is_early(target, target.estimate) and background.idle())):
         return False
     if background.request(
