@@ -370,7 +370,7 @@ static inline LOOM_CHECK loom_status loom_argmin(loom_tensor x, const int64_t *a
 }
 
 /* The positions (int64) that put x in order along an axis. Raises ArgumentError.
-   With stable equal elements keep their order, descending too.
+   Equal elements keep their order, descending too; stable changes nothing.
      x: any dtype
      axis: int, default -1
      descending: bool, default false
@@ -6008,8 +6008,8 @@ static inline LOOM_CHECK loom_status loom_solve_with(loom_operand a, loom_operan
 }
 
 /* The elements of x in order along an axis. Raises ArgumentError.
-   stable is about argsort: among equal elements only the sign of zero and the bits of a NaN
-   could tell.
+   Equal elements keep their order: zeros of either sign and subnormal numbers are equal, as
+   are NaN. stable changes nothing.
      x: any dtype
      axis: int, default -1
      descending: bool, default false

@@ -42,6 +42,43 @@ def _power(x: Any, y: Any) -> Any:
         np.broadcast_shapes(np.shape(x), np.shape(y)))
 
 
+def _digamma(x: Any) -> Any:
+    """Reflected with the exact distance from the pole, which SciPy's psi rounds."""
+    x = np.asarray(x, np.float64)
+    below = x < 0
+    reflected = np.where(below, 1 - x, 1.0)
+    with np.errstate(all="ignore"):
+        return np.where(below, scipy.special.psi(reflected) - np.pi / np.tan(
+            np.pi * (x - np.rint(x))), scipy.special.psi(np.where(below, 1.0, x)))
+
+
+def _complex_product(x: Any, y: Any) -> Any:
+    """Of four products of parts, each of which is infinite where it alone is too large."""
+    kind = np.complex64 if x.dtype == np.complex128 else np.complex128
+    at = limits(kind)
+
+    def product(p: Any, q: Any) -> Any:
+        found = p * q
+        return np.where(np.abs(found) >= at.rounded, np.copysign(p.dtype.type(np.inf), found),
+                        found)
+
+    real = product(x.real, y.real) - product(x.imag, y.imag)
+    found = np.empty(real.shape, x.dtype)
+    found.real, found.imag = real, product(x.real, y.imag) + product(x.imag, y.real)
+    return found
+
+
+def _complex_power(x: Any, y: int) -> Any:
+    """Repeated multiplication, by the bits of the exponent."""
+    found = None
+    while y:
+        if y & 1:
+            found = x if found is None else _complex_product(found, x)
+        y >>= 1
+        x = _complex_product(x, x) if y else x
+    return np.ones_like(x) if found is None else found
+
+
 def _erf_inv(x: Any) -> Any:
     return np.where(x == 0, x, scipy.special.erfinv(x))
 
@@ -81,7 +118,7 @@ _REAL: Final[dict[str, tuple[Callable[..., Any], float]]] = {
     # its polynomial is of a logarithm
     "erf_inv": (_in_double(_erf_inv), 16 * FUNCTION),
     "lgamma": (_in_double(_lgamma), 4 * FUNCTION),
-    "digamma": (_in_double(scipy.special.psi), 4 * FUNCTION),
+    "digamma": (_digamma, 4 * FUNCTION),
     "floor": (np.floor, 0), "ceil": (np.ceil, 0),
     "rem": (np.fmod, SIMPLE),
 }  # fmt: skip
@@ -93,8 +130,8 @@ _NEAR_ZERO: Final = frozenset((
 #: of complex numbers
 _COMPLEX: Final[dict[str, Callable[..., Any]]] = {
     "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "tanh": np.tanh,
-    "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
-    "square": lambda x: x * x, "sinh": np.sinh, "cosh": np.cosh, "tan": np.tan,
+    "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": _complex_product, "div": np.divide,
+    "square": lambda x: _complex_product(x, x), "sinh": np.sinh, "cosh": np.cosh, "tan": np.tan,
     "log1p": np.log1p, "expm1": np.expm1, "pow": np.power, "rsqrt": lambda x: 1 / np.sqrt(x),
     "sign": lambda x: np.where(x == 0, x, x / np.abs(x)),
 }  # fmt: skip
@@ -273,6 +310,14 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
         whole = (np.floor(high) >= np.ceil(low)) & (xs[1].e > 0)
         found = Shade(found.dtype, found.v, np.where(
             whole & (xs[0].v - xs[0].e <= 0), np.inf, found.e))
+    if name == "rem":
+        # the quotient may have another whole part: then so much less of the divisor is left
+        x, y = xs
+        with np.errstate(all="ignore"):
+            size, by = np.abs(x.v), np.abs(y.v)
+            low, high = (size - x.e) / (by + y.e), (size + x.e) / np.maximum(by - y.e, 0)
+            unsure = ((x.e > 0) | (y.e > 0)) & ~(np.floor(low) == np.floor(high))
+        found = Shade(found.dtype, found.v, np.where(unsure & np.isfinite(x.v), np.inf, found.e))
     if name == "div":
         crosses = (np.abs(xs[1].v) <= xs[1].e) & (xs[1].e > 0)
         found = Shade(found.dtype, found.v, np.where(crosses, np.inf, found.e))
@@ -391,6 +436,9 @@ def _integer_pow(p: Any, xs: list[Shade], aval: Any) -> Shade:
 
     def power(x: Any) -> Any:
         with np.errstate(all="ignore"):
+            if x.dtype.kind == "c":
+                made = _complex_power(x, abs(y))
+                return made if y >= 0 else 1 / made
             return x**y if y >= 0 else 1 / x ** (-y)
 
     found = pointwise(power, xs, aval.dtype, abs(y) * SIMPLE if abs(y) < 4 else roundings)

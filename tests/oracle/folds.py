@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from . import elementwise
 from .shades import (
     FUNCTION,
     Shade,
@@ -217,7 +218,8 @@ def _arg(largest: bool) -> Callable[..., Shade]:
     def apply(p: Any, xs: list[Shade], aval: Any, step: Any) -> Shade:
         (x,) = xs
         (axis,) = p["axes"]
-        v = flushed(x.v, x.dtype) if is_inexact(x.dtype) else x.v
+        v = flushed(x.v, x.dtype) if is_inexact(x.dtype) else (
+            x.v.astype(np.int8) if x.dtype == bool else x.v)
         # the first NaN, or the first of the largest
         found = (np.argmax if largest else np.argmin)(v, axis)
         if x.is_exact:
@@ -401,6 +403,16 @@ def _dot_general(p: Any, xs: list[Shade], aval: Any, step: Any) -> Shade:
                 np.ones(x.shape), (y.e != 0) * 1.0) > 0, np.inf, 0.0)
         return Shade(aval.dtype, v.astype(aval.dtype), e)
     kind: Any = wide(aval.dtype)
+    if aval.dtype.kind == "c" and count == 1:
+        # no sum, but a product of two numbers
+        rows, batches, frees = arranged(
+            np.arange(x.v.size).reshape(x.shape), left, batch_left, True)
+        columns, _, others = arranged(
+            np.arange(y.v.size).reshape(y.shape), right, batch_right, False)
+        made = elementwise.rule("mul", [x.moved(lambda v: v.reshape(-1)[rows]),
+                                        y.moved(lambda v: v.reshape(-1)[columns])], {}, aval)
+        assert made is not None
+        return made.moved(lambda v: v.reshape((*batches, *frees, *others)))
     a, b = flushed(x.v, x.dtype).astype(kind), flushed(y.v, y.dtype).astype(kind)
     narrowed = False
     if kind in (np.longdouble, np.clongdouble) and a.size * max(1, b.size // max(1, count)) > LONG:
@@ -427,7 +439,15 @@ def _dot_general(p: Any, xs: list[Shade], aval: Any, step: Any) -> Shade:
                    unknown)
     # whether a zero is negative depends on where a sum starts
     zero = (found.v == 0) & (found.e == 0)
-    return Shade(found.dtype, found.v, np.where(zero, float(limits(aval.dtype).tiny), found.e))
+    bound = np.where(zero, float(limits(aval.dtype).tiny), found.e)
+    if aval.dtype.kind == "c":
+        # BLAS multiplies what is infinite by 1, whose other part is 0; a part of a sum may overflow
+        with np.errstate(all="ignore"):
+            large = [~np.isfinite(np.abs(z).astype(np.float64)) * 1.0 for z in (a, b)]
+            met = product(large[0], np.ones(b.shape)) + product(np.ones(a.shape), large[1])
+            bound = np.where((met > 0) | (2 * magnitude >= float(limits(aval.dtype).largest)),
+                             np.inf, bound)
+    return Shade(found.dtype, found.v, bound)
 
 
 #: folds whose result is linear in one operand, or in each of two

@@ -148,3 +148,22 @@ def test_blocks_within_blocks() -> None:
             assert flushed()
         assert flushed()
     assert not flushed()
+
+
+@needed
+@pytest.mark.parametrize("stable", [False, True])
+def test_they_are_sorted_as_zeros_in_every_form(stable: bool) -> None:
+    """Whether or not a stable order is asked for: what is equal stays as it was."""
+    rng = np.random.default_rng(4)
+    x = rng.choice(TINY[~np.isnan(TINY)], (600, 3))
+    order = np.argsort(np.where(np.abs(x) < np.finfo(np.float32).tiny, 0, x), 0, kind="stable")
+    for reproducible in (False, True):
+        with ll.options(reproducible=reproducible, compiled_beside=0):
+            attributes = {"axis": 0, "stable": stable}
+            values = np.asarray(rec("sort", ll.from_host(x), **attributes).read())
+            both = rec("sort_with_indices", ll.from_host(x), **attributes)
+            for found in (rec("argsort", ll.from_host(x), **attributes), both[1]):
+                assert (np.asarray(found.read()) == order).all()
+            for found in (values, np.asarray(both[0].read())):
+                assert (found.view(np.uint32) == np.take_along_axis(x, order, 0).view(
+                    np.uint32)).all()

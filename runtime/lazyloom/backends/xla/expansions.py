@@ -3,7 +3,9 @@
 The compiler of jaxlib 0.10 is 128 units off with ``log1p`` and ``atanh`` of float64 near -0.41, 24
 and 495 with ``sinh`` and ``cosh`` of large float32 and float64, 6 with ``tanh`` of float64. It
 halves x for ``asin``, which of the least numbers is zero, and gives in ``atan2`` an
-angle of the other sign for a subnormal y, and none for two subnormal numbers.
+angle of the other sign for a subnormal y, and none for two subnormal numbers. In a product of
+complex numbers it adds one product of parts before that is rounded or has overflowed, so that
+another one that has makes an infinity of what is not a number.
 """
 
 from __future__ import annotations
@@ -12,12 +14,17 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from .kept_values import unknown_zero
+
 _STATEMENT: Final = re.compile(
     r"^ *(%(\w+)) = (?:stablehlo|chlo)\.(log_plus_one|asin|atanh|sinh|cosh|tanh) (%\w+(?:#\d+)?) : "
     r"(tensor<[0-9x]*(f32|f64)>)(?: -> \S+)?$")
 _ATAN2: Final = re.compile(
     r"^ *(%(\w+)) = stablehlo\.atan2 (%\w+(?:#\d+)?), (%\w+(?:#\d+)?) : "
     r"(tensor<[0-9x]*f(?:32|64)>)$")
+_PRODUCT: Final = re.compile(
+    r"^ *(%(\w+)) = (?:stablehlo\.multiply (%\w+(?:#\d+)?), (%\w+(?:#\d+)?)|"
+    r"chlo\.square (%\w+(?:#\d+)?)) : (tensor<([0-9x]*)complex<(f32|f64)>>)(?: -> \S+)?$")
 
 
 class _Writer:
@@ -32,6 +39,18 @@ class _Writer:
     def _add(self, text: str) -> str:
         name = f"%{self.prefix}_{len(self.lines)}"
         self.lines.append(f"    {name} = stablehlo.{text}")
+        return name
+
+    def part(self, name: str, x: str, complex_type: str) -> str:
+        return self._add(f"{name} {x} : ({complex_type}) -> {self.type}")
+
+    def joined(self, real: str, imag: str, complex_type: str) -> str:
+        return self._add(f"complex {real}, {imag} : {complex_type}")
+
+    def unknown_zero(self) -> str:
+        """A -0.0 that the compiler does not know."""
+        name = f"%{self.prefix}_{len(self.lines)}"
+        self.lines.extend(unknown_zero(name, self.type))
         return name
 
     def number(self, value: str) -> str:
@@ -83,6 +102,18 @@ def _flushed(w: _Writer, x: str) -> str:
 def _atan2(w: _Writer, y: str, x: str) -> str:
     """Of zeros in the place of subnormal numbers, which XLA takes for them in some steps alone."""
     return w.of("atan2", _flushed(w, y), _flushed(w, x))
+
+
+def _complex_product(w: _Writer, x: str, y: str, type_: str) -> str:
+    """Of four products of parts, each of which is rounded before it is added."""
+    zero = w.unknown_zero()
+    a, b, c, d = [w.part(name, z, type_) for z in (x, y) for name in ("real", "imag")]
+
+    def product(p: str, q: str) -> str:
+        return w.of("add", w.of("optimization_barrier", w.of("multiply", p, q)), zero)
+
+    real = w.of("subtract", product(a, c), product(b, d))
+    return w.joined(real, w.of("add", product(a, d), product(b, c)), type_)
 
 
 def _atanh(w: _Writer, x: str) -> str:
@@ -137,17 +168,28 @@ _EXPANSIONS: Final[dict[str, tuple[Callable[[_Writer, str], str], bool]]] = {
 
 
 def expanded(text: str) -> str:
-    """The functions of an op with these steps written out."""
+    """The functions of an op with these steps written out, but in regions, which XLA knows so."""
     return "\n".join(_lines(text))
 
 
 def _lines(text: str) -> Iterator[str]:
+    region = False
     for line in text.split("\n"):
+        region = (region or "^bb0(" in line) and "stablehlo.return" not in line
+        if region:
+            yield line
+            continue
         of_two = _ATAN2.match(line)
         if of_two is not None:
             result, name, y, x, type_ = of_two.groups()
             w = _Writer(f"own{name}", type_)
             yield from _ending(w, _atan2(w, y, x), result)
+            continue
+        of_parts = _PRODUCT.match(line)
+        if of_parts is not None:
+            result, name, x, y, base, type_, extents, element = of_parts.groups()
+            w = _Writer(f"own{name}", f"tensor<{extents}{element}>")
+            yield from _ending(w, _complex_product(w, x or base, y or base, type_), result)
             continue
         found = _STATEMENT.match(line)
         make, single = _EXPANSIONS[found[3]] if found else (None, False)

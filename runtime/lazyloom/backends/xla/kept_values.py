@@ -295,22 +295,32 @@ def hidden(name: str, value: str, type_: str) -> str:
     return f"    {name} = stablehlo.optimization_barrier {value} : {type_}"
 
 
+def unknown_zero(name: str, type_: str) -> list[str]:
+    """The statements that call a -0.0 so, in all elements, which no pass of a compiler knows."""
+    element = fractional(type_)
+    return [
+        f"    {name}_all = stablehlo.constant {_ZERO[element]}",
+        f"    {name}_kept = stablehlo.optimization_barrier {name}_all : tensor<3x{element}>",
+        f"    {name}_first = stablehlo.slice {name}_kept [0:1] : (tensor<3x{element}>) -> "
+        f"tensor<1x{element}>",
+        f"    {name}_one = stablehlo.reshape {name}_first : (tensor<1x{element}>) -> "
+        f"tensor<{element}>",
+        f"    {name} = stablehlo.broadcast_in_dim {name}_one, dims = [] : (tensor<{element}>) -> "
+        f"{type_}"]
+
+
 def rounded(name: str, value: str, type_: str) -> tuple[str, str, str]:
     """The statement that calls a value so, rounded before it is added to.
 
     With the name and the text of the function that it calls. A product that the simplifier knows to
     be zero is behind a barrier: a zero that is added to -0.0 it takes for the -0.0.
     """
-    element = fractional(type_)
     function = f"rounded_{re.sub('[^a-z0-9]', '_', type_)}"
+    zero = "\n".join(unknown_zero("%zero", type_))
     text = f"""  func.func private @{function}(%arg0: {type_}) -> {type_} {{
-    %0 = stablehlo.constant {_ZERO[element]}
-    %1 = stablehlo.optimization_barrier %0 : tensor<3x{element}>
-    %2 = stablehlo.slice %1 [0:1] : (tensor<3x{element}>) -> tensor<1x{element}>
-    %3 = stablehlo.reshape %2 : (tensor<1x{element}>) -> tensor<{element}>
-    %4 = stablehlo.broadcast_in_dim %3, dims = [] : (tensor<{element}>) -> {type_}
-    %5 = stablehlo.optimization_barrier %arg0 : {type_}
-    %6 = stablehlo.add %5, %4 : {type_}
-    return %6 : {type_}
+{zero}
+    %0 = stablehlo.optimization_barrier %arg0 : {type_}
+    %1 = stablehlo.add %0, %zero : {type_}
+    return %1 : {type_}
   }}"""
     return f"    {name} = func.call @{function}({value}) : ({type_}) -> {type_}", function, text

@@ -211,5 +211,5 @@ def text_of(
         new = name if symbol == "main" else f"{name}.{symbol}"
         body = re.sub(rf"@{re.escape(symbol)}(?![\w.$-])", f"@{new}", body)
     body = body.replace("func.func public", "func.func private")
-    return kept_inside(in_blocks(expanded(body))), tuple(
+    return kept_inside(expanded(in_blocks(body))), tuple(
         tensor_type(shape, dtype_named(dtype)).mlir for shape, dtype in results)

@@ -25,10 +25,10 @@ _SLOW: Final = frozenset(["erf", "erfc", "erf_inv"])
 _FEW: Final = 1 << 18
 #: one call for every dtype that the step takes
 _ANY: Final = {
-    "add": "add", "add_any": "add", "sub": "subtract", "mul": "multiply", "neg": "negative",
-    "square": "square", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
-    "not": "invert", "is_finite": "isfinite", "eq": "equal", "ne": "not_equal",
-    "conj": "conjugate", "shift_left": "left_shift", "population_count": "population_count",
+    "add": "add", "add_any": "add", "sub": "subtract", "neg": "negative", "and": "bitwise_and",
+    "or": "bitwise_or", "xor": "bitwise_xor", "not": "invert", "is_finite": "isfinite",
+    "eq": "equal", "ne": "not_equal", "conj": "conjugate", "shift_left": "left_shift",
+    "population_count": "population_count",
 }  # fmt: skip
 #: one call for numbers that have an order
 _ORDERED: Final = {
@@ -113,6 +113,25 @@ def _unchanged(
     return None
 
 
+def _mul(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+    return complex_product(w, xs[0], xs[1], shape, dtype) if dtype.kind == "c" else call(
+        w, "multiply", xs, shape, dtype)
+
+
+def _square(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+    return complex_product(w, xs[0], xs[0], shape, dtype) if dtype.kind == "c" else call(
+        w, "square", xs, shape, dtype)
+
+
+def complex_product(
+    w: Writer, x: Value, y: Value, shape: tuple[int, ...], dtype: Any
+) -> Value:
+    """The product of complex numbers. One by 1 has products by 0, too, which may be NaN."""
+    found = w.let(f"complex_product({x.text}, {y.text})", shape, dtype,
+                  common([x.actual, y.actual]))
+    return w.local(found, "elementwise", [x, y])
+
+
 def _div(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
     if dtype.kind == "c":
         raise Unsupported("div of complex numbers")
@@ -157,7 +176,7 @@ def _integer_pow(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dty
     if y == 1:
         return xs[0]
     if y == 2:
-        return call(w, "square", xs, shape, dtype)
+        return _square(w, p, xs, shape, dtype)
     if dtype.kind == "c" or (y != 0 and not positive(y) and dtype.kind != "f"):
         raise Unsupported(f"integer_pow {y} of {dtype}")
     x = xs[0]
@@ -241,8 +260,8 @@ def _in_total_order(sign: str) -> Emit:
 _RULES: Final[dict[str, Emit]] = {
     "div": _div, "rem": _rem, "sign": _sign, "abs": _abs, "round": _round, "shift_right_logical":
     _shift_right_logical, "shift_right_arithmetic": _shift_right_arithmetic, "integer_pow":
-    _integer_pow, "clamp": _clamp, "select_n": _select, "convert_element_type": _convert, "real":
-    _real, "lt_to": _in_total_order("<"), "le_to": _in_total_order("<="), "eq_to":
-    _in_total_order("=="), "imag": _imag, "complex": _complex, "reduce_precision":
-    _reduce_precision,
+    _integer_pow, "mul": _mul, "square": _square, "clamp": _clamp, "select_n": _select,
+    "convert_element_type": _convert, "real": _real, "lt_to": _in_total_order("<"), "le_to":
+    _in_total_order("<="), "eq_to": _in_total_order("=="), "imag": _imag, "complex": _complex,
+    "reduce_precision": _reduce_precision,
 }  # fmt: skip

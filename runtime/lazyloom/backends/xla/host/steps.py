@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..jaxprs import positive
-from .elementwise import call, converted
+from .elementwise import call, complex_product, converted
 from .patterns import Part, Parts, apart
 from .routines import SERIAL
 from .transforms import fft
@@ -336,6 +336,13 @@ def _dot_general(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     rows = a.shape[len(sizes):-1] if len(a.shape) > len(sizes) + 1 else ()
     columns = b.shape[len(sizes) + 1:] if len(b.shape) > len(sizes) + 1 else ()
     natural = (*sizes, *rows, *columns)
+    if dtype.kind == "c" and a.shape[-1] == 1:
+        # BLAS multiplies the product by 1 as well, of which infinity times 0 is NaN
+        sides = ((*sizes, *(rows or (1,)), 1), (*sizes, 1, *(columns or (1,))))
+        found = complex_product(
+            w, w.reshaped(a, sides[0], sides[0]), w.reshaped(b, sides[1], sides[1]),
+            (*sizes, *(rows or (1,)), *(columns or (1,))), dtype)
+        return w.reshaped(found, shape, shape)
     if dtype.kind == "f" and len(a.shape) == len(b.shape) == max(2, len(sizes) + 2) and (
         math.prod(natural) * a.shape[-1] >= LONG
     ):
