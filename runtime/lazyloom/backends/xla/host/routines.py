@@ -112,16 +112,16 @@ def product_in_blocks(a: Array, b: Array) -> Array:
     return found
 
 
-#: elements up to which the sum of squares is quicker than looking for the largest
-_SQUARES: Final = 8192
+#: of a dtype of complex numbers, that of the parts, and a quarter of the largest number
+_PARTS: Final[dict[Any, tuple[Any, float]]] = {
+    np.dtype(c): (r, float(np.finfo(r).max) / 4)
+    for c, r in ((np.complex64, np.float32), (np.complex128, np.float64))}
 
 
-def _bound(x: Array) -> float:
+def _bound(x: Array, kind: Any) -> float:
     """What no part of complex numbers is larger than; NaN or infinity if any is that."""
-    if x.size <= _SQUARES:
-        return math.sqrt(np.vdot(x, x).real)
-    parts = np.ravel(x).view(np.float32 if x.dtype == np.complex64 else np.float64)
-    return max(float(np.maximum.reduce(parts)), -float(np.minimum.reduce(parts)))
+    parts = x.ravel().view(kind)
+    return math.sqrt(parts.dot(parts))
 
 
 def complex_product(a: Array, b: Array) -> Array:
@@ -130,8 +130,9 @@ def complex_product(a: Array, b: Array) -> Array:
     NumPy adds one of two before, where the processor can, so that infinity comes of what is not a
     number otherwise. Where no product of parts overflows, that is all the same.
     """
-    bound = _bound(a)
-    if bound * (bound if b is a else _bound(b)) < float(np.finfo(a.dtype).max) / 4:
+    kind, most = _PARTS[a.dtype]
+    bound = _bound(a, kind)
+    if bound * (bound if b is a else _bound(b, kind)) < most:
         return np.multiply(a, b)
     return make_complex(np.asarray(a.real * b.real - a.imag * b.imag),
                         np.asarray(a.real * b.imag + a.imag * b.real))
