@@ -6,8 +6,10 @@ whose code grows faster than the chain, show here.
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import lazyloom as ll
 from lazyloom.ops.spec import TABLE, lookup, table
 from tests.conformance import compile_cost as cost
 
@@ -58,3 +60,16 @@ def test_the_code_of_a_chain_grows_with_its_length(name: str) -> None:
     few, many = (cost.size_of_code(cost.chain(op, given, times)) for times in (3, 12))
     assert many <= STEEPER.get(name, GROWTH) * few + 50, (
         f"{few} instructions for 3 in a row, {many} for 12")
+
+
+@pytest.mark.parametrize("name", ["tanh", "log1p", "atanh", "cosh", "exp", "sqrt"])
+def test_a_chain_with_two_users_is_not_computed_again_at_each_step(name: str) -> None:
+    def size(times: int) -> int:
+        x = ll.from_host(np.full(1000, 0.5))
+        for _ in range(times):
+            x = ll.apply("add", [ll.apply(name, [x], {}), 0.1], {})
+        return cost.size_of_code([x, ll.apply("slice", [x], {
+            "starts": (0,), "stops": (1,), "strides": (1,)})])
+
+    few, many = size(4), size(16)
+    assert many <= 6 * few, f"{few} instructions for 4 in a row, {many} for 16"

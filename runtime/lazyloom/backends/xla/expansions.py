@@ -6,6 +6,11 @@ halves x for ``asin``, which of the least numbers is zero, and gives in ``atan2`
 angle of the other sign for a subnormal y, and none for two subnormal numbers. In a product of
 complex numbers it adds one product of parts before that is rounded or has overflowed, so that
 another one that has makes an infinity of what is not a number.
+
+XLA computes what takes long (``divide``, ``log``, ``exponential``) once for all who use it, and the
+rest once for each of them. So a function that may stand in a long chain depends on x through such a
+step alone (``log1p``, ``atanh``, ``tanh``, ``cosh``): else a chain whose last value has two users
+is computed from its beginning again at each of its steps.
 """
 
 from __future__ import annotations
@@ -66,23 +71,26 @@ class _Writer:
         return self._add(f"compare {how}, {a}, {b}, FLOAT : ({self.type}, {self.type}) -> "
                          f"{self._truth()}")
 
-    def both(self, a: str, b: str) -> str:
-        return self._add(f"and {a}, {b} : {self._truth()}")
+    def either(self, a: str, b: str) -> str:
+        return self._add(f"or {a}, {b} : {self._truth()}")
 
     def select(self, which: str, a: str, b: str) -> str:
         return self._add(f"select {which}, {a}, {b} : {self._truth()}, {self.type}")
 
 
-def _log1p(w: _Writer, x: str) -> str:
-    """log(u) and what u = 1 + x was rounded by; Goldberg, What Every Computer Scientist, 1991."""
-    one, zero = w.number("1.0"), w.number("0.0")
+def _log1p(w: _Writer, x: str, factor: str | None = None) -> str:
+    """log(u) * (x / (u - 1)) with u = 1 + x, times a factor; Goldberg, What Every Computer
+    Scientist, 1991."""
+    one = w.number("1.0")
     u = w.of("add", x, one)
-    rest = w.of("subtract", x, w.of("subtract", u, one))
-    # from there on it is nothing, or there is no such number
-    there = w.both(w.compare("LT", x, w.number("1.0e30")), w.compare("GT", x, w.number("-1.0")))
-    correction = w.select(there, w.of("divide", rest, u), zero)
-    found = w.of("add", w.of("log", u), correction)
-    return w.select(w.compare("EQ", u, one), rest, found)
+    least = w.compare("EQ", u, one)
+    rounded = w.of("subtract", u, one)
+    infinite = w.compare("EQ", rounded, w.number("0x7FF0000000000000"))
+    divisor = w.select(w.either(least, infinite), one, rounded)
+    # of e where that is x itself
+    logarithm = w.of("log", w.select(least, w.number("2.718281828459045"), u))
+    part = x if factor is None else w.of("multiply", x, factor)
+    return w.of("multiply", logarithm, w.of("divide", part, divisor))
 
 
 def _asin(w: _Writer, x: str) -> str:
@@ -120,8 +128,7 @@ def _atanh(w: _Writer, x: str) -> str:
     """Half of log1p(2 |x| / (1 - |x|)), with the sign of x."""
     size = w.of("abs", x)
     ratio = w.of("divide", w.of("add", size, size), w.of("subtract", w.number("1.0"), size))
-    half = w.of("multiply", _log1p(w, ratio), w.number("0.5"))
-    return w.of("multiply", half, w.of("sign", x))
+    return _log1p(w, ratio, w.of("multiply", w.of("sign", x), w.number("0.5")))
 
 
 def _half_exponential(w: _Writer, size: str) -> str:
@@ -134,7 +141,13 @@ def _half_exponential(w: _Writer, size: str) -> str:
 
 
 def _cosh(w: _Writer, x: str) -> str:
-    half = _half_exponential(w, w.of("abs", x))
+    """Of exp(x) / 2: of what is near the largest, the product of two; of the rest, times exp(0)."""
+    size, half = w.of("abs", x), w.number("0.5")
+    large = w.compare("GT", size, w.number("700.0" if w.double else "80.0"))
+    part = w.of("multiply", size, half)
+    found = w.of("exponential", w.select(large, part, size))
+    again = w.of("exponential", w.select(large, part, w.number("0.0")))
+    half = w.of("multiply", w.of("multiply", found, half), again)
     return w.of("add", half, w.of("divide", w.number("0.25"), half))
 
 
@@ -151,13 +164,28 @@ def _sinh(w: _Writer, x: str) -> str:
                     w.of("multiply", far, w.of("sign", x)))
 
 
+#: tanh(x) is about x P(x**2) / Q(x**2) below 1, by nine steps of its continued fraction
+_TANH_P: Final = (1.0, 990.0, 135135.0, 4729725.0, 34459425.0)
+_TANH_Q: Final = (45.0, 13860.0, 945945.0, 16216200.0, 34459425.0)
+
+
+def _polynomial(w: _Writer, x: str, coefficients: tuple[float, ...]) -> str:
+    found = w.number(repr(coefficients[0]))
+    for c in coefficients[1:]:
+        found = w.of("add", w.of("multiply", found, x), w.number(repr(c)))
+    return found
+
+
 def _tanh(w: _Writer, x: str) -> str:
-    """XLA's below 1, and from there on what is missing to 1."""
-    size, one = w.of("abs", x), w.number("1.0")
-    power = w.of("exponential", w.of("add", size, size))
-    missing = w.of("divide", w.number("2.0"), w.of("add", power, one))
-    far = w.of("multiply", w.of("subtract", one, missing), w.of("sign", x))
-    return w.select(w.compare("LT", size, one), w.of("tanh", x), far)
+    """A quotient of polynomials below 1, and of exponentials from there on."""
+    size, one, square = w.of("abs", x), w.number("1.0"), w.of("multiply", x, x)
+    limited = w.of("minimum", size, w.number("22.0"))
+    power = w.of("exponential", w.of("add", limited, limited))
+    far = w.of("multiply", w.of("subtract", power, one), w.of("sign", x))
+    small = w.compare("LT", size, one)
+    return w.of(
+        "divide", w.select(small, w.of("multiply", x, _polynomial(w, square, _TANH_P)), far),
+        w.select(small, _polynomial(w, square, _TANH_Q), w.of("add", power, one)))
 
 
 #: of each step, what it is made of, and whether of float32, too
