@@ -54,12 +54,13 @@ typedef struct {
     do {                                                                                            \
         const U *x = r->x;                                                                          \
         U *out = r->values, top = (U)((U)1 << (8 * sizeof(U) - 1));                                 \
+        const U least = LEAST(U, r->type.infinity);                                                 \
         int down = r->type.turned != 0;                                                             \
         i64 zero = -1, nan = down ? 0 : n - nans, step = down ? -1 : 1;                             \
         if (down) nan = nans - 1;                                                                   \
         if (zeros) {                                                                                \
             i64 total = 0;                                                                          \
-            for (i64 i = 0; i < n; i++) total += (U)(x[i] << 1) == 0;                               \
+            for (i64 i = 0; i < n; i++) total += (U)(x[i] & (U)~top) < least;                       \
             i64 low = 0, high = n;                                                                  \
             while (low < high) {                                                                    \
                 i64 middle = low + (high - low) / 2;                                                \
@@ -73,7 +74,7 @@ typedef struct {
         }                                                                                           \
         for (i64 i = 0; i < n; i++) {                                                               \
             U b = x[i];                                                                             \
-            if (zeros && (U)(b << 1) == 0) out[zero] = b, zero += step;                             \
+            if (zeros && (U)(b & (U)~top) < least) out[zero] = b, zero += step;                     \
             else if ((U)(b & (U)~top) > (U)r->type.infinity) out[nan] = b, nan += step;             \
         }                                                                                           \
     } while (0)

@@ -6,12 +6,18 @@ enum { UNSIGNED, SIGNED, FLOATING };
 
 typedef struct {
     u64 least, most, varying; /* of numbers; bits that differ */
-    i64 zeros, nans;          /* those of negative zero; those that are none */
+    i64 zeros, nans;          /* those that count as zero and are not it; those that are none */
 } Range;
+
+/* The least magnitude that is no zero in an order: subnormal numbers count as zeros, but those of
+   float16, which is computed in float32. */
+#define LEAST(U, infinity) \
+    ((U)(sizeof(U) == 2 && (infinity) == 0x7C00 ? 1 : (infinity) & -(infinity)))
 
 /* A number of floating point: the magnitude above or below that of zero. NaN is the largest. */
 #define FLOAT_KEY(U, b, infinity) ({                                                                \
     U m_ = (U)((b) & (U)((U)~(U)0 >> 1)), t_ = (U)((U)1 << (8 * sizeof(U) - 1));                    \
+    m_ = m_ < LEAST(U, infinity) ? 0 : m_;                                                          \
     U k_ = (U)((b) & t_ ? t_ - m_ : t_ + m_);                                                       \
     m_ > (U)(infinity) ? (U)(t_ + (infinity) + ((infinity) & -(infinity)) / 2) : k_; })
 
@@ -33,7 +39,7 @@ typedef struct {
             least = k < least ? k : least;                                                          \
             most = k > most ? k : most;                                                             \
             varying |= k ^ first;                                                                   \
-            zeros += b == (U)((U)1 << (8 * sizeof(U) - 1));                                         \
+            zeros += (b != 0) & ((U)(b & (U)((U)~(U)0 >> 1)) < LEAST(U, infinity));                \
             nans += (U)(b & (U)((U)~(U)0 >> 1)) > (U)infinity;                                      \
         }                                                                                           \
         *range = (Range){least, most, varying, zeros, nans};                                        \
