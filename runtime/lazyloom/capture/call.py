@@ -9,7 +9,8 @@ from types import CodeType, MethodType
 from typing import Any
 
 from ..evaluate.evaluate import blind, evaluate, held_back, reads_of
-from ..tensor.tensor import Tensor
+from ..tensor.storage import OtherWriters, number_of_lock
+from ..tensor.tensor import Tensor, created_of, write_lock
 from ..trace import graph
 from ..trace.graph import PENDING, Node, Value
 from ..trace.source import Site
@@ -55,7 +56,12 @@ from .watch import Watch, is_borrowed
 
 
 class Recording:
-    """One call that is recorded under watch."""
+    """One call that is recorded under watch.
+
+    Attributes:
+        others: what other threads write meanwhile; entered around :meth:`run` and
+            :meth:`captured`.
+    """
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
@@ -72,6 +78,7 @@ class Recording:
         #: why numbers were not fed that were to be
         self.not_fed = ""
         self.watch = Watch()
+        self.others = OtherWriters()
         self.problem: NotCapturable | None = None
         self.result: Any = None
 
@@ -139,6 +146,9 @@ class Recording:
         extra = [(Source(s.kind, s.number, t, base=True), t) for s, t in self.known
                  if t.view_steps and t.shared is not None]
         self.known += extra
+        for _, t in self.known:
+            with write_lock(t):
+                pass  # who was about to write is through; the others are seen
         self.held = [contents(t, s.base) for s, t in self.known]
         for v in self.held:
             if v.node.state == PENDING:
@@ -180,7 +190,20 @@ class Recording:
         for path, x in self.objects:
             if isinstance(x, Tensor) and not x.view_steps and attributes_of(x) is None:
                 raise NotCapturable(f"{path} cannot be watched")
-        return self._build()
+        try:
+            found = self._build()
+        except NotCapturable:
+            if self._disturbed():
+                return None
+            raise
+        return None if self._disturbed() else found
+
+    def _disturbed(self) -> bool:
+        """Whether another thread wrote what this call knows while it was recorded.
+
+        What it recorded for that would be done again with every run.
+        """
+        return any(number_of_lock(created_of(t)) in self.others.numbers for _, t in self.known)
 
     def _check_reached(self) -> None:
         """Raise NotCapturable where a function ran that the walk did not come to."""

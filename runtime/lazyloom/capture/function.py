@@ -163,7 +163,14 @@ class Jitted:
             self._moving.update(moved(captured.guards.checks))
         recording = Recording(self._function, args, kwargs, self._code, self._stable,
                               list(self._wanted.values()), set(self._moving))  # fmt: skip
-        result = recording.run()
+        with recording.others:
+            result = recording.run()
+            self._take(recording, site)
+        self._note_unfed(recording, site)
+        return result
+
+    def _take(self, recording: Recording, site: Site) -> None:
+        """Keep what was recorded, if it can run again."""
         try:
             made = recording.captured()
         except NotCapturable as refusal:
@@ -182,8 +189,6 @@ class Jitted:
             else:
                 self._captures_made += 1
                 self._captures = [made, *self._captures]
-        self._note_unfed(recording, site)
-        return result
 
     def _note_unfed(self, recording: Recording, site: Site) -> None:
         """Remember the numbers that turned out to be more than operands."""

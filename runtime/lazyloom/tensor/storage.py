@@ -47,7 +47,7 @@ class Writers:
     on all take locks.
     """
 
-    __slots__ = ("thread", "several", "owner", "depth")
+    __slots__ = ("thread", "several", "owner", "depth", "watched")
 
     def __init__(self) -> None:
         self.thread: int = 0
@@ -55,10 +55,14 @@ class Writers:
         #: whose blocks without locks are under way, and how many, one in the other
         self.owner: int = 0
         self.depth: int = 0
+        #: who wants to know what other threads write
+        self.watched: tuple[OtherWriters, ...] = ()
 
-    def note(self) -> None:
-        """This thread asks for a lock."""
+    def note(self, created: int) -> None:
+        """This thread asks for the lock of what was ``created`` then."""
         here = get_ident()
+        if self.watched:
+            self.tell(here, created)
         if here != self.thread:
             if self.thread:
                 self.several = True
@@ -67,12 +71,18 @@ class Writers:
             while self.depth:
                 time.sleep(_PAUSE)
 
-    def begin(self) -> bool:
+    def tell(self, here: int, created: int) -> None:
+        for other in self.watched:
+            if other.thread != here:
+                other.numbers.add(number_of_lock(created))
+
+    def begin(self, created: list[int]) -> bool:
         """Begin a block of this thread that needs no lock, if no other thread has asked for one.
 
         Whoever got True calls :meth:`end`.
         """
-        self.note()
+        for number in created if self.watched else created[:1]:
+            self.note(number)
         if not _ALONE or self.several:
             return False
         self.owner = self.thread
@@ -90,6 +100,31 @@ class Writers:
         Then compiled code needs no lock for one, if it looks again before it changes a field.
         """
         return not self.several and self.thread == get_ident()
+
+
+@final
+class OtherWriters:
+    """What other threads write while this one looks: a ``with`` block.
+
+    Attributes:
+        thread: the one that looks.
+        numbers: those of the locks that other threads have asked for.
+    """
+
+    __slots__ = ("thread", "numbers")
+
+    def __init__(self) -> None:
+        self.thread: Final[int] = get_ident()
+        self.numbers: set[int] = set()
+
+    def __enter__(self) -> OtherWriters:
+        with deciding:
+            writers.watched = (*writers.watched, self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        with deciding:
+            writers.watched = tuple([w for w in writers.watched if w is not self])
 
 
 writers: Final = Writers()
@@ -132,7 +167,7 @@ class WriteLocks:
         self._deferred: list[Deferred] = []
 
     def __enter__(self) -> None:
-        if not self._created or writers.begin():
+        if not self._created or writers.begin(self._created):
             return
         if COMPILED:
             self._acquire()
@@ -204,7 +239,7 @@ class Storage:
     @property
     def lock(self) -> Any:
         """Held by who writes: a context manager, reentrant."""
-        writers.note()
+        writers.note(self.created)
         return locks[number_of_lock(self.created)]
 
     def replace(self, value: Value) -> None:

@@ -461,24 +461,25 @@ def aliasing(tensor: Tensor) -> Alias:
 
 def write_lock(tensor: Tensor) -> Any:
     """The lock under which a tensor is written: see :mod:`lazyloom.tensor.storage`."""
-    writers.note()
+    created = created_of(tensor)
+    writers.note(created)
+    return locks[number_of_lock(created)]
+
+
+def created_of(tensor: Tensor) -> int:
+    """When what the tensor is written in was made, which its lock goes by."""
     shared = tensor.shared
-    return locks[number_of_lock(tensor._created if shared is None else shared.created)]
+    return tensor._created if shared is None else shared.created
 
 
 def made_in_inference(tensor: Tensor) -> bool:
     """Whether the tensor's storage was made in inference mode."""
-    shared = tensor.shared
-    return is_marked(tensor._created if shared is None else shared.created)
+    return is_marked(created_of(tensor))
 
 
 def write_locks(tensors: Iterable[Tensor]) -> WriteLocks:
     """A ``with`` block that holds the locks under which several tensors are written."""
-    created: list[int] = []
-    for tensor in tensors:
-        shared = tensor.shared
-        created.append(tensor._created if shared is None else shared.created)
-    return WriteLocks(created)
+    return WriteLocks([created_of(t) for t in tensors])
 
 
 def write(tensor: Tensor, value: Value) -> None:
