@@ -165,11 +165,11 @@ class Jitted:
                               list(self._wanted.values()), set(self._moving))  # fmt: skip
         with recording.others:
             result = recording.run()
-            self._take(recording, site)
+            self._keep_capture(recording, site)
         self._note_unfed(recording, site)
         return result
 
-    def _take(self, recording: Recording, site: Site) -> None:
+    def _keep_capture(self, recording: Recording, site: Site) -> None:
         """Keep what was recorded, if it can run again."""
         try:
             made = recording.captured()

@@ -61,8 +61,9 @@ class Writers:
     def note(self, created: int) -> None:
         """This thread asks for the lock of what was ``created`` then."""
         here = get_ident()
-        if self.watched:
-            self.tell(here, created)
+        for other in self.watched:
+            if other.thread != here:
+                other.numbers.add(number_of_lock(created))
         if here != self.thread:
             if self.thread:
                 self.several = True
@@ -71,18 +72,15 @@ class Writers:
             while self.depth:
                 time.sleep(_PAUSE)
 
-    def tell(self, here: int, created: int) -> None:
-        for other in self.watched:
-            if other.thread != here:
-                other.numbers.add(number_of_lock(created))
-
     def begin(self, created: list[int]) -> bool:
         """Begin a block of this thread that needs no lock, if no other thread has asked for one.
 
         Whoever got True calls :meth:`end`.
         """
-        for number in created if self.watched else created[:1]:
-            self.note(number)
+        self.note(created[0])
+        if self.watched:
+            for number in created:
+                self.note(number)
         if not _ALONE or self.several:
             return False
         self.owner = self.thread
@@ -135,6 +133,7 @@ locks: Final[list[Any]] = [new_write_lock() for _ in range(_COUNT)]
 
 def _renew() -> None:
     writers.depth = 0
+    writers.watched = ()
     locks[:] = [new_write_lock() for _ in range(_COUNT)]
 
 

@@ -208,14 +208,15 @@ def _leads_on(n: Node) -> bool:
     Where one of them was freed, the next pass is an error, and what leads there need not stay: it
     would keep the data of leaves beside it, as a bias under a loss that is linear in it.
     """
+    leads = False
     mask = n.grad_mask
     for m in n.inputs:
-        if mask & 1 and isinstance(m, Node) and (
-            m.freed and m.carried == 0 and m.token is None
-        ):
-            return False
+        if mask & 1 and isinstance(m, Node):
+            if m.freed and m.carried == 0 and m.token is None:
+                return False
+            leads = True
         mask >>= 1
-    return True
+    return leads
 
 
 def _saves(n: Node) -> bool:

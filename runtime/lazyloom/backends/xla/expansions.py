@@ -131,10 +131,14 @@ def _atanh(w: _Writer, x: str) -> str:
     return _log1p(w, ratio, w.of("multiply", w.of("sign", x), w.number("0.5")))
 
 
+def _is_large(w: _Writer, size: str) -> str:
+    """Whether exp(size) may be infinite though half of it is not."""
+    return w.compare("GT", size, w.number("700.0" if w.double else "80.0"))
+
+
 def _half_exponential(w: _Writer, size: str) -> str:
     """exp(size) / 2, where that is a number: of what is near the largest, from a half's square."""
-    half = w.number("0.5")
-    large = w.compare("GT", size, w.number("700.0" if w.double else "80.0"))
+    half, large = w.number("0.5"), _is_large(w, size)
     found = w.of("exponential", w.select(large, w.of("multiply", size, half), size))
     halved = w.of("multiply", found, half)
     return w.select(large, w.of("multiply", halved, found), halved)
@@ -143,7 +147,7 @@ def _half_exponential(w: _Writer, size: str) -> str:
 def _cosh(w: _Writer, x: str) -> str:
     """Of exp(x) / 2: of what is near the largest, the product of two; of the rest, times exp(0)."""
     size, half = w.of("abs", x), w.number("0.5")
-    large = w.compare("GT", size, w.number("700.0" if w.double else "80.0"))
+    large = _is_large(w, size)
     part = w.of("multiply", size, half)
     found = w.of("exponential", w.select(large, part, size))
     again = w.of("exponential", w.select(large, part, w.number("0.0")))
