@@ -373,8 +373,9 @@ LOOM_API LOOM_CHECK loom_status loom_cond(loom_tensor which, loom_function if_tr
    tensors that it makes from host memory meanwhile, which stay as they are in every run; numbers
    stay, too, so that what changes from run to run has to be an input, as the counter of a random
    op. To read, map or sync is LOOM_ERROR_READ_FORBIDDEN, and to write to any other tensor from
-   before LOOM_ERROR_ALIAS. inputs: in, count, each once; pending ones are scheduled; a leaf must
-   not have collected a gradient.
+   before LOOM_ERROR_ALIAS; so it is for other threads to write to its inputs meanwhile, since
+   each run would do that again. inputs: in, count, each once; pending ones are scheduled; a leaf
+   must not have collected a gradient.
    Errors: LOOM_ERROR_ARGUMENT, also inside another capture or a function of a loop; _HANDLE. */
 LOOM_API LOOM_CHECK loom_status loom_capture_begin(const loom_tensor *inputs, size_t count);
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock, get_ident
 from typing import Any
 from weakref import WeakSet
 
@@ -32,6 +33,7 @@ class Open:
         section: what the runtime knows of it.
         things: what the handle of each input stood for.
         leaves: of each input, the leaf that it is, or None.
+        thread: the one that has begun it.
         recording: whether gradients were recorded at the beginning.
     """
 
@@ -45,12 +47,14 @@ class Open:
                     f"inputs[{k}] has collected a gradient, expected none; call "
                     "loom_tensor_clear_gradient() first")
         self.recording = lazyloom.grad_enabled()
+        self.thread = get_ident()
         #: handles of tensors that were made inside and written
         self.inside: set[int] = set()
         self.section = capture.Section([contents_of(thing) for thing in self.things])
         self.counted = True
         handles.apart(1)
-        _open.add(self)
+        with _opening:
+            _open.add(self)
 
     def close(self) -> None:
         """End it, if that was not done yet."""
@@ -67,6 +71,13 @@ class Open:
 
 #: those that were begun, on any thread
 _open: WeakSet[Open] = WeakSet()
+#: held while one is added, and while they are listed
+_opening = Lock()
+
+
+def _all_open() -> list[Open]:
+    with _opening:
+        return list(_open)
 
 
 def leaf_of(thing: Any) -> Leaf | None:
@@ -85,7 +96,7 @@ def current() -> Open | None:
 
 def cancel_all() -> None:
     """End all captures that were begun."""
-    for one in list(_open):
+    for one in _all_open():
         one.close()
 
 
@@ -97,8 +108,27 @@ def refuse_read(call: str) -> None:
             "computed by its runs; call it after loom_capture_end()")
 
 
+def refuse_input_of_another(call: str, target: int) -> None:
+    """Raise AliasError for an input of a capture that another thread has begun.
+
+    What is written to it now would be written again by each of that capture's runs.
+    """
+    here = get_ident()
+    for other in _all_open():
+        if other.counted and other.thread != here and target in other.bits:
+            raise AliasError(
+                f"{call}: the tensor is inputs[{other.bits.index(target)}] of a capture that "
+                "another thread has begun; write to it before loom_capture_begin() or after "
+                "loom_capture_end()")
+
+
 def refuse_outside(call: str, target: int, thing: Any) -> None:
-    """Raise AliasError for a tensor from before the capture of this thread that is no input."""
+    """Raise AliasError for a tensor from before the capture of this thread that is no input.
+
+    And for an input of another thread's.
+    """
+    if _open:
+        refuse_input_of_another(call, target)
     if getattr(own, "capture", None) is None:
         return
     begun = current()
@@ -240,6 +270,8 @@ def loomp_capture_run(
                 raise ArgumentError(
                     f"loom_capture_run: inputs[{k}] is assigned to, and the same tensor is "
                     "another input, too; expected it once")
+            if _open:
+                refuse_input_of_another(f"loom_capture_run: inputs[{k}]", bits[k])
     for k, wants in enumerate(written):
         if wants:
             tensors[k] = tensor_of(bits[k])

@@ -380,6 +380,42 @@ def test_captures_of_other_threads_are_their_own(client: Client) -> None:
     assert not problems
 
 
+@pytest.mark.parametrize("way", ["assign", "run", "require"])
+def test_other_threads_cannot_write_to_the_inputs_of_a_capture(client: Client, way: str) -> None:
+    """Each run would do again what they write."""
+    x, one, free = (client.from_numpy(X) for _ in range(3))
+    add, _ = client.capture([free, one], lambda: assign(
+        client, [free], [client.apply("add", [free, one])]) or [])
+    writes = {
+        "assign": lambda: assign(client, [x], [one]),
+        "run": lambda: add.run([x, one]),
+        "require": lambda: require(client, x),
+    }
+    problems: list[BaseException] = []
+
+    def write() -> None:
+        try:
+            writes[way]()
+        except errors.AliasError as problem:
+            problems.append(problem)
+
+    def record() -> list[Tensor]:
+        total = client.apply("add", [x, 1.0])
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join()
+        return [total]
+
+    step, _ = client.capture([x], record)
+    assert len(problems) == 1
+    assert "inputs[0] of a capture that another thread has begun" in str(problems[0])
+    for _ in range(3):
+        assert np.array_equal(step.run([x])[0].read(), X + 1)
+    assert np.array_equal(x.read(), X)
+    write()
+    assert len(problems) == 1 and (way != "run" or np.array_equal(x.read(), X * 2))
+
+
 def test_nothing_is_left_of_captures(client: Client) -> None:
     def live() -> int:
         gc.collect()
