@@ -7,6 +7,11 @@ angle of the other sign for a subnormal y, and none for two subnormal numbers. I
 complex numbers it adds one product of parts before that is rounded or has overflowed, so that
 another one that has makes an infinity of what is not a number.
 
+Subnormal numbers are zeros, but not to integers made of their bits: XLA's ``power`` and ``cbrt``
+make garbage of them, C's ``logf``, which it calls for a few float32 values, their logarithm, and
+LLVM compares with 0 by the bits what was bfloat16. These steps get their operand with a -0.0 added
+that the compiler does not know, which makes zeros of them.
+
 XLA computes what takes long (``divide``, ``log``, ``exponential``) once for all who use it, and the
 rest once for each of them. So a function that may stand in a long chain depends on x through such a
 step alone (``log1p``, ``atanh``, ``tanh``, ``cosh``): else a chain whose last value has two users
@@ -22,11 +27,20 @@ from typing import Final
 from .kept_values import unknown_zero
 
 _STATEMENT: Final = re.compile(
-    r"^ *(%(\w+)) = (?:stablehlo|chlo)\.(log_plus_one|asin|atanh|sinh|cosh|tanh) (%\w+(?:#\d+)?) : "
-    r"(tensor<[0-9x]*(f32|f64)>)(?: -> \S+)?$")
-_ATAN2: Final = re.compile(
-    r"^ *(%(\w+)) = stablehlo\.atan2 (%\w+(?:#\d+)?), (%\w+(?:#\d+)?) : "
-    r"(tensor<[0-9x]*f(?:32|64)>)$")
+    r"^ *(%(\w+)) = (?:stablehlo|chlo)\.(\w+) (%\w+(?:#\d+)?) : "
+    r"tensor<([0-9x]*)(bf16|f32|f64)>(?: -> \S+)?$")
+_OF_TWO: Final = re.compile(
+    r"^ *(%(\w+)) = stablehlo\.(atan2|power) (%\w+(?:#\d+)?), (%\w+(?:#\d+)?) : "
+    r"tensor<([0-9x]*)(bf16|f32|f64)>$")
+_WIDENED: Final = re.compile(
+    r"^ *(%\w+) = stablehlo\.convert %\w+(?:#\d+)? : "
+    r"\(tensor<[0-9x]*bf16>\) -> tensor<[0-9x]*f32>$")
+_COMPARED: Final = re.compile(
+    r"^ *(%(\w+)) = stablehlo\.compare (\w+), (%\w+(?:#\d+)?), (%\w+(?:#\d+)?), *FLOAT : "
+    r"\((tensor<([0-9x]*)(bf16|f32)>), \S+\) -> (\S+)$")
+_TRUTH: Final = re.compile(
+    r"^ *(%(\w+)) = stablehlo\.convert (%\w+(?:#\d+)?) : "
+    r"\((tensor<([0-9x]*)(bf16|f32)>)\) -> (tensor<[0-9x]*i1>)$")
 _PRODUCT: Final = re.compile(
     r"^ *(%(\w+)) = (?:stablehlo\.multiply (%\w+(?:#\d+)?), (%\w+(?:#\d+)?)|"
     r"chlo\.square (%\w+(?:#\d+)?)) : (tensor<([0-9x]*)complex<(f32|f64)>>)(?: -> \S+)?$")
@@ -58,11 +72,25 @@ class _Writer:
         self.lines.extend(unknown_zero(name, self.type))
         return name
 
+    def plus_unknown_zero(self, x: str) -> str:
+        """x, or a zero of its sign where it is subnormal."""
+        return self.of("add", x, self.unknown_zero())
+
+    def converted(self, x: str, before: str, after: str) -> str:
+        return self._add(f"convert {x} : ({before}) -> {after}")
+
     def number(self, value: str) -> str:
         return self._add(f"constant dense<{value}> : {self.type}")
 
     def of(self, step: str, *operands: str) -> str:
         return self._add(f"{step} {', '.join(operands)} : {self.type}")
+
+    def of_one(self, step: str, x: str) -> str:
+        if step != "atan":
+            return self.of(step, x)
+        name = f"%{self.prefix}_{len(self.lines)}"
+        self.lines.append(f"    {name} = chlo.{step} {x} : {self.type} -> {self.type}")
+        return name
 
     def _truth(self) -> str:
         return self.type[: -len("f64>")] + "i1>"
@@ -110,6 +138,11 @@ def _flushed(w: _Writer, x: str) -> str:
 def _atan2(w: _Writer, y: str, x: str) -> str:
     """Of zeros in the place of subnormal numbers, which XLA takes for them in some steps alone."""
     return w.of("atan2", _flushed(w, y), _flushed(w, x))
+
+
+def _power(w: _Writer, x: str, y: str) -> str:
+    """Of zeros in the place of subnormal numbers."""
+    return w.of("power", w.plus_unknown_zero(x), w.plus_unknown_zero(y))
 
 
 def _complex_product(w: _Writer, x: str, y: str, type_: str) -> str:
@@ -199,6 +232,13 @@ _EXPANSIONS: Final[dict[str, tuple[Callable[[_Writer, str], str], bool]]] = {
 }  # fmt: skip
 
 
+#: what would make a subnormal number of one, or worse: of float32 and bfloat16, and of float64
+_FLUSHED: Final = frozenset((
+    "log", "log_plus_one", "cbrt", "sine", "tan", "tanh", "asin", "atan", "exponential_minus_one"))
+_FLUSHED_DOUBLE: Final = frozenset((
+    "log_plus_one", "tan", "asin", "atan", "exponential_minus_one"))
+
+
 def expanded(text: str) -> str:
     """The functions of an op with these steps written out, but in regions, which XLA knows so."""
     return "\n".join(_lines(text))
@@ -206,16 +246,25 @@ def expanded(text: str) -> str:
 
 def _lines(text: str) -> Iterator[str]:
     region = False
+    #: float32 that was bfloat16
+    widened: set[str] = set()
     for line in text.split("\n"):
+        if "func.func" in line:
+            widened.clear()
         region = (region or "^bb0(" in line) and "stablehlo.return" not in line
         if region:
             yield line
             continue
-        of_two = _ATAN2.match(line)
+        was_narrow = _WIDENED.match(line)
+        if was_narrow is not None:
+            widened.add(was_narrow[1])
+        known_bits = _known_bits(line, widened)
+        if known_bits:
+            yield from known_bits
+            continue
+        of_two = _OF_TWO.match(line)
         if of_two is not None:
-            result, name, y, x, type_ = of_two.groups()
-            w = _Writer(f"own{name}", type_)
-            yield from _ending(w, _atan2(w, y, x), result)
+            yield from _of_two(*of_two.groups())
             continue
         of_parts = _PRODUCT.match(line)
         if of_parts is not None:
@@ -224,13 +273,72 @@ def _lines(text: str) -> Iterator[str]:
             yield from _ending(w, _complex_product(w, x or base, y or base, type_), result)
             continue
         found = _STATEMENT.match(line)
-        make, single = _EXPANSIONS[found[3]] if found else (None, False)
-        if found is None or make is None or not (single or found[6] == "f64"):
-            yield line
-            continue
-        result, name, _, x, type_, _ = found.groups()
-        w = _Writer(f"own{name}", type_)
-        yield from _ending(w, make(w, x), result)
+        own = _of_one(*found.groups()) if found is not None else []
+        yield from own or [line]
+
+
+def _of_one(
+    result: str, name: str, step: str, x: str, extents: str, element: str
+) -> list[str]:
+    """A function with an expansion, or one that takes no subnormal numbers; [] of others.
+
+    Of bfloat16 as XLA computes it, in float32.
+    """
+    make, single = _EXPANSIONS.get(step, (None, False))
+    if not single and element != "f64":
+        make = None
+    flushed = step in (_FLUSHED_DOUBLE if element == "f64" else _FLUSHED)
+    if not flushed and (make is None or element == "bf16"):
+        return []
+    kept = f"tensor<{extents}{element}>"
+    type_ = f"tensor<{extents}f32>" if element == "bf16" else kept
+    w = _Writer(f"own{name}", type_)
+    if element == "bf16":
+        x = w.converted(x, kept, type_)
+    if flushed:
+        x = w.plus_unknown_zero(x)
+    found = w.of_one(step, x) if make is None else make(w, x)
+    if element == "bf16":
+        found = w.converted(found, type_, kept)
+    return list(_ending(w, found, result))
+
+
+def _of_two(
+    result: str, name: str, step: str, x: str, y: str, extents: str, element: str
+) -> Iterator[str]:
+    """``atan2`` or ``power``; of bfloat16 as XLA computes it, in float32."""
+    make = _atan2 if step == "atan2" else _power
+    if element != "bf16":
+        w = _Writer(f"own{name}", f"tensor<{extents}{element}>")
+        yield from _ending(w, make(w, x, y), result)
+        return
+    narrow, wide = f"tensor<{extents}bf16>", f"tensor<{extents}f32>"
+    w = _Writer(f"own{name}", wide)
+    found = make(w, w.converted(x, narrow, wide), w.converted(y, narrow, wide))
+    yield from _ending(w, w.converted(found, wide, narrow), result)
+
+
+def _known_bits(line: str, widened: set[str]) -> list[str]:
+    """A comparison, if it is of what was bfloat16, with what LLVM may compare by the bits."""
+    compared, truth = _COMPARED.match(line), _TRUTH.match(line)
+    if compared is not None:
+        result, name, how, x, y, type_, extents, element, truths = compared.groups()
+    elif truth is not None:
+        result, name, x, type_, extents, element, truths = truth.groups()
+        y = ""
+    else:
+        return []
+    if element == "f32" and x not in widened and y not in widened:
+        return []
+    wide = f"tensor<{extents}f32>"
+    w = _Writer(f"own{name}", wide)
+    operands = [z if element == "f32" else w.converted(z, type_, wide) for z in (x, y) if z]
+    operands = [w.plus_unknown_zero(z) for z in operands]
+    if len(operands) == 1:
+        found = w.converted(operands[0], wide, truths)
+    else:
+        found = w.compare(how, *operands)
+    return list(_ending(w, found, result))
 
 
 def _ending(w: _Writer, value: str, result: str) -> Iterator[str]:

@@ -5,8 +5,9 @@ Its algebraic simplifier takes two steps together where that is right for real n
 ``abs(x)``, ``(x + 1) - 1`` becomes ``x``, ``x + 0`` becomes ``x`` and ``x * convert(p)`` becomes
 ``select(p, x, 0)``. For numbers of a dtype that is another result: one
 side is infinite, a zero with another sign or not a number where the other is not. And LLVM adds a
-product, with which exponentials end, too, before it is rounded or overflows, and computes
-``prod(x ** y)`` as ``prod(x) ** y``, since XLA lets it multiply in any order there.
+product, with which exponentials end, too, before it is rounded or overflows, computes
+``prod(x ** y)`` as ``prod(x) ** y``, since XLA lets it multiply in any order there, and compares by
+their bits with 0 numbers that were bfloat16, of which subnormal ones are zeros.
 
 (That ``abs(x) >= 0`` is true it takes for a NaN as well, which :mod:`.compiler_defects` guards.)
 
@@ -32,11 +33,13 @@ from .stablehlo_text import Function, Statement, fractional, functions
 SCALED: Final = "scaled"  # a product with a constant, or a quotient by one
 SHIFTED: Final = "shifted"  # a sum with a constant, or a difference
 MASK: Final = "mask"  # a number made of a truth value
+WIDENED: Final = "widened"  # float32 made of bfloat16
 #: how a step uses a value: the step's name, and these
 DIVISOR: Final = "divisor"
 BY_CONSTANT: Final = "by constant"  # multiplies it by a constant, or divides
 PLUS_CONSTANT: Final = "plus constant"
 PRODUCT_OF_ALL: Final = "product of all"  # is reduced by multiplication
+TRUTH: Final = "truth"  # is compared with 0
 
 _EXPONENTIALS: Final = frozenset(("exponential", "power"))
 _ROOTS: Final = frozenset(("sqrt", "rsqrt", "cbrt"))
@@ -59,7 +62,9 @@ HIDDEN: Final[Mapping[str, frozenset[str]]] = {
 #: with others of its kind before it is computed
 _PRODUCTS: Final = frozenset(("multiply", "square", "exponential", "power", "logistic", SCALED))
 ROUNDED: Final[Mapping[str, frozenset[str]]] = {
-    "add": _PRODUCTS, "subtract": _PRODUCTS, PRODUCT_OF_ALL: _EXPONENTIALS | _ROOTS}
+    "add": _PRODUCTS, "subtract": _PRODUCTS, PRODUCT_OF_ALL: _EXPONENTIALS | _ROOTS,
+    # LLVM looks at the bits, where subnormal numbers are no zeros
+    "compare": frozenset((WIDENED,)), TRUTH: frozenset((WIDENED,))}
 #: what the -0.0 is an element of: of one value alone, or of an arithmetic series, XLA makes steps
 _ZERO: Final = {
     "f32": "dense<[-0.0, 5.0, 3.0]> : tensor<3xf32>",
@@ -151,6 +156,8 @@ def _what(step: Statement, constants: set[str]) -> frozenset[str]:
         found.add(SHIFTED)
     elif step.kind == "convert" and "i1>)" in step.text:
         found.add(MASK)
+    elif step.kind == "convert" and "bf16>)" in step.text and step.type.endswith("f32>"):
+        found.add(WIDENED)
     return frozenset(found)
 
 
@@ -165,6 +172,8 @@ def _uses(step: Statement, constants: set[str]) -> Iterator[tuple[str, frozenset
             how.add(PLUS_CONSTANT)
         elif step.kind == "reduce" and "stablehlo.multiply" in step.text:
             how = {PRODUCT_OF_ALL}
+        elif step.kind == "convert" and step.type.endswith("i1>"):
+            how = {TRUTH}
         if step.kind == "divide" and k == 1:
             how = {DIVISOR}
         yield x, frozenset(how)

@@ -155,6 +155,17 @@ def along_rows(function: np.ufunc, x: Array) -> Array:
     return function.reduce(columns, 0).reshape(x.shape[:-1])
 
 
+def accumulate(function: Any, x: Array, axis: int, reverse: bool) -> Array:
+    """The sums or products of the first elements, of the first one alone, too."""
+    if reverse:
+        x = np.flip(x, axis)
+    found: Array = function.accumulate(x, axis, x.dtype)
+    # a sum of one number: not subnormal, while accumulate() takes it as it is
+    first = found[(*([slice(None)] * axis), slice(0, 1))]
+    np.multiply(first, 1, out=first)
+    return np.flip(found, axis) if reverse else found
+
+
 def rsqrt(x: Array) -> Array:
     return np.reciprocal(np.sqrt(x))
 
@@ -376,7 +387,7 @@ NAMESPACE: Final[dict[str, Any]] = {
     **{name: getattr(np, name) for name in _NUMPY},
     **DTYPES,
     **{f.__name__: f for f in (
-        broadcast, choose, along_rows, sum_over, rsqrt, logistic, float_sign, round_away,
+        accumulate, broadcast, choose, along_rows, sum_over, rsqrt, logistic, float_sign, round_away,
         integer_power, int_divide, int_remainder, logical_right_shift, population_count,
         float_to_int, make_complex, complex_product, erf, erfc, erf_inv, pad, reduce_by, sort,
         top_k, gather, scatter, scatter_rows, convolution, reduce_window, select_and_scatter,
