@@ -163,7 +163,7 @@ def native_extensions() -> list[Any]:
         NATIVE, ["runtime/lazyloom/_native.c"], include_dirs=[numpy.get_include()],
         extra_compile_args=FLAGS,
         depends=[f"runtime/lazyloom/_native_{part}.h"
-                 for part in ("calls", "guards", "subnormals")],
+                 for part in ("calls", "guards", "locks", "subnormals")],
         libraries=[] if sys.platform == "darwin" else ["dl"]))
     try:
         import jaxlib

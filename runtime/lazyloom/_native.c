@@ -13,8 +13,8 @@
 
    exports_buffers(cls) has a class written in Python export buffers by its method __buffer__.
 
-   run_calls() is in _native_calls.h, changed() in _native_guards.h, flush_subnormals() in
-   _native_subnormals.h. */
+   run_calls() is in _native_calls.h, changed() in _native_guards.h, OwnedLock in
+   _native_locks.h, flush_subnormals() in _native_subnormals.h. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -509,6 +509,7 @@ static PyObject *exports_buffers(PyObject *module, PyObject *given)
 
 #include "_native_calls.h"
 #include "_native_guards.h"
+#include "_native_locks.h"
 #include "_native_subnormals.h"
 
 static PyMethodDef methods[] = {
@@ -538,13 +539,15 @@ static struct PyModuleDef module = {
 PyMODINIT_FUNC PyInit__native(void)
 {
     import_array();
-    if (PyType_Ready(&NativeType) < 0 || PyType_Ready(&LibraryType) < 0) return NULL;
+    if (PyType_Ready(&NativeType) < 0 || PyType_Ready(&LibraryType) < 0 ||
+        PyType_Ready(&OwnedLockType) < 0) return NULL;
     handler = PyCapsule_New(&aligned, "mem_handler", NULL);
     if (!handler) return NULL;
     PyObject *found = PyModule_Create(&module);
     if (!found) return NULL;
     if (PyModule_AddObjectRef(found, "Native", (PyObject *)&NativeType) < 0 ||
-        PyModule_AddObjectRef(found, "Library", (PyObject *)&LibraryType) < 0) {
+        PyModule_AddObjectRef(found, "Library", (PyObject *)&LibraryType) < 0 ||
+        PyModule_AddObjectRef(found, "OwnedLock", (PyObject *)&OwnedLockType) < 0) {
         Py_DECREF(found);
         return NULL;
     }

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom import frontend, locks
+from lazyloom import extension, frontend, locks
 from lazyloom.compiled import COMPILED
 from tests.contract.ffi import Handlers
 from tests.contract.helpers import counted, host, in_threads, number, script, switching, tensor
@@ -250,8 +250,10 @@ def test_finalizers_that_write_while_others_do() -> None:
     assert [t.read().tolist() for t in made] == [[60.0] * 2] * 3 + [[float(len(written))] * 2]
 
 
-def test_a_lock_that_its_thread_holds_refuses_it() -> None:
-    lock = locks.OwnedLock()
+@pytest.mark.parametrize("kind", [locks.OwnedLock, extension.in_c("OwnedLock", locks.OwnedLock)],
+                         ids=["Python", "C"])
+def test_a_lock_that_its_thread_holds_refuses_it(kind: Any) -> None:
+    lock = kind()
     with lock:
         assert lock.locked() and lock.held()
         with pytest.raises(ll.LoomError, match="SimpleQueue"):
@@ -259,6 +261,26 @@ def test_a_lock_that_its_thread_holds_refuses_it() -> None:
         held = in_threads([lock.held, lock.locked])
         assert held == [False, True]
     assert not lock.locked() and not lock.held()
+    with pytest.raises(RuntimeError):
+        lock.release()
+
+
+@pytest.mark.parametrize("kind", [locks.OwnedLock, extension.in_c("OwnedLock", locks.OwnedLock)],
+                         ids=["Python", "C"])
+def test_a_lock_lets_one_thread_in_at_a_time(kind: Any) -> None:
+    lock, counts = kind(), [0, 0]
+
+    def work() -> None:
+        for _ in range(200):
+            with lock:
+                counts[0] += 1
+                seen = counts[0]
+                time.sleep(0)
+                counts[1] += seen == counts[0]
+
+    with switching():
+        in_threads([work] * 4)
+    assert counts == [800, 800]
 
 
 def test_a_forked_child_is_refused_where_a_thread_was_writing() -> None:

@@ -122,11 +122,6 @@ _REAL: Final[dict[str, tuple[Callable[..., Any], float]]] = {
     "floor": (np.floor, 0), "ceil": (np.ceil, 0),
     "rem": (np.fmod, SIMPLE),
 }  # fmt: skip
-#: those that may take a subnormal number for a zero, or as it is
-_EITHER: Final = frozenset(("pow", "cbrt", "atan2"))
-#: those that give a subnormal number, which is near their own value there, or a zero
-_NEAR_ZERO: Final = frozenset((
-    "sin", "tan", "tanh", "asin", "atan", "sinh", "asinh", "atanh", "expm1", "log1p"))
 #: of complex numbers
 _COMPLEX: Final[dict[str, Callable[..., Any]]] = {
     "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "tanh": np.tanh,
@@ -250,19 +245,12 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
     if known is None:
         return None
     function, roundings = known
-    found = pointwise(function, xs, aval.dtype, roundings, either=name in _EITHER)
+    found = pointwise(function, xs, aval.dtype, roundings)
     if name in ("sin", "cos", "tan"):
         # more than a part of a period: the ends of the interval say nothing
         far = xs[0].e > (0.5 if name == "tan" else 1.5)
         found = Shade(found.dtype, found.v, np.where(
             far, np.inf if name == "tan" else np.fmax(found.e, 2), found.e))
-    if name in _NEAR_ZERO:
-        (x,) = xs
-        small = (x.v != 0) & (np.abs(x.v) < limits(x.dtype).least)
-        if small.any():
-            kept = _either(x)
-            found = Shade(found.dtype, np.where(small, x.v, found.v),
-                          np.where(small, kept.e, found.e))
     if name in ("mul", "div"):
         # by 1 or -1 nothing is computed
         for x, y in (xs, xs[::-1]) if name == "mul" else (xs,):

@@ -172,18 +172,12 @@ def _complex(real: Any, imag: Any, dtype: Any) -> Any:
     return found
 
 
-def corners(xs: Sequence[Shade], *, either: bool = False) -> list[list[Any]]:
-    """The operands of an elementwise step at the ends of their intervals, the middle first.
-
-    ``either``: subnormal numbers may be taken as they are, or for zeros.
-    """
+def corners(xs: Sequence[Shade]) -> list[list[Any]]:
+    """The operands of an elementwise step at the ends of their intervals, the middle first."""
     found: list[list[Any]] = [[]]
     for x in xs:
         middle = flushed(x.v, x.dtype)
         ends = [middle]
-        if (either or x.dtype == BFLOAT16) and (ends[0] != x.v).any():
-            # arithmetic in float32 flushes them, and what looks at their bits does not
-            ends.append(x.v)
         if is_inexact(x.dtype) and x.e.any():
             known = np.where(np.isfinite(x.e), x.e, 0).astype(middle.real.dtype)
             ends += [flushed(middle + known, x.dtype), flushed(middle - known, x.dtype)]
@@ -211,17 +205,16 @@ def same_class(a: Any, b: Any) -> Any:
 
 
 def pointwise(
-    f: Callable[..., Any], xs: Sequence[Shade], dtype: Any, roundings: float, *,
-    either: bool = False,
-) -> Shade:  # fmt: skip
+    f: Callable[..., Any], xs: Sequence[Shade], dtype: Any, roundings: float
+) -> Shade:
     """An elementwise step whose results are numbers of a dtype, each off by so many units.
 
     Results of an exact step of exact operands are exact. Where the classes at the ends of the
-    intervals differ, the result is undecided. ``either`` as for :func:`corners`.
+    intervals differ, the result is undecided.
     """
     dtype = np.dtype(dtype)
     with np.errstate(all="ignore"):
-        points = corners(xs, either=either)
+        points = corners(xs)
         kind = wide(dtype)
         v = ranged(np.asarray(f(*points[0])).astype(kind, copy=False), dtype)
         e = np.zeros(v.shape)

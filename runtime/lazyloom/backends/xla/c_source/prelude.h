@@ -61,32 +61,31 @@ TO_WHOLE(u64, f64, 0.0, 0x1p64, 0, UINT64_MAX)
     return a == b ? T##_of(U##_of(a) & U##_of(b)) : a > b || a != a ? a : b; } \
   INLINE T l_min_##T(T a, T b) { \
     return a == b ? T##_of(U##_of(a) | U##_of(b)) : a < b || a != a ? a : b; } \
-  INLINE T l_sign_##T(T a) { return a > 0 ? 1 : a < 0 ? -1 : a; } \
+  /* a zero of its sign for a subnormal number, which C's functions take for one in some steps */ \
+  INLINE T l_flushed_##T(T a) { return copysign##S(a + 0, a); } \
+  INLINE T l_sign_##T(T a) { return a > 0 ? 1 : a < 0 ? -1 : l_flushed_##T(a); } \
   INLINE T l_abs_##T(T a) { return fabs##S(a); } \
   INLINE T l_sqrt_##T(T a) { return sqrt##S(a); } \
   INLINE T l_rsqrt_##T(T a) { return 1 / sqrt##S(a); } \
   INLINE T l_floor_##T(T a) { return floor##S(a); } \
   INLINE T l_ceil_##T(T a) { return ceil##S(a); } \
   INLINE T l_rint_##T(T a) { return rint##S(a); } \
-  INLINE T l_fmod_##T(T a, T b) { return fmod##S(a, b); } \
-  INLINE T l_pow_##T(T a, T b) { return pow##S(a, b); } \
-  /* of zeros for subnormal numbers, which the library's function takes for them in some steps */ \
-  INLINE T l_atan2_##T(T a, T b) { \
-    return atan2##S(copysign##S(a + 0, a), copysign##S(b + 0, b)); }
+  INLINE T l_fmod_##T(T a, T b) { return fmod##S(l_flushed_##T(a), l_flushed_##T(b)); } \
+  INLINE T l_pow_##T(T a, T b) { return pow##S(l_flushed_##T(a), l_flushed_##T(b)); } \
+  INLINE T l_atan2_##T(T a, T b) { return atan2##S(l_flushed_##T(a), l_flushed_##T(b)); }
 REALS(f32, f, u32) REALS(f64, , u64)
 #undef REALS
 #define LIBRARY(name) \
-  INLINE f32 l_##name##_f32(f32 a) { return name##f(a); } \
-  INLINE f64 l_##name##_f64(f64 a) { return name(a); }
+  INLINE f32 l_##name##_f32(f32 a) { return name##f(l_flushed_f32(a)); } \
+  INLINE f64 l_##name##_f64(f64 a) { return name(l_flushed_f64(a)); }
 LIBRARY(exp2) LIBRARY(sin) LIBRARY(cos) LIBRARY(tan) LIBRARY(asin) LIBRARY(acos) LIBRARY(atan)
 LIBRARY(sinh) LIBRARY(cosh) LIBRARY(asinh) LIBRARY(acosh) LIBRARY(atanh) LIBRARY(cbrt)
 LIBRARY(erf) LIBRARY(erfc) LIBRARY(expm1)
 #undef LIBRARY
 INLINE f64 l_exp_f64(f64 a) { return exp(a); }
-/* the sum makes a subnormal number the zero that it counts as, which the library's function does not */
-INLINE f64 l_log_f64(f64 a) { return log(a + 0.0); }
-INLINE f64 l_log1p_f64(f64 a) { return log1p(a); }
-INLINE f64 l_tanh_f64(f64 a) { return tanh(a); }
+INLINE f64 l_log_f64(f64 a) { return log(l_flushed_f64(a)); }
+INLINE f64 l_log1p_f64(f64 a) { return log1p(l_flushed_f64(a)); }
+INLINE f64 l_tanh_f64(f64 a) { return tanh(l_flushed_f64(a)); }
 INLINE f64 l_logistic_f64(f64 a) { return 1 / (1 + exp(-a)); }
 
 /* e**x = 2**n e**r, |r| <= log(2) / 2; 2**n in two factors, so that none overflows */
@@ -133,7 +132,7 @@ INLINE f32 l_log_f32(f32 x) {
 INLINE f32 l_log1p_f32(f32 x) {
   const f32 u = 1.0f + x, d = u - 1.0f;
   const f32 r = l_log_f32(u) * (x / d);
-  return d == 0.0f || x == INFINITY ? x : u <= 0.0f ? l_log_f32(u) : r;
+  return d == 0.0f || x == INFINITY ? l_flushed_f32(x) : u <= 0.0f ? l_log_f32(u) : r;
 }
 
 INLINE f32 l_tanh_f32(f32 x) {

@@ -387,7 +387,8 @@ NAMESPACE: Final[dict[str, Any]] = {
     **{name: getattr(np, name) for name in _NUMPY},
     **DTYPES,
     **{f.__name__: f for f in (
-        accumulate, broadcast, choose, along_rows, sum_over, rsqrt, logistic, float_sign, round_away,
+        accumulate, broadcast, choose, along_rows, sum_over, rsqrt, logistic, float_sign,
+        round_away,
         integer_power, int_divide, int_remainder, logical_right_shift, population_count,
         float_to_int, make_complex, complex_product, erf, erfc, erf_inv, pad, reduce_by, sort,
         top_k, gather, scatter, scatter_rows, convolution, reduce_window, select_and_scatter,
