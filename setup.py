@@ -143,6 +143,8 @@ class OptionalBuild(build_ext):
 
 #: nothing for debuggers, as of the core
 FLAGS = [] if sys.platform == "win32" else ["-g0"]
+#: products are rounded before they are added
+EXACT = [] if sys.platform == "win32" else ["-ffp-contract=off"]
 
 
 def native_extensions() -> list[Any]:
@@ -152,7 +154,8 @@ def native_extensions() -> list[Any]:
                   depends=["runtime/lazyloom/_recurrent.h"]),
         Extension("lazyloom._c_kernels", ["runtime/lazyloom/_c_kernels.c"],
                   extra_compile_args=FLAGS, depends=[f"runtime/lazyloom/_c_{part}.h"
-                           for part in ("threads", "keys", "digits", "scans", "pools")]),
+                           for part in ("threads", "keys", "digits", "scans", "pools")]
+                  + ["runtime/lazyloom/_wide.h"]),
     ]
     try:
         import numpy
@@ -161,9 +164,10 @@ def native_extensions() -> list[Any]:
         return found
     found.append(Extension(
         NATIVE, ["runtime/lazyloom/_native.c"], include_dirs=[numpy.get_include()],
-        extra_compile_args=FLAGS,
-        depends=[f"runtime/lazyloom/_native_{part}.h"
-                 for part in ("calls", "guards", "locks", "subnormals")],
+        extra_compile_args=[*FLAGS, *EXACT],
+        depends=["runtime/lazyloom/_wide.h", *(
+            f"runtime/lazyloom/_native_{part}.h"
+            for part in ("calls", "guards", "locks", "products", "subnormals"))],
         libraries=[] if sys.platform == "darwin" else ["dl"]))
     try:
         import jaxlib

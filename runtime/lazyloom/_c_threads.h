@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "_wide.h"
 
 typedef uint8_t u8;
 typedef uint16_t u16;
@@ -21,13 +22,6 @@ typedef int64_t i64;
 #define MOST_THREADS 8
 /* scratch that is kept between calls, bytes */
 #define KEPT (64u << 20)
-
-/* code for the instructions that there are, chosen when it is loaded */
-#if defined(__x86_64__) && defined(__GLIBC__) && __GNUC__ >= 12 && !defined(__clang__)
-#define WIDE __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#else
-#define WIDE
-#endif
 
 /* ---------------------------------------------------------------- threads */
 

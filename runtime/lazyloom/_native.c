@@ -14,11 +14,13 @@
    exports_buffers(cls) has a class written in Python export buffers by its method __buffer__.
 
    run_calls() is in _native_calls.h, changed() in _native_guards.h, OwnedLock in
-   _native_locks.h, flush_subnormals() in _native_subnormals.h. */
+   _native_locks.h, complex_product() in _native_products.h, flush_subnormals() in
+   _native_subnormals.h. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -510,6 +512,7 @@ static PyObject *exports_buffers(PyObject *module, PyObject *given)
 #include "_native_calls.h"
 #include "_native_guards.h"
 #include "_native_locks.h"
+#include "_native_products.h"
 #include "_native_subnormals.h"
 
 static PyMethodDef methods[] = {
@@ -539,6 +542,7 @@ static struct PyModuleDef module = {
 PyMODINIT_FUNC PyInit__native(void)
 {
     import_array();
+    import_umath();
     if (PyType_Ready(&NativeType) < 0 || PyType_Ready(&LibraryType) < 0 ||
         PyType_Ready(&OwnedLockType) < 0) return NULL;
     handler = PyCapsule_New(&aligned, "mem_handler", NULL);
@@ -548,6 +552,12 @@ PyMODINIT_FUNC PyInit__native(void)
     if (PyModule_AddObjectRef(found, "Native", (PyObject *)&NativeType) < 0 ||
         PyModule_AddObjectRef(found, "Library", (PyObject *)&LibraryType) < 0 ||
         PyModule_AddObjectRef(found, "OwnedLock", (PyObject *)&OwnedLockType) < 0) {
+        Py_DECREF(found);
+        return NULL;
+    }
+    PyObject *product = new_complex_product();
+    if (!product || PyModule_AddObject(found, "complex_product", product) < 0) {
+        Py_XDECREF(product);
         Py_DECREF(found);
         return NULL;
     }

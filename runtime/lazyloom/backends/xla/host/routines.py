@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
+from ....extension import in_c
 from ...native import native
 from ...parts import product
 from .blocks import in_blocks
@@ -112,30 +113,18 @@ def product_in_blocks(a: Array, b: Array) -> Array:
     return found
 
 
-#: of a dtype of complex numbers, that of the parts, and a quarter of the largest number
-_PARTS: Final[dict[Any, tuple[Any, float]]] = {
-    np.dtype(c): (r, float(np.finfo(r).max) / 4)
-    for c, r in ((np.complex64, np.float32), (np.complex128, np.float64))}
-
-
-def _bound(x: Array, kind: Any) -> float:
-    """What no part of complex numbers is larger than; NaN or infinity if any is that."""
-    parts = x.ravel().view(kind)
-    return math.sqrt(parts.dot(parts))
-
-
-def complex_product(a: Array, b: Array) -> Array:
+def _complex_product(a: Array, b: Array) -> Array:
     """a * b of complex numbers: four products of parts, each rounded before it is added.
 
-    NumPy adds one of two before, where the processor can, so that infinity comes of what is not a
-    number otherwise. Where no product of parts overflows, that is all the same.
+    NumPy adds one of two before, where the processor can, so that ``(x + xi) ** 2`` has a real
+    part that is not 0, and infinity comes of what is not a number otherwise.
     """
-    kind, most = _PARTS[a.dtype]
-    bound = _bound(a, kind)
-    if bound * (bound if b is a else _bound(b, kind)) < most:
-        return np.multiply(a, b)
     return make_complex(np.asarray(a.real * b.real - a.imag * b.imag),
                         np.asarray(a.real * b.imag + a.imag * b.real))
+
+
+#: in one pass where functions in C were compiled
+complex_product: Final[Callable[..., Any]] = in_c("complex_product", _complex_product)
 
 
 #: rows from which, and elements of a row up to which, these are better turned into columns
@@ -220,12 +209,13 @@ def integer_power(x: Array, y: int) -> Array:
         return np.ones_like(x)
     n = abs(y)
     found = None
+    times = complex_product if x.dtype.kind == "c" else np.multiply
     while n:
         if n & 1:
-            found = x if found is None else found * x
+            found = x if found is None else times(found, x)
         n >>= 1
         if n:
-            x = x * x
+            x = times(x, x)
     assert found is not None
     return np.reciprocal(found) if y < 0 else found
 
@@ -386,11 +376,12 @@ _NUMPY: Final = (
 NAMESPACE: Final[dict[str, Any]] = {
     **{name: getattr(np, name) for name in _NUMPY},
     **DTYPES,
+    "complex_product": complex_product,
     **{f.__name__: f for f in (
         accumulate, broadcast, choose, along_rows, sum_over, rsqrt, logistic, float_sign,
         round_away,
         integer_power, int_divide, int_remainder, logical_right_shift, population_count,
-        float_to_int, make_complex, complex_product, erf, erfc, erf_inv, pad, reduce_by, sort,
+        float_to_int, make_complex, erf, erfc, erf_inv, pad, reduce_by, sort,
         top_k, gather, scatter, scatter_rows, convolution, reduce_window, select_and_scatter,
         cholesky, lu,
         pivots_to_permutation, triangular_solve, total_order, in_blocks, product,
