@@ -54,6 +54,7 @@ class _Writer:
         self.type: Final = type_
         self.double: Final = type_.endswith("f64>")
         self.lines: Final[list[str]] = []
+        self._zero: str = ""
 
     def _add(self, text: str) -> str:
         name = f"%{self.prefix}_{len(self.lines)}"
@@ -68,9 +69,10 @@ class _Writer:
 
     def unknown_zero(self) -> str:
         """A -0.0 that the compiler does not know."""
-        name = f"%{self.prefix}_{len(self.lines)}"
-        self.lines.extend(unknown_zero(name, self.type))
-        return name
+        if not self._zero:
+            self._zero = f"%{self.prefix}_{len(self.lines)}"
+            self.lines.extend(unknown_zero(self._zero, self.type))
+        return self._zero
 
     def plus_unknown_zero(self, x: str) -> str:
         """x, or a zero of its sign where it is subnormal."""
