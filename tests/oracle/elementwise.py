@@ -224,7 +224,9 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
         return decision(integer, xs, aval.dtype)
     if name in _COMPARE:
         found = decision(_COMPARE[name], xs)
-        if name not in ("eq", "ne") or all(x.is_exact for x in xs):
+        if name not in ("eq", "ne"):
+            return Compared(found, xs[0], xs[1])
+        if all(x.is_exact for x in xs):
             return found
         # the ends of intervals may lie on both sides of each other
         x, y = xs
@@ -239,8 +241,11 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
             return pointwise(function, xs, aval.dtype, 2 * SIMPLE)
         found = pointwise(function, xs, aval.dtype, 4 * FUNCTION)
         # a part whose terms are too small is a zero of either sign
-        return Shade(found.dtype, found.v, np.maximum(
-            found.e, float(limits(aval.dtype).tiny)))
+        at = limits(aval.dtype)
+        e = np.maximum(found.e, float(at.tiny))
+        if name in ("mul", "square") and at.flushes:
+            e = e + 2 * float(at.least)
+        return Shade(found.dtype, found.v, e)
     known = _REAL.get(name)
     if known is None:
         return None
@@ -312,7 +317,34 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
     return found
 
 
+class Compared(Shade):
+    """Which of two numbers is larger, maybe together with other conditions.
+
+    Attributes:
+        of: the two numbers.
+    """
+
+    __slots__ = ("of",)
+
+    def __init__(self, found: Shade, x: Shade, y: Shade) -> None:
+        super().__init__(bool, found.v, found.e)
+        self.of = x, y
+
+    def chooses(self, cases: Sequence[Shade]) -> bool:
+        """Whether it is between the numbers themselves, which takes one instruction."""
+        return all(any(c.shape == x.shape and np.array_equal(c.v, x.v, equal_nan=True)
+                       for x in self.of) for c in cases)
+
+
 def _truth(name: str, xs: list[Shade]) -> Shade:
+    found = _both_truths(name, xs)
+    for x in xs:
+        if isinstance(x, Compared) and x.shape == found.shape:
+            return Compared(found, *x.of)
+    return found
+
+
+def _both_truths(name: str, xs: list[Shade]) -> Shade:
     x, y = xs
     f = np.logical_and if name == "and" else np.logical_or
     v = f(x.v, y.v)
@@ -413,7 +445,9 @@ def _select(p: Any, xs: list[Shade], aval: Any) -> Shade:
                 spread = np.fmax(spread, apart)
             widest = np.max([np.broadcast_to(c.e, aval.shape) for c in cases], axis=0)
             e = np.where(unknown, spread + widest, e)
-    return Shade(aval.dtype, v, e)
+    found = Shade(aval.dtype, v, e)
+    # the larger or smaller of two numbers may be flushed
+    return _either(found) if isinstance(which, Compared) and which.chooses(cases) else found
 
 
 def _integer_pow(p: Any, xs: list[Shade], aval: Any) -> Shade:
@@ -431,7 +465,17 @@ def _integer_pow(p: Any, xs: list[Shade], aval: Any) -> Shade:
 
     found = pointwise(power, xs, aval.dtype, abs(y) * SIMPLE if abs(y) < 4 else roundings)
     if np.dtype(aval.dtype).kind == "c":
-        found = Shade(found.dtype, found.v, np.maximum(found.e, float(limits(aval.dtype).tiny)))
+        at = limits(aval.dtype)
+        e = np.maximum(found.e, float(at.tiny))
+        if abs(y) > 1:
+            # each product has two terms that may be too small
+            with np.errstate(all="ignore"):
+                size = np.fmax(1, np.abs(xs[0].v)).astype(np.float64)
+                off = 2 * abs(y) * float(at.least) * size ** (abs(y) - 2)
+                if y < 0:
+                    off = off * np.abs(found.v).astype(np.float64) ** 2
+            e = np.where(np.isfinite(off), e + off, e)
+        found = Shade(found.dtype, found.v, e)
     if y < 0 and aval.dtype != np.complex64:
         # a power that overflows before it is divided by
         with np.errstate(all="ignore"):

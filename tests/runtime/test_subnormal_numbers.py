@@ -91,6 +91,57 @@ def test_they_are_the_same_op_by_op_and_compiled(dtype: Any, count: int) -> None
             assert kinds(found) == kinds(whole[name]), name
 
 
+def asked_twice(x: ll.Value) -> dict[str, Any]:
+    """Of the same number, whether it is zero, and whether it is infinite."""
+    zero = number(0.0, x.type.dtype)
+    finite, is_zero = rec("isfinite", x), rec("equal", x, zero)
+    return {
+        "zero or infinite": rec("logical_or", is_zero, rec("isinf", x)),
+        "positive and finite": rec("logical_and", rec("greater", x, zero), finite),
+        "neither": rec("logical_xor", is_zero, finite),
+        "its size": rec("logical_and", rec("greater", rec("abs", x), zero), finite),
+        "not zero, or none": rec("logical_or", rec("not_equal", x, zero), rec("isnan", x)),
+    }
+
+
+@needed
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, ml_dtypes.bfloat16],
+                         ids=["float32", "float64", "bfloat16"])
+def test_they_are_zeros_where_it_is_asked_whether_they_are_finite_too(dtype: Any) -> None:
+    """LLVM makes one instruction of both, which looks at the class that the bits have."""
+    data = TINY.astype(dtype)
+    if dtype is np.float64:
+        data[:5] = [1e-310, -1e-310, 5e-324, -5e-324, 2.2e-308]
+    asked: list[dict[str, list[bool]]] = []
+    for reproducible in (False, True):
+        with ll.options(reproducible=reproducible):
+            asked.append({name: np.asarray(x.read()).tolist()
+                          for name, x in asked_twice(ll.from_host(data)).items()})
+    assert asked[0] == asked[1]
+    assert asked[1]["zero or infinite"][:7] == [True] * 7
+
+
+@needed
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_complex_numbers_of_them_have_logarithms(dtype: Any) -> None:
+    """Their angle is that of zeros, and not none."""
+    tiny = np.finfo(dtype).tiny / 8
+    parts = np.array([tiny, -tiny, 0.0, -0.0, 2.0, -2.0, np.inf])
+    x = np.empty(49, dtype)
+    x.real, x.imag = np.repeat(parts, 7), np.tile(parts, 7)
+    zeros = x.copy()
+    for part in (zeros.real, zeros.imag):
+        part[...] = np.where(np.abs(part) == tiny, np.copysign(0, part), part)
+    with ll.options(reproducible=True):
+        for name in ("log", "log1p"):
+            found, expected = (np.asarray(rec(name, ll.from_host(z)).read()) for z in (x, zeros))
+            for part in ("real", "imag"):
+                a, b = getattr(found, part), getattr(expected, part)
+                assert not np.isnan(a).any(), name
+                np.testing.assert_array_equal(a, b, name)
+                assert (np.signbit(a) == np.signbit(b)).all(), name
+
+
 @needed
 def test_what_is_subnormal_is_zero_in_every_form() -> None:
     x = np.full(4096, 1.0, np.float32)

@@ -9,8 +9,10 @@ another one that has makes an infinity of what is not a number.
 
 Subnormal numbers are zeros, but not to integers made of their bits: XLA's ``power`` and ``cbrt``
 make garbage of them, C's ``logf``, which it calls for a few float32 values, their logarithm, and
-LLVM compares with 0 by the bits what was bfloat16. These steps get their operand with a -0.0 added
-that the compiler does not know, which makes zeros of them.
+LLVM compares with 0 by the bits what was bfloat16, and where the same number is asked whether it is
+infinite (``x == 0 or isinf(x)`` is one instruction that looks at the class). The logarithm of a
+complex number has an angle, which two subnormal parts have not. These steps get their operand with
+a -0.0 added that the compiler does not know, which makes zeros of them.
 
 XLA computes what takes long (``divide``, ``log``, ``exponential``) once for all who use it, and the
 rest once for each of them. So a function that may stand in a long chain depends on x through such a
@@ -32,12 +34,21 @@ _STATEMENT: Final = re.compile(
 _OF_TWO: Final = re.compile(
     r"^ *(%(\w+)) = stablehlo\.(atan2|power) (%\w+(?:#\d+)?), (%\w+(?:#\d+)?) : "
     r"tensor<([0-9x]*)(bf16|f32|f64)>$")
+_COMPLEX: Final = re.compile(
+    r"^ *(%(\w+)) = stablehlo\.(\w+) (%\w+(?:#\d+)?) : "
+    r"(tensor<[0-9x]*complex<(?:f32|f64)>>)$")
 _WIDENED: Final = re.compile(
     r"^ *(%\w+) = stablehlo\.convert %\w+(?:#\d+)? : "
     r"\(tensor<[0-9x]*bf16>\) -> tensor<[0-9x]*f32>$")
 _COMPARED: Final = re.compile(
     r"^ *(%(\w+)) = stablehlo\.compare (\w+), (%\w+(?:#\d+)?), (%\w+(?:#\d+)?), *FLOAT : "
-    r"\((tensor<([0-9x]*)(bf16|f32)>), \S+\) -> (\S+)$")
+    r"\((tensor<([0-9x]*)(bf16|f32|f64)>), \S+\) -> (\S+)$")
+_IS_FINITE: Final = re.compile(
+    r"^ *(%(\w+)) = stablehlo\.is_finite (%\w+(?:#\d+)?) : "
+    r"\(tensor<([0-9x]*)(f32|f64)>\) -> \S+$")
+_INFINITY: Final = re.compile(
+    r"^ *(%\w+) = stablehlo\.constant dense<0x[7F]F[8F]0+> : tensor<[0-9x]*f(?:32|64)>$")
+_SPREAD: Final = re.compile(r"^ *(%\w+) = stablehlo\.broadcast_in_dim (%\w+), ")
 _TRUTH: Final = re.compile(
     r"^ *(%(\w+)) = stablehlo\.convert (%\w+(?:#\d+)?) : "
     r"\((tensor<([0-9x]*)(bf16|f32)>)\) -> (tensor<[0-9x]*i1>)$")
@@ -100,6 +111,9 @@ class _Writer:
     def compare(self, how: str, a: str, b: str) -> str:
         return self._add(f"compare {how}, {a}, {b}, FLOAT : ({self.type}, {self.type}) -> "
                          f"{self._truth()}")
+
+    def is_finite(self, x: str) -> str:
+        return self._add(f"is_finite {x} : ({self.type}) -> {self._truth()}")
 
     def either(self, a: str, b: str) -> str:
         return self._add(f"or {a}, {b} : {self._truth()}")
@@ -240,6 +254,9 @@ _FLUSHED: Final = frozenset((
 _FLUSHED_DOUBLE: Final = frozenset((
     "log_plus_one", "tan", "asin", "atan", "exponential_minus_one"))
 
+#: of complex numbers, of whose parts XLA makes an angle
+_FLUSHED_COMPLEX: Final = frozenset(("log", "log_plus_one"))
+
 
 def expanded(text: str) -> str:
     """The functions of an op with these steps written out, but in regions, which XLA knows so."""
@@ -250,9 +267,11 @@ def _lines(text: str) -> Iterator[str]:
     region = False
     #: float32 that was bfloat16
     widened: set[str] = set()
+    infinite: set[str] = set()
     for line in text.split("\n"):
         if "func.func" in line:
             widened.clear()
+            infinite.clear()
         region = (region or "^bb0(" in line) and "stablehlo.return" not in line
         if region:
             yield line
@@ -260,7 +279,12 @@ def _lines(text: str) -> Iterator[str]:
         was_narrow = _WIDENED.match(line)
         if was_narrow is not None:
             widened.add(was_narrow[1])
-        known_bits = _known_bits(line, widened)
+        infinity, spread = _INFINITY.match(line), _SPREAD.match(line)
+        if infinity is not None:
+            infinite.add(infinity[1])
+        elif spread is not None and spread[2] in infinite:
+            infinite.add(spread[1])
+        known_bits = _is_finite(line) or _known_bits(line, widened, infinite)
         if known_bits:
             yield from known_bits
             continue
@@ -273,6 +297,12 @@ def _lines(text: str) -> Iterator[str]:
             result, name, x, y, base, type_, extents, element = of_parts.groups()
             w = _Writer(f"own{name}", f"tensor<{extents}{element}>")
             yield from _ending(w, _complex_product(w, x or base, y or base, type_), result)
+            continue
+        of_complex = _COMPLEX.match(line)
+        if of_complex is not None and of_complex[3] in _FLUSHED_COMPLEX:
+            result, name, step, x, type_ = of_complex.groups()
+            w = _Writer(f"own{name}", type_)
+            yield from _ending(w, w.of(step, w.plus_unknown_zero(x)), result)
             continue
         found = _STATEMENT.match(line)
         own = _of_one(*found.groups()) if found is not None else []
@@ -320,8 +350,21 @@ def _of_two(
     yield from _ending(w, w.converted(found, wide, narrow), result)
 
 
-def _known_bits(line: str, widened: set[str]) -> list[str]:
-    """A comparison, if it is of what was bfloat16, with what LLVM may compare by the bits."""
+def _is_finite(line: str) -> list[str]:
+    """Whether a number is finite, asked of another value than what is compared with 0."""
+    found = _IS_FINITE.match(line)
+    if found is None:
+        return []
+    result, name, x, extents, element = found.groups()
+    w = _Writer(f"own{name}", f"tensor<{extents}{element}>")
+    return list(_ending(w, w.is_finite(w.plus_unknown_zero(x)), result))
+
+
+def _known_bits(line: str, widened: set[str], infinite: set[str]) -> list[str]:
+    """A comparison, if it is of what was bfloat16, or with infinity.
+
+    LLVM may make one by the bits, with 0 as well, of what is the same value.
+    """
     compared, truth = _COMPARED.match(line), _TRUTH.match(line)
     if compared is not None:
         result, name, how, x, y, type_, extents, element, truths = compared.groups()
@@ -330,12 +373,13 @@ def _known_bits(line: str, widened: set[str]) -> list[str]:
         y = ""
     else:
         return []
-    if element == "f32" and x not in widened and y not in widened:
+    of_narrow = element == "bf16" or element == "f32" and (x in widened or y in widened)
+    if not of_narrow and x not in infinite and y not in infinite:
         return []
-    wide = f"tensor<{extents}f32>"
+    wide = f"tensor<{extents}{'f64' if element == 'f64' else 'f32'}>"
     w = _Writer(f"own{name}", wide)
-    operands = [z if element == "f32" else w.converted(z, type_, wide) for z in (x, y) if z]
-    operands = [w.plus_unknown_zero(z) for z in operands]
+    operands = [w.converted(z, type_, wide) if element == "bf16" else z for z in (x, y) if z]
+    operands = [z if z in infinite else w.plus_unknown_zero(z) for z in operands]
     if len(operands) == 1:
         found = w.converted(operands[0], wide, truths)
     else:
