@@ -91,6 +91,20 @@ def test_they_are_the_same_op_by_op_and_compiled(dtype: Any, count: int) -> None
             assert kinds(found) == kinds(whole[name]), name
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+@pytest.mark.parametrize("shape, axis", [((1,), 0), ((5,), 0), ((4, 3), 0), ((4, 3), 1)])
+def test_sums_of_negative_zeros_have_one_sign(shape: Any, axis: int, dtype: Any) -> None:
+    x = np.zeros(shape, dtype)
+    x.real[...] = -0.0
+    signs = []
+    for reproducible in (False, True):
+        with ll.options(reproducible=reproducible):
+            found = [rec("cumsum", ll.from_host(x), axis=axis, reverse=r) for r in (False, True)]
+            found.append(rec("sum", ll.from_host(x), axes=(axis,)))
+            signs.append([np.signbit(np.asarray(y.read()).real).tolist() for y in found])
+    assert signs[0] == signs[1]
+
+
 def asked_twice(x: ll.Value) -> dict[str, Any]:
     """Of the same number, whether it is zero, and whether it is infinite."""
     zero = number(0.0, x.type.dtype)

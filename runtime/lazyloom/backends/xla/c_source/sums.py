@@ -125,7 +125,9 @@ def _arg(extremum: str) -> Rule:
     return rule
 
 
-def _cumulative(combine: str) -> Rule:
+def _cumulative(combine: str, from_zero: bool = False) -> Rule:
+    """Of all elements so far: from the first one on, or from zero on, as sums are in XLA."""
+
     def rule(f: Function, p: Any, xs: Sequence[Value], shape: Shape, dtype: Any) -> Value:
         x, axis = xs[0], p["axis"]
         found = f.buffer(shape, dtype)
@@ -140,7 +142,8 @@ def _cumulative(combine: str) -> Rule:
         for line in body.lines:
             f.line(line)
         joined = combine.format(last, text, kind=found.kind)
-        f.line(f"{last} = {i} ? {joined} : {text};")
+        started = from_zero and not same(shape[axis], 1)
+        f.line(f"{last} = {joined};" if started else f"{last} = {i} ? {joined} : {text};")
         f.line(f"{found.at(body, index)} = {last};")
         f.line("}")
         f.close(outer)
@@ -213,7 +216,7 @@ COMBINED: Final[dict[str, Rule]] = {
     "reduce_max": _reduce("", _least, ">"), "reduce_min": _reduce("", _most, "<"),
     "reduce_and": _reduce("&", lambda d: _most(d) if d.kind in "bu" else -1),
     "reduce_or": _reduce("|", 0), "argmax": _arg(">"), "argmin": _arg("<"),
-    "cumsum": _cumulative("{0} + {1}"), "cumprod": _cumulative("{0} * {1}"),
+    "cumsum": _cumulative("{0} + {1}", from_zero=True), "cumprod": _cumulative("{0} * {1}"),
     "cummax": _cumulative("l_max_{kind}({0}, {1})"),
     "cummin": _cumulative("l_min_{kind}({0}, {1})"), "dot_general": _dot_general,
 }  # fmt: skip

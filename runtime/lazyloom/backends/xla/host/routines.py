@@ -145,13 +145,19 @@ def along_rows(function: np.ufunc, x: Array) -> Array:
 
 
 def accumulate(function: Any, x: Array, axis: int, reverse: bool) -> Array:
-    """The sums or products of the first elements, of the first one alone, too."""
+    """The sums or products of the first elements, of the first one alone, too.
+
+    Sums of several begin at 0.0, so that none is -0.0.
+    """
     if reverse:
         x = np.flip(x, axis)
     found: Array = function.accumulate(x, axis, x.dtype)
-    # a sum of one number: not subnormal, while accumulate() takes it as it is
+    # what is computed of one number is not subnormal, while accumulate() takes it as it is
     first = found[(*([slice(None)] * axis), slice(0, 1))]
-    np.multiply(first, 1, out=first)
+    if function is not np.add or x.shape[axis] == 1:
+        np.multiply(first, 1, out=first)
+    elif (first == 0).any():
+        np.add(found, 0, out=found)
     return np.flip(found, axis) if reverse else found
 
 

@@ -284,7 +284,7 @@ def cumulative(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value
     if x.dtype.kind == "c" and name in ("cummax", "cummin"):
         raise Unsupported(f"{name} of complex numbers")
     axis = int(p["axis"])
-    if name in ("cumsum", "cumprod") and x.dtype.kind == "f":
+    if name == "cumsum" and x.dtype.kind in "fc" or name == "cumprod" and x.dtype.kind == "f":
         return w.let(f"accumulate({function}, {x.text}, {axis}, {p['reverse']})", x.shape, x.dtype,
                      None, p["reverse"])
     kind = f", {dtype_text(x.dtype)}" if name in ("cumsum", "cumprod") else ""
