@@ -205,7 +205,8 @@ MOVES: list[Any] = [
     lambda x, i: lax.reduce_sum(lax.broadcast_in_dim(x[1], (3, 4, 2), (1,)), (0, 2)),
     lambda x, i: lax.select(x > 4, x[::-1] * 2, x - 1), lambda x, i: x.sum(0)[None, ::-1] + x,
     lambda x, i: lax.max(x - x, -(x - x)), lambda x, i: lax.min(x - x, -(x - x)),
-    lambda x, i: lax.tanh(-(x - x)),
+    lambda x, i: lax.tanh(-(x - x)), lambda x, i: lax.cumsum(-(x - x), 1),
+    lambda x, i: lax.cumsum(-(x - x)[:, :1], 1),
 ]  # fmt: skip
 
 
