@@ -95,6 +95,8 @@ def test_they_are_the_same_op_by_op_and_compiled(dtype: Any, count: int) -> None
 @pytest.mark.parametrize("shape, axis", [((1,), 0), ((5,), 0), ((4, 3), 0), ((4, 3), 1)])
 def test_sums_of_negative_zeros_have_one_sign(shape: Any, axis: int, dtype: Any) -> None:
     x = np.zeros(shape, dtype)
+    if x.dtype.kind == "c":
+        x.imag[...] = 1
     x.real[...] = -0.0
     signs = []
     for reproducible in (False, True):
@@ -103,6 +105,18 @@ def test_sums_of_negative_zeros_have_one_sign(shape: Any, axis: int, dtype: Any)
             found.append(rec("sum", ll.from_host(x), axes=(axis,)))
             signs.append([np.signbit(np.asarray(y.read()).real).tolist() for y in found])
     assert signs[0] == signs[1]
+
+
+def test_products_of_complex_numbers_so_far_are_of_one_class() -> None:
+    """The first one, too, which is multiplied by 1."""
+    x = np.array([complex(-np.inf, 1), complex(2, np.nan), complex(1e-39, -0.0)], np.complex64)
+    found = []
+    for reproducible in (False, True):
+        with ll.options(reproducible=reproducible):
+            found.append(np.asarray(rec("cumprod", ll.from_host(x), axis=0).read()))
+    np.testing.assert_array_equal(*found)
+    assert (np.isnan(found[0].real) == np.isnan(found[1].real)).all()
+    assert (np.isnan(found[0].imag) == np.isnan(found[1].imag)).all()
 
 
 def asked_twice(x: ll.Value) -> dict[str, Any]:

@@ -156,7 +156,7 @@ def accumulate(function: Any, x: Array, axis: int, reverse: bool) -> Array:
     first = found[(*([slice(None)] * axis), slice(0, 1))]
     if function is not np.add or x.shape[axis] == 1:
         np.multiply(first, 1, out=first)
-    elif (first == 0).any():
+    elif x.dtype.kind == "c" or (first == 0).any():
         np.add(found, 0, out=found)
     return np.flip(found, axis) if reverse else found
 

@@ -281,10 +281,11 @@ def cumulative(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value
     if function is None:
         return None
     x = w.full(xs[0])
-    if x.dtype.kind == "c" and name in ("cummax", "cummin"):
+    # XLA multiplies the first one by 1, too, of which infinity times 0 is NaN
+    if x.dtype.kind == "c" and name != "cumsum":
         raise Unsupported(f"{name} of complex numbers")
     axis = int(p["axis"])
-    if name == "cumsum" and x.dtype.kind in "fc" or name == "cumprod" and x.dtype.kind == "f":
+    if name in ("cumsum", "cumprod") and x.dtype.kind in "fc":
         return w.let(f"accumulate({function}, {x.text}, {axis}, {p['reverse']})", x.shape, x.dtype,
                      None, p["reverse"])
     kind = f", {dtype_text(x.dtype)}" if name in ("cumsum", "cumprod") else ""
