@@ -128,7 +128,7 @@ from ._sorting import (
 from ._ufuncs import ufunc
 from ._windows import bartlett, blackman, hamming, hanning, i0, kaiser, sinc
 from ._vectorize import frompyfunc, vectorize
-from . import _captured, _einops, _hosted, _submodules
+from . import _captured, _einops, _hosted, _pandas, _submodules
 
 _hosted.install(globals(), _onp)
 _hosted.install(linalg.__dict__, _onp.linalg)
@@ -136,6 +136,7 @@ _hosted.install(fft.__dict__, _onp.fft)
 globals().update(_ufuncs.PUBLIC)
 
 _einops.install()
+_pandas.install()
 _submodules.install()
 
 bitwise_invert = _ufuncs.PUBLIC["invert"]

@@ -1,22 +1,18 @@
 """Arrays of ours in einops, which knows arrays by their type.
 
 What einops can work on are the classes derived from its ``AbstractBackend``. The one for our arrays
-is made when einops is imported: a finder of modules waits for that and then goes away.
+is made when einops is imported.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from importlib.machinery import ModuleSpec
-from types import ModuleType
-from typing import Any, Final
+from typing import Any
 
 import numpy as onp
 
 from ._array import ndarray
-
-_MODULE: Final = "einops._backends"
+from ._when_imported import when_imported
 
 
 def _define(backends: Any) -> None:
@@ -44,30 +40,6 @@ def _define(backends: Any) -> None:
     backends.LazyloomBackend = LazyloomBackend
 
 
-class _Finder:
-    """Waits for the module of einops that knows arrays."""
-
-    @staticmethod
-    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name != _MODULE:
-            return None
-        sys.meta_path.remove(_Finder)
-        spec = importlib.util.find_spec(name)
-        loader: Any = None if spec is None else spec.loader
-        if loader is not None:
-            run = loader.exec_module
-
-            def exec_module(module: ModuleType) -> None:
-                run(module)
-                _define(module)
-
-            loader.exec_module = exec_module
-        return spec
-
-
 def install() -> None:
     """Let einops, imported before or after, take arrays of ours."""
-    if _MODULE in sys.modules:
-        _define(sys.modules[_MODULE])
-    else:
-        sys.meta_path.insert(0, _Finder)
+    when_imported("einops._backends", _define)

@@ -175,10 +175,11 @@ class errstate:
     """What happens at floating-point errors in a block, or in a function it decorates.
 
     As ``numpy.errstate``. Errors are told when a result is read; those of mode "raise" at the
-    latest when the block is left, which runs what it recorded.
+    latest when the block is left, which runs what it recorded. What NumPy itself computes in the
+    block (``np.float64(1) / np.float64(0)``, masked arrays) goes by the same modes.
     """
 
-    __slots__ = ("_given", "_call", "_token", "_state")
+    __slots__ = ("_given", "_call", "_token", "_state", "_numpys")
 
     def __init__(self, *, call: Any = _UNSET, all: Any = None, divide: Any = None,
                  over: Any = None, under: Any = None, invalid: Any = None) -> None:  # fmt: skip
@@ -186,6 +187,7 @@ class errstate:
         self._call: Final = call
         self._token: Token[_State] | None = None
         self._state: _State | None = None
+        self._numpys: Any = None
 
     def __enter__(self) -> None:
         if self._token is not None:
@@ -198,12 +200,16 @@ class errstate:
         if _RAISE in state.modes:
             state.flags = []
         self._state = state
+        call = {} if self._call is _UNSET else {"call": self._call}
+        self._numpys = onp.errstate(**call, **self._given)
+        self._numpys.__enter__()
         self._token = _current.set(state)
         _switch()
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         assert self._token is not None and self._state is not None
         _current.reset(self._token)
+        self._numpys.__exit__(kind, error, traceback)
         flags = None if self._state.told else self._state.flags
         self._token = self._state = None
         _switch()

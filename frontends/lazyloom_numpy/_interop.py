@@ -14,6 +14,7 @@ from lazyloom.frontend import to_host
 
 from . import _hosted
 from ._array import ScalarArray, ndarray, wrap
+from ._convert import computes_itself
 from ._elementwise import clip
 from ._ufuncs import PUBLIC
 
@@ -86,6 +87,11 @@ def array_function(func: Any, args: Any, kwargs: Any) -> Any:
         # NumPy's own is asked, and what is ours is read
         args, kwargs = _hosted.on_host(given)
         return func(*args, **kwargs)
+    if args and computes_itself(args[0]) and not any(
+        isinstance(leaf, ndarray) for leaf in _leaves(given)
+    ):
+        # arrays of ours are the elements of a Series, which NumPy takes for a list
+        args = (list(args[0]), *args[1:])
     return ours(*args, **kwargs)
 
 

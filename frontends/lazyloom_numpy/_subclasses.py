@@ -8,6 +8,7 @@ look for derived classes from the moment that the first one is made.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import sys
@@ -19,6 +20,7 @@ import numpy as onp
 import lazyloom
 from lazyloom.frontend import Operators, operators_of, set_operators, share_view
 
+from . import _hosted
 from . import _ufuncs as _u
 from ._array import ScalarArray, ndarray, same_place
 from ._layout import set_info
@@ -180,6 +182,11 @@ def asked(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
         found = x.__array_ufunc__(function, method, *inputs, **kwargs)
         if found is not NotImplemented:
             return found
+    if any(type(x) is ndarray or type(x) is ScalarArray for x in operands):
+        # a class that knows NumPy's arrays and no others, as a Series of pandas does
+        numpys = function.np if method == "__call__" else getattr(function.np, method)
+        with contextlib.suppress(TypeError):
+            return _hosted.call(numpys, inputs, kwargs)
     raise TypeError(
         f"operand type(s) all returned NotImplemented from __array_ufunc__({function!r}, "
         f"{method!r}): {', '.join(repr(type(x).__name__) for x in operands)}")

@@ -54,6 +54,7 @@ with _without_collection():
         reductions,
         representation,
         scattering,
+        segments,
         shaping,
         sorting,
         splitting,

@@ -141,7 +141,7 @@ NAMES: Final[dict[str, dict[str, str]]] = {
             batch_norm_elemt batch_norm_gather_stats batch_norm_gather_stats_with_counts
             batch_norm_stats batch_norm_update_stats from_file
             native_dropout native_group_norm native_norm norm_except_dim
-            segment_reduce slice_inverse indices_copy"""),
+            slice_inverse indices_copy"""),
         (_DENSE, """
             ccol_indices_copy col_indices_copy crow_indices_copy hsmm hspmm resize_as_sparse_
             row_indices_copy saddmm smm sparse_bsc sparse_bsc_tensor sparse_bsr sparse_bsr_tensor

@@ -31,6 +31,7 @@ from ._functions import (
     reductions,
     representation,
     scattering,
+    segments,
     shaping,
     sorting,
     sparsity,
@@ -49,8 +50,8 @@ from ._tensor import Tensor
 
 _FILES = (
     pointwise, representation, reductions, views, splitting, strided, copies, storages, shaping,
-    linear, indexing, scattering, sorting, counting, creation, random, _matrices, statistics,
-    _spectral, recurrent, quantizing)  # fmt: skip
+    linear, indexing, scattering, segments, sorting, counting, creation, random, _matrices,
+    statistics, _spectral, recurrent, quantizing)  # fmt: skip
 
 
 def _public(name: str, function: Any, checks: bool) -> Any:

@@ -58,7 +58,7 @@ _RULES: tuple[tuple[str, str, str], ...] = (
      "a part of TorchScript or of PyTorch's own machinery"),
     (r".*", r".*(backward|_elemt|gather_stats|update_stats|batch_norm_stats|slice_inverse).*|"
             r"native_.*|unsafe_.*|convolution|conv_tbc|grid_sampler.*|_.*|frobenius_norm|"
-            r"nuclear_norm|norm_except_dim|embedding_renorm_|feature_dropout.*|segment_reduce|"
+            r"nuclear_norm|norm_except_dim|embedding_renorm_|feature_dropout.*|"
             r"from_file|is_distributed|.*_relu_cell|.*_tanh_cell",
      "an internal kernel of PyTorch, without documentation"),
     (r".*", r".*Storage.*|.*storage.*|data_ptr|set_|share_memory_|is_shared|is_pinned|is_same_size|"

@@ -198,6 +198,27 @@ def test_as_a_decorator_and_entered_again() -> None:
         state.__enter__()
 
 
+def test_what_numpy_computes_in_a_block_goes_by_its_modes() -> None:
+    def divide() -> None:
+        np.float64(1) / np.float64(0)
+        np.int64(1) // np.int64(0)
+        np.longdouble(1) / np.longdouble(0)
+
+    before = onp.geterr()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with np.errstate(all="ignore"):
+            divide()
+        np.errstate(divide="ignore")(divide)()
+    told: list[Any] = []
+    with np.errstate(divide="call", call=lambda *x: told.append(x)):
+        divide()
+    assert told == [("divide by zero", 1)] * 3
+    with pytest.raises(FloatingPointError, match="scalar divide"), np.errstate(divide="raise"):
+        divide()
+    assert onp.geterr() == before and onp.geterrcall() is None
+
+
 def test_every_thread_has_its_own() -> None:
     inside, leave = threading.Event(), threading.Event()
     seen: list[Any] = []

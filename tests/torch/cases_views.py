@@ -279,5 +279,18 @@ GRADIENTS: dict[str, Case] = {
         0, t.tensor([1, 1]), x[:2] + 1, r)))(r) for r in ("prod", "mean", "amax", "amin")},
     "scatter_reduce of ties": _graded(lambda t, x: (x * 0).scatter_reduce(
         1, t.tensor(_W), x[:, :2] * 0, "amax")),
+    **{f"segment_reduce {r}": (lambda r: _graded(lambda t, x: t.segment_reduce(
+        x, r, lengths=t.tensor([[1, 0, 3], [2, 2, 0], [0, 4, 0]]), axis=1, initial=0.5)))(r)
+        for r in ("sum", "mean", "max", "min", "prod")},
+    **{f"segment_reduce {r} by offsets": (lambda r: lambda t: t.segment_reduce(
+        t.tensor(A), r, offsets=t.tensor([0, 2, 2, 3])))(r)
+        for r in ("sum", "mean", "max", "min", "prod")},
+    "segment_reduce of ties": _graded(lambda t, x: t.segment_reduce(
+        x * 0, "max", lengths=t.tensor([2, 1]))),
+    "segment_reduce of no lengths": lambda t: t.segment_reduce(t.tensor(A), "sum"),
+    "segment_reduce of wrong lengths": lambda t: t.segment_reduce(
+        t.tensor(A), "sum", lengths=t.tensor([1, 1])).tolist(),
+    "segment_reduce of another axis": lambda t: t.segment_reduce(
+        t.tensor(A), "sum", lengths=t.tensor([1, 2]), axis=1),
     "take_along_dim": _graded(lambda t, x: x.take_along_dim(t.tensor([[5, -1]]), 1)),
 }  # fmt: skip

@@ -85,6 +85,8 @@ REFUSALS = {
     "torch.multinomial": "multinomial: the weights must be finite and not negative, and some of "
                          "each row positive",
     "torch.normal": "normal expects all elements of std >= 0.0",
+    "torch.segments": "segment_reduce(): lengths must not be negative, and those of each row must "
+                      "add up to the extent of data along axis",
     "torch.repeats": "repeat_interleave: repeats must not be negative",
 }
 for _kind, _text in REFUSALS.items():

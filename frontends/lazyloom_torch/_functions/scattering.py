@@ -228,7 +228,7 @@ def _check_reduction(reduce: str, name: str, known: tuple[str, ...]) -> None:
             f"{name}(): reduce argument must be one of {', '.join(known)}; got {reduce!r}")
 
 
-def _neutral(reduce: str, dtype: Any) -> Any:
+def neutral(reduce: str, dtype: Any) -> Any:
     """The number that changes nothing in a reduction."""
     if reduce in ("sum", "mean"):
         return scalar(0, dtype)
@@ -250,7 +250,7 @@ def _reduced(v: Any, new: Any, reduce: str, include_self: bool, put: Any) -> Any
     no part in the result; places that nothing is stored to keep what they hold either way.
     """
     if not include_self:
-        v = put(v, _neutral(reduce, v.dtype), "set")
+        v = put(v, neutral(reduce, v.dtype), "set")
     found = put(v, new, _MODES[reduce])
     if reduce != "mean":
         return found
