@@ -135,6 +135,8 @@ class ndarray(_Base):
         if self.type.dtype.kind == "c":
             return _alias(self, Imag(), tuple(2 * s for s in element_strides(self)))
         zeros = full_value(self.shape, 0, self.type.dtype)
+        if type(self) is ScalarArray:
+            return wrap(zeros)  # type: ignore[no-any-return]
         result = ndarray.from_value(zeros)
         result.setflags(write=False)
         return result
@@ -288,7 +290,7 @@ class ndarray(_Base):
         whole = self.copy().reshape(-1).view(onp.uint8).reshape(-1, part)
         swapped: ndarray = whole[:, ::-1].reshape(-1).copy().view(d).reshape(self.shape)
         if not inplace:
-            return swapped
+            return ScalarArray.from_value(swapped.value) if type(self) is ScalarArray else swapped
         self[...] = swapped
         return self
 
@@ -357,10 +359,17 @@ def same_place(x: ndarray, cls: Any) -> Any:
 
 
 def _alias(x: Any, step: Any, strides: tuple[int, ...], writeable: bool = True) -> ndarray:
-    """A view of ``x`` by one step of the runtime's view chain."""
+    """A view of ``x`` by one step of the runtime's view chain.
+
+    A scalar is no view and has none: what keeps it without dimensions (``z.imag``, ``s.T``) is
+    another scalar, and the rest are arrays of their own.
+    """
     kind = type(x)
     if kind is ScalarArray:
         x = ndarray.from_value(x.value)
+        part: ndarray = view(x, step)
+        if not part.tensor_type.shape:
+            return ScalarArray.from_value(part.value)
     elif kind is not ndarray:
         x = same_place(x, ndarray)  # to make one of a derived class is its own affair
     info = getattr(x, "_info", None)

@@ -11,7 +11,7 @@ import lazyloom
 from lazyloom.frontend import write_lock
 
 from . import _dtypes as dt
-from ._array import ndarray, wrap
+from ._array import ScalarArray, ndarray, wrap
 from ._convert import as_value, is_number, operand, operand_key, param, value_of
 from ._hosted import again
 from ._joining import concatenate
@@ -41,6 +41,13 @@ def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
         return nonzero(condition)
     if x is _MISSING or y is _MISSING:
         raise ValueError("either both or neither of x and y should be given")
+    result = chosen(condition, x, y)
+    # of no dimensions it is an array nonetheless
+    return ndarray.from_value(result.value) if type(result) is ScalarArray else result
+
+
+def chosen(condition: Any, x: Any, y: Any) -> Any:
+    """:func:`where` within other functions, of which a single number is a scalar."""
     try:
         a, b = operand(x), operand(y)
         d = dt.promote(operand_key(a), operand_key(b))
@@ -73,7 +80,7 @@ def rounded(x: Any) -> Any:
     The machine's fused product and sum rounds once, NumPy rounds both; where a result decides
     on a position (a bin, a quantile) the two are not the same.
     """
-    return where(x == x, x, onp.nan) if x.dtype.kind == "f" else x
+    return chosen(x == x, x, onp.nan) if x.dtype.kind == "f" else x
 
 
 def clip(a: Any, min: Any = _MISSING, max: Any = _MISSING, out: Any = None, *,
@@ -185,7 +192,7 @@ def _replaced(value: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     high = float(limits.max) if posinf is None else posinf
     low = float(limits.min) if neginf is None else neginf
     for bad, new in ((TABLE["isnan"](x), nan), (isposinf(x), high), (isneginf(x), low)):
-        x = where(bad, wrap(value_of(new, x.type.dtype)), x)
+        x = chosen(bad, wrap(value_of(new, x.type.dtype)), x)
     return x.value
 
 
@@ -215,7 +222,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 def real_if_close(a: Any, tol: float = 100) -> Any:
     """The real part if all imaginary parts are close to 0 (reads). See NumPy's."""
-    x = wrap(value_of(a))
+    x = a if type(a) is ndarray else ndarray.from_value(value_of(a))
     if x.type.dtype.kind != "c":
         return x
     if tol > 1:
@@ -332,27 +339,27 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
         raise ValueError("array of sample points is empty")
     right_index = clip(searchsorted(points, a, "right"), 1, n - 1) if n > 1 else None
     if right_index is None:
-        result = where(a == a, values[0], a)
+        result = chosen(a == a, values[0], a)
     else:
         x0, x1 = take(points, right_index - 1), take(points, right_index)
         y0, y1 = take(values, right_index - 1), take(values, right_index)
 
         def line(y0: Any, y1: Any) -> Any:
             width = x1 - x0
-            slope = (y1 - y0) / where(width == 0, 1.0, width)
+            slope = (y1 - y0) / chosen(width == 0, 1.0, width)
             # from the other end where the line comes from infinity
             near, far = slope * (a - x0) + y0, slope * (a - x1) + y1
-            found = where(near == near, near, far)
-            return where((found != found) & (y0 == y1), y0, found)
+            found = chosen(near == near, near, far)
+            return chosen((found != found) & (y0 == y1), y0, found)
 
         if values.dtype.kind == "c":
             result = TABLE["add"](line(y0.real, y1.real), 1j * line(y0.imag, y1.imag))
         else:
             result = line(y0, y1)
-        result = where(a == x1, y1, where(a == x0, y0, result))
-        result = where(a == a, result, a)
-    result = where(a > points[-1], values[-1] if right is None else right, result)
-    result = where(a < points[0], values[0] if left is None else left, result)
+        result = chosen(a == x1, y1, chosen(a == x0, y0, result))
+        result = chosen(a == a, result, a)
+    result = chosen(a > points[-1], values[-1] if right is None else right, result)
+    result = chosen(a < points[0], values[0] if left is None else left, result)
     return result
 
 
@@ -370,8 +377,8 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * o
         even = not odd
     wrapped = (d + half) % period - half
     if even:
-        wrapped = where((wrapped == -half) & (d > 0), half, wrapped)
-    correction = where(abs(d) < discont, 0, wrapped - d)
+        wrapped = chosen((wrapped == -half) & (d > 0), half, wrapped)
+    correction = chosen(abs(d) < discont, 0, wrapped - d)
     key: list[Any] = [slice(None)] * a.ndim
     key[axis] = slice(0, 1)
     rest: list[Any] = [slice(None)] * a.ndim

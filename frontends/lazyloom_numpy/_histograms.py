@@ -16,7 +16,8 @@ from . import _reductions
 from ._array import ndarray, wrap
 from ._conditions import unless
 from ._creation import arange
-from ._elementwise import rounded, where
+from ._elementwise import chosen as where
+from ._elementwise import rounded
 from ._manipulation import _array
 from ._quantiles import percentile
 from ._selecting import compress
@@ -266,7 +267,7 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
         points = _array(sample)
         points = points.reshape((1,) * (2 - points.ndim) + points.shape).T
     count, ndim = points.shape
-    if isinstance(bins, (Sequence, ndarray, onp.ndarray)) and not isinstance(bins, str):
+    if isinstance(bins, Sequence) and not isinstance(bins, str) or getattr(bins, "ndim", 0) > 0:
         if len(bins) != ndim:
             raise ValueError(
                 "The dimension of bins must be equal to the dimension of the sample x.")
@@ -319,7 +320,8 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any 
         raise ValueError("x and y must have the same length.")
     d = dt.promote(*dict.fromkeys((a.type.dtype, b.type.dtype)))
     points = _stacked([a.astype(d.numpy), b.astype(d.numpy)]).T
-    if isinstance(bins, (list, tuple, ndarray, onp.ndarray)) and len(bins) not in (1, 2):
+    several = isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0) > 0
+    if several and len(bins) not in (1, 2):
         bins = [bins, bins]
     hist, (first, second) = histogramdd(points, bins, range, density, weights)
     return hist, first, second

@@ -76,7 +76,8 @@ def basic(x: ndarray, parsed: list[Entry]) -> ndarray:
             out_strides.append(strides[axis] * step)
         axis += 1
     final = tuple(out_strides)
-    result = x
+    # what is indexed is an array, of a scalar too
+    result = ndarray.from_value(x.value) if type(x) is ScalarArray else x
     if restricts:
         middle = tuple(s * t for s, t in zip(strides, steps))
         result = alias(result, Slice(tuple(starts), tuple(sizes), tuple(steps)), middle)

@@ -16,6 +16,7 @@ from lazyloom.frontend import Bitcast, Broadcast, Diagonal, Permute, Reshape, on
 
 from . import _dtypes as dt
 from ._array import (
+    ScalarArray,
     alias,
     assign,
     c_strides,
@@ -175,7 +176,7 @@ def view_as(x: ndarray, dtype: Any) -> ndarray:
 def squeeze(a: Any, axis: Any = None) -> ndarray:
     """Axes of size 1 taken out; a view. See ``numpy.squeeze``."""
     x = _array(a)
-    if axis is None:
+    if axis is None or not x.ndim and axis in (0, -1):  # as NumPy has it for no dimensions
         axes = tuple(i for i, n in enumerate(x.shape) if n == 1)
     else:
         axes = dt.normalize_axes(axis, x.ndim)
@@ -299,7 +300,7 @@ def flip(m: Any, axis: Any = None) -> Any:
     x = _array(m)
     axes = range(x.ndim) if axis is None else dt.normalize_axes(axis, x.ndim)
     key = tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(x.ndim))
-    return x[key] if key else x[...]
+    return x[key]
 
 
 def fliplr(m: Any) -> Any:
@@ -375,6 +376,8 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> ndarray:
     strides = (0,) * extra + tuple(
         0 if n == 1 != w else s for n, s, w in zip(x.shape, element_strides(x), wanted[extra:]))
     if wanted == x.shape:
+        if type(x) is ScalarArray:  # an array of it, not a scalar
+            x = ndarray.from_value(x.value)
         return alias(x, Reshape(wanted), strides, False)
     return alias(x, Broadcast(wanted), strides, False)
 
@@ -383,7 +386,8 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[ndarray, ...]:
     """All arguments broadcast to their common shape. See ``numpy.broadcast_arrays``."""
     arrays = [_array(a) for a in args]
     shape = onp.broadcast_shapes(*(x.shape for x in arrays))
-    return tuple(x if x.shape == shape else broadcast_to(x, shape) for x in arrays)
+    return tuple(x if x.shape == shape and type(x) is not ScalarArray else broadcast_to(x, shape)
+                 for x in arrays)
 
 
 broadcast_shapes = onp.broadcast_shapes
@@ -508,9 +512,16 @@ def resize(a: Any, new_shape: Any) -> ndarray:
     return reshape(x[:size], dims).copy()
 
 
+def _plain(numbers: Any) -> Any:
+    """Python's numbers for those of an array (reads); what is none as it is."""
+    given = isinstance(numbers, (ndarray, onp.ndarray)) and numbers.ndim
+    return numbers.tolist() if given else numbers
+
+
 def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:
     """Elements moved along axes, those that fall off re-enter. See ``numpy.roll``."""
     x = _array(a)
+    shift, axis = _plain(shift), _plain(axis)
     if axis is None:
         total = sum(shift) if isinstance(shift, (tuple, list)) else shift
         attributes: dict[str, Any] = {"shifts": (int(total),), "axes": None}

@@ -14,7 +14,7 @@ from . import _dtypes as dt
 from . import _manipulation
 from ._array import ndarray, wrap
 from ._convert import as_value, operand, value_of
-from ._elementwise import where
+from ._elementwise import chosen as where
 from ._ufuncs import TABLE
 
 record = lazyloom.record

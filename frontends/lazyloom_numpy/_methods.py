@@ -372,6 +372,8 @@ class ArrayMethods(lazyloom.Tensor):
         return _elementwise.round(self, decimals, out)
 
     def conj(self, out: Any = None, /) -> Any:
+        if out is None and not self.type.dtype.is_complex:
+            return self  # itself, as NumPy's method has it; the function copies
         return _t["conjugate"](self, out=out)
 
     conjugate = conj
@@ -428,11 +430,21 @@ class ArrayMethods(lazyloom.Tensor):
 
 def _unlike(a: ndarray, b: Any, answer: bool) -> Any:
     """The comparison with what is no number, where NumPy has an answer."""
-    if b is None or isinstance(b, str):
-        if b is None and type(a) is ScalarArray:
+    if b is None or isinstance(b, str) or _knows_no_numbers(b):
+        if not isinstance(b, str) and type(a) is ScalarArray:
             return answer
         return wrap(_u.full_value(a.shape, answer, as_dtype(bool)))
     return NotImplemented
+
+
+#: comparisons of which a number is never equal to what they compare
+_OF_THEIR_OWN: Final[tuple[Any, ...]] = (
+    object.__eq__, type.__eq__, dict.__eq__, set.__eq__, frozenset.__eq__)
+
+
+def _knows_no_numbers(b: Any) -> bool:
+    """Whether NumPy, which compares element by element, finds no element equal to ``b``."""
+    return type(b).__eq__ in _OF_THEIR_OWN and not hasattr(type(b), "__array_ufunc__")
 
 
 class UfuncMethods:

@@ -12,7 +12,7 @@ from . import _dtypes as dt
 from . import _reductions
 from ._array import ndarray, wrap
 from ._conditions import unless
-from ._elementwise import where as _where
+from ._elementwise import chosen as _where
 from ._manipulation import _array
 from ._outputs import finish
 from ._ufuncs import TABLE

@@ -13,7 +13,7 @@ from . import _dtypes as dt
 from . import _reductions
 from ._array import ndarray
 from ._convert import operand, param
-from ._elementwise import where
+from ._elementwise import chosen as where
 from ._joining import concatenate
 from ._manipulation import _array, broadcast_to, moveaxis
 from ._quantiles import median

@@ -18,7 +18,7 @@ from . import _dtypes as dt
 from ._array import ndarray, wrap
 from ._convert import contains_tensor, value_of
 from ._creation import arange, array, diag, ones, vander, zeros
-from ._elementwise import where
+from ._elementwise import chosen as where
 from ._joining import concatenate
 from ._linalg import outer
 from ._manipulation import atleast_1d

@@ -13,7 +13,8 @@ from . import _dtypes as dt
 from ._array import ndarray, wrap
 from ._conditions import unless
 from ._convert import as_value, operand
-from ._elementwise import rounded, where
+from ._elementwise import chosen as where
+from ._elementwise import rounded
 from ._manipulation import _array, broadcast_to
 from ._outputs import finish
 from ._sorting import argsort, sort, take, take_along_axis

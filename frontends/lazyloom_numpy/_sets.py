@@ -255,7 +255,7 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
             "The 'table' method is only supported for boolean or integer arrays. Please select "
             "'sort' or None for kind.")
     if not tests.size:
-        return wrap(_full(x.shape, bool(invert), dt.BOOL).value)
+        return _full(x.shape, bool(invert), dt.BOOL)
     d = dt.promote(*dict.fromkeys((x.type.dtype, tests.type.dtype))).numpy
     given, among = x.astype(d), tests.astype(d)
     if given.dtype.kind == "c":
@@ -265,4 +265,5 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     ordered = sort(among)
     place = TABLE["minimum"](searchsorted(ordered, given), tests.size - 1)
     found = take(ordered, place)
-    return (found != given) if invert else (found == given)
+    result = (found != given) if invert else (found == given)
+    return ndarray.from_value(result.value)  # of no dimensions, too

@@ -9,10 +9,10 @@ import numpy as onp
 import lazyloom
 
 from . import _dtypes as dt
-from ._array import wrap
+from ._array import ndarray, wrap
 from ._convert import as_value, value_of
 from ._creation import arange, ones
-from ._elementwise import where
+from ._elementwise import chosen as where
 from ._ufuncs import TABLE
 
 record = lazyloom.record
@@ -83,7 +83,8 @@ def i0(x: Any) -> Any:
     if kind != "f":
         value = as_value(value, dt.FLOAT64)
     size = record("abs", (value,))
-    return wrap(record("multiply", (record("exp", (size,)), record("bessel_i0e", (size,)))))
+    scaled = record("bessel_i0e", (size,))
+    return ndarray.from_value(record("multiply", (record("exp", (size,)), scaled)))
 
 
 def sinc(x: Any) -> Any:

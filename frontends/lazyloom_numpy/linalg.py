@@ -21,7 +21,7 @@ from . import _linalg, _manipulation
 from ._array import ndarray, wrap
 from ._convert import is_number, value_of
 from ._creation import eye
-from ._elementwise import where
+from ._elementwise import chosen as where
 from ._matrices import (
     MESSAGES,
     LinAlgError,

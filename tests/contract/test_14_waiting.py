@@ -73,12 +73,15 @@ def test_a_whole_program_is_compiled_first_only_where_that_is_estimated_to_be_fa
     assert chain(12_000_000) == "whole"
 
 
-@pytest.mark.parametrize("reproducible", [False, True])
+@pytest.mark.parametrize(("reproducible", "cache"), [(False, "1"), (True, "1"), (False, "0")])
 def test_a_long_wait_is_explained(
-    fresh_cache: Path, reproducible: bool, monkeypatch: pytest.MonkeyPatch,
+    fresh_cache: Path, reproducible: bool, cache: str, monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """What is said while a program waits advises against an option only where it is set."""
+    """What is said while a program waits advises against an option only where it is set.
+
+    It promises that the program is kept only where there is a cache on disk.
+    """
     class AtOnce:
         daemon = False
 
@@ -89,9 +92,11 @@ def test_a_long_wait_is_explained(
 
     monkeypatch.setattr(threading, "Timer", AtOnce)
     monkeypatch.setenv("LAZYLOOM_COMPILE_MESSAGES", "1")
+    monkeypatch.setenv("LAZYLOOM_CACHE", cache)
     with lazyloom.options(reproducible=reproducible):
         # it has no kernel of the host, so it is compiled in either mode; only here in this size
-        np.linalg.eigvalsh(np.eye(37 + reproducible) * np.float32(random.random())).sum().item()
+        size = 37 + reproducible + 2 * int(cache)
+        np.linalg.eigvalsh(np.eye(size) * np.float32(random.random())).sum().item()
     said = capfd.readouterr().err
-    assert "goes on; it is kept on disk" in said
+    assert "goes on; " + ("it is kept on disk" if cache == "1" else "the next run compiles") in said
     assert ("reproducible=True" in said) == reproducible

@@ -180,3 +180,49 @@ def test_scalars_stay_operands_and_pending() -> None:
     assert lazyloom.stats()["executions"] - executions <= 1  # the generator's own
     onp.testing.assert_array_equal(y, [6.0, 8, 5, 12])
     assert z.shape == (3,)
+
+
+#: what of an array or scalar of no dimensions is a scalar (``.item``'s kind) and what is an array
+KINDS = """
+    z.real | z.imag | z.T | z.transpose() | z.squeeze() | z.view() | z.byteswap() | z.reshape(())
+    x.real | x.imag | x.T | x.view("int64") | x[...] | x[()] | x[None] | x.reshape(1) | x.ravel()
+    m.real(z) | m.imag(z) | m.imag(x) | m.transpose(x) | m.flip(x) | m.flip(a) | m.squeeze(a, 0)
+    m.broadcast_to(x, ()) | m.broadcast_arrays(x, a)[0] | m.broadcast_arrays(x)[0] | a.T | a.imag
+    m.where(True, 1, 2) | m.where(a > 0, x, a) | m.where(x > 0, x, z) | m.isin(3, [3]) | m.i0(1.0)
+    m.isin(a, []) | m.real_if_close(a) | m.real_if_close(z) | a.conj() | x.conj() | z.conj()
+    b.conj() | m.conj(b) | m.interp(0.5, [0, 1], [0, 1]) | m.median(v) | m.quantile(v, 0.5)
+    m.histogramdd(m.ones((3, 2)), bins=i)[0] | m.histogram2d(v, v, bins=m.array(3))[0]
+    m.roll(v, m.array([1, 2])) | m.roll(m.ones((3, 3)), m.array([1, 2]), axis=m.array([0, 1]))
+    x == object() | v == object() | v != {} | v == int | v == {1} | x != ... | v == (1, 2, 3)
+"""
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_a_scalar_and_what_an_array() -> None:
+    def found(use: str, m: Any) -> Any:
+        space = {"m": m, "x": m.array([1.5])[0], "z": m.array([1 + 2j])[0], "a": m.array(3.0),
+                 "b": m.array(1 + 2j), "v": m.arange(3.0), "i": m.array([4])[0]}  # fmt: skip
+        result = eval(use, space)
+        kind = "scalar" if type(result) is np.ScalarArray or m.isscalar(result) else "array"
+        return kind, onp.asarray(result).dtype, onp.asarray(result).tolist()
+
+    wrong = {}
+    for use in KINDS.replace("\n", "|").split("|"):
+        if use.strip():
+            got, expected = found(use.strip(), np), found(use.strip(), onp)
+            if got != expected:
+                wrong[use.strip()] = (got, expected)
+    assert wrong == {}
+
+
+def test_views_of_arrays_without_dimensions() -> None:
+    for m in (np, onp):
+        chosen = m.where(m.array(True), 1, 2)
+        also = chosen
+        also += 1
+        assert chosen.tolist() == 2
+        x = m.ones(3)
+        assert x.conj() is x and x.conjugate() is x and m.conj(x) is not x
+        z = m.ones(3) * (1 + 0j)
+        m.real_if_close(z)[0] = 7
+        assert z.tolist() == [7, 1, 1]

@@ -13,7 +13,7 @@ from lazyloom.dtypes import DType
 from .. import _dtypes as dt
 from .._array import ScalarArray, ndarray, wrap
 from .._convert import param
-from .._elementwise import where
+from .._elementwise import chosen as where
 from . import _checks as checks
 from ._bits import BitGenerator
 from ._checks import real, shape_of, whole

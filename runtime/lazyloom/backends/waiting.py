@@ -9,6 +9,7 @@ import time
 from typing import Final
 
 from .. import settings
+from ..cache import disk
 from ..counters import counters
 from ..interrupts import start
 from ..program.evaluations import Evaluation
@@ -64,15 +65,15 @@ def say(
     """Tell on stderr what is being compiled, and why the program waits for it."""
     names = sorted({i.spec.op.name for i in structure.instructions})
     ops = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+    kept = ("it is kept on disk for the next run" if disk.enabled() else
+            "the next run compiles it again, as LAZYLOOM_CACHE=0 keeps nothing on disk")
     if watched:
         why = ("programs are compiled before they run, and not kept, as their regions are verified "
                "or timed")
     elif reproducible:
-        why = ("it is kept on disk for the next run. Without options(reproducible=True) programs "
-               "run op by op meanwhile")
+        why = f"{kept}. Without options(reproducible=True) programs run op by op meanwhile"
     else:
-        why = ("it is kept on disk for the next run. Op by op the run was estimated to take "
-               "longer, or cannot be done")
+        why = f"{kept}. Op by op the run was estimated to take longer, or cannot be done"
     try:
         print(
             f"lazyloom: compiling a program of {len(structure.instructions)} ops ({ops}) for the "
