@@ -132,6 +132,10 @@ class OwnedLock:
         self.release()
 
 
+#: as C has it, where functions in C were compiled
+_owned: Final[Callable[..., Any]] = in_c("OwnedLock", OwnedLock)
+
+
 def new_write_lock() -> Any:
     """A lock under which storages are written, which a thread may take again."""
     return threading.RLock()
@@ -145,7 +149,7 @@ def new_lock() -> Any:
     """
     if DEBUG or not COMPILED:
         return OwnedLock() if DEBUG else threading.Lock()
-    return in_c("OwnedLock", OwnedLock)()
+    return _owned()
 
 
 def closed_gate() -> Any:

@@ -127,7 +127,8 @@ class Watches:
         return len(self._living)
 
     def __iter__(self) -> Iterator[Watch]:
-        for reference in tuple(self._living.values()):
+        # of a copy: a collection while they are listed takes away those that are gone
+        for reference in list(self._living.copy().values()):
             watch = reference()
             if watch is not None:
                 yield watch

@@ -141,6 +141,8 @@ class Entry:
                  "member", "unpadded", "choice")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
+        # first: __del__ asks for it, also of one that an interrupt left half made
+        self.steps: Any = None
         self.structure = structure
         self.donate = donate
         self.outputs: tuple[tuple[int, int], ...] = ()
@@ -166,7 +168,6 @@ class Entry:
         self.failure = ""
         self.deadly = False
         self.refused = False
-        self.steps: Any = None
         self.work: Any = None
         self.recent: list[float] = []
         self.trials = 0

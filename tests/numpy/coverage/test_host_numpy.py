@@ -37,6 +37,7 @@ HERE: dict[str, dict[str, set[str]]] = {
                            "searchsorted"}},
     "how a polynomial's coefficients begin, read for the result's shape": {
         "_polynomials": {"flatnonzero", "isclose"}},
+    "a list of what pandas looks at, which it holds as objects": {"_pandas": {"empty"}},
     "printing": {
         "_interop": {"array2string", "array_repr", "array_str"}, "_text": {
             "base_repr", "binary_repr", "format_float_positional", "format_float_scientific"},

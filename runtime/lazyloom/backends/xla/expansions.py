@@ -48,6 +48,11 @@ _IS_FINITE: Final = re.compile(
     r"\(tensor<([0-9x]*)(f32|f64)>\) -> \S+$")
 _INFINITY: Final = re.compile(
     r"^ *(%\w+) = stablehlo\.constant dense<0x[7F]F[8F]0+> : tensor<[0-9x]*f(?:32|64)>$")
+_ZERO_OF_BFLOAT16: Final = re.compile(
+    r"^ *(%\w+) = stablehlo\.constant dense<0\.0+e\+00> : tensor<bf16>$")
+_IS_ZERO: Final = re.compile(
+    r"^( *)(%\w+) = stablehlo\.compare EQ, (%\w+), (%\w+), FLOAT : "
+    r"(\(tensor<bf16>, tensor<bf16>\) -> tensor<i1>)$")
 _SPREAD: Final = re.compile(r"^ *(%\w+) = stablehlo\.broadcast_in_dim (%\w+), ")
 _TRUTH: Final = re.compile(
     r"^ *(%(\w+)) = stablehlo\.convert (%\w+(?:#\d+)?) : "
@@ -252,7 +257,7 @@ _EXPANSIONS: Final[dict[str, tuple[Callable[[_Writer, str], str], bool]]] = {
 _FLUSHED: Final = frozenset((
     "log", "log_plus_one", "cbrt", "sine", "tan", "tanh", "asin", "atan", "exponential_minus_one"))
 _FLUSHED_DOUBLE: Final = frozenset((
-    "log_plus_one", "tan", "asin", "atan", "exponential_minus_one"))
+    "log_plus_one", "sine", "tan", "asin", "atan", "exponential_minus_one"))
 
 #: of complex numbers, of whose parts XLA makes an angle
 _FLUSHED_COMPLEX: Final = frozenset(("log", "log_plus_one"))
@@ -265,6 +270,7 @@ def expanded(text: str) -> str:
 
 def _lines(text: str) -> Iterator[str]:
     region = False
+    zeros: set[str] = set()
     #: float32 that was bfloat16
     widened: set[str] = set()
     infinite: set[str] = set()
@@ -274,7 +280,7 @@ def _lines(text: str) -> Iterator[str]:
             infinite.clear()
         region = (region or "^bb0(" in line) and "stablehlo.return" not in line
         if region:
-            yield line
+            yield _in_region(line, zeros)
             continue
         was_narrow = _WIDENED.match(line)
         if was_narrow is not None:
@@ -307,6 +313,24 @@ def _lines(text: str) -> Iterator[str]:
         found = _STATEMENT.match(line)
         own = _of_one(*found.groups()) if found is not None else []
         yield from own or [line]
+
+
+def _in_region(line: str, zeros: set[str]) -> str:
+    """A statement of a region; bfloat16 is asked for zero so that LLVM may look at its bits.
+
+    As a sort asks, before it compares the bits itself.
+    """
+    constant = _ZERO_OF_BFLOAT16.match(line)
+    if constant is not None:
+        zeros.add(constant[1])
+    asked = _IS_ZERO.match(line)
+    if asked is None or asked[4] not in zeros:
+        return line
+    indent, result, x, _, types = asked.groups()
+    return "\n".join((
+        f"{indent}{result}_size = stablehlo.abs {x} : tensor<bf16>",
+        f"{indent}{result}_least = stablehlo.constant dense<0x0080> : tensor<bf16>",
+        f"{indent}{result} = stablehlo.compare LT, {result}_size, {result}_least, FLOAT : {types}"))
 
 
 def _of_one(

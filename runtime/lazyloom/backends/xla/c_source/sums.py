@@ -41,6 +41,9 @@ def _reduce(sign: str, start: Any, extremum: str = "") -> Rule:
             raise NoCode("sharded")
         found = f.buffer(shape, dtype)
         first = start(dtype) if callable(start) else start
+        if sign == "+" and dtype.kind == "f" and all(same(x.shape[k], 1) for k in axes):
+            # the sum of one number is that number, -0.0 too
+            first = -0.0
         if x.cost > 40:
             x = f.held(x)
         index = f.open(shape)
@@ -125,8 +128,11 @@ def _arg(extremum: str) -> Rule:
     return rule
 
 
-def _cumulative(combine: str, from_zero: bool = False) -> Rule:
-    """Of all elements so far: from the first one on, or from zero on, as sums are in XLA."""
+def _cumulative(combine: str, from_zero: bool = False, computed: bool = False) -> Rule:
+    """Of all elements so far: from the first one on, or from zero on, as sums are in XLA.
+
+    What is ``computed`` of the first one, too, is no subnormal number.
+    """
 
     def rule(f: Function, p: Any, xs: Sequence[Value], shape: Shape, dtype: Any) -> Value:
         x, axis = xs[0], p["axis"]
@@ -143,7 +149,8 @@ def _cumulative(combine: str, from_zero: bool = False) -> Rule:
             f.line(line)
         joined = combine.format(last, text, kind=found.kind)
         started = from_zero and not same(shape[axis], 1)
-        f.line(f"{last} = {joined};" if started else f"{last} = {i} ? {joined} : {text};")
+        first = f"l_flushed_{found.kind}({text})" if computed and dtype.kind == "f" else text
+        f.line(f"{last} = {joined};" if started else f"{last} = {i} ? {joined} : {first};")
         f.line(f"{found.at(body, index)} = {last};")
         f.line("}")
         f.close(outer)
@@ -216,7 +223,8 @@ COMBINED: Final[dict[str, Rule]] = {
     "reduce_max": _reduce("", _least, ">"), "reduce_min": _reduce("", _most, "<"),
     "reduce_and": _reduce("&", lambda d: _most(d) if d.kind in "bu" else -1),
     "reduce_or": _reduce("|", 0), "argmax": _arg(">"), "argmin": _arg("<"),
-    "cumsum": _cumulative("{0} + {1}", from_zero=True), "cumprod": _cumulative("{0} * {1}"),
+    "cumsum": _cumulative("{0} + {1}", from_zero=True, computed=True),
+    "cumprod": _cumulative("{0} * {1}", computed=True),
     "cummax": _cumulative("l_max_{kind}({0}, {1})"),
     "cummin": _cumulative("l_min_{kind}({0}, {1})"), "dot_general": _dot_general,
 }  # fmt: skip

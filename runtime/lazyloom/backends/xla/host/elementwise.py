@@ -70,6 +70,8 @@ def emit(w: Writer, step: Any, operands: list[Value]) -> Value | None:
             raise Unsupported(f"{name} of {operands[0].size} elements")
         if kinds != {"f"}:
             raise Unsupported(f"{name} of {', '.join(sorted({str(x.dtype) for x in operands}))}")
+        if name == "sin" and operands[0].dtype == np.float64:
+            function = "sine"
     return call(w, function, operands, tuple(aval.shape), dtype_of(aval))
 
 
