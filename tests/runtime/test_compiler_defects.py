@@ -20,7 +20,9 @@ from lazyloom.backends import fingerprint
 from lazyloom.backends.xla import compiler_defects, jax_compat
 from tests.contract.helpers import ROOT, script
 
-pytestmark = [pytest.mark.usefixtures("fresh_cache"), pytest.mark.xla]
+pytestmark = [
+    pytest.mark.usefixtures("fresh_cache"), pytest.mark.xla,
+    pytest.mark.once("modules for XLA are texts that are made outside the core")]
 
 RNG = onp.random.default_rng(3)
 

@@ -13,7 +13,9 @@ import pytest
 import lazyloom as ll
 from tests.contract.helpers import rec
 
-pytestmark = [pytest.mark.pieces, pytest.mark.xla]
+pytestmark = [
+    pytest.mark.pieces, pytest.mark.xla,
+    pytest.mark.once("kernels and lowerings are texts that are made outside the core")]
 
 FORMS: list[dict[str, Any]] = [
     {"reproducible": False, "compiled_beside": 0}, {"reproducible": True}]

@@ -14,7 +14,9 @@ import lazyloom_torch as torch
 from lazyloom.backends.xla.long_products import in_blocks
 from lazyloom.cache import memory
 
-pytestmark = pytest.mark.xla
+pytestmark = [
+    pytest.mark.xla,
+    pytest.mark.once("kernels and lowerings are texts that are made outside the core")]
 
 #: a prime, so that there is a rest; and one with many divisors
 ODD, EVEN = 16411, 16384

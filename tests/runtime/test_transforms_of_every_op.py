@@ -18,7 +18,9 @@ from lazyloom.ops.spec import OpDef, lookup, table
 
 SIZE = 2
 
-pytestmark = pytest.mark.usefixtures("quick_compiler")
+pytestmark = [
+    pytest.mark.usefixtures("quick_compiler"),
+    pytest.mark.once("one case an op: that the core transforms, its own tests show")]
 
 def preference(sample: Sample) -> tuple[int, ...]:
     """Which of an op's samples to take: real numbers first, of some dimensions."""

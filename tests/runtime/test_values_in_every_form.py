@@ -16,7 +16,9 @@ import pytest
 import lazyloom as ll
 from tests.contract.helpers import number, rec
 
-pytestmark = [pytest.mark.pieces, pytest.mark.xla]
+pytestmark = [
+    pytest.mark.pieces, pytest.mark.xla,
+    pytest.mark.once("kernels and lowerings are texts that are made outside the core")]
 
 NUMBERS = [
     0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.7, 7.0, -33.0, 89.0, -89.0, 100.0, -100.0, 1e-5, -1e-5,
