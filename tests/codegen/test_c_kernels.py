@@ -230,6 +230,9 @@ def test_whatever_bits_differ(name: str, count: int, seed: int, width: int, down
     values, order = results("sort_with_indices", a, axis=0, descending=down)
     (ordered,) = results("sort", a, axis=0, descending=down)
     plain = x.astype("float32") if name == "bfloat16" else x
+    if name in FLOATING and name != "float16":
+        # subnormal numbers are zeros in the order
+        plain = numpy.where(numpy.abs(plain) < numpy.finfo(plain.dtype).tiny, plain * 0, plain)
     if down:
         wanted = (count - 1 - numpy.argsort(plain[::-1], kind="stable"))[::-1]
         in_order = x[numpy.argsort(plain, kind="stable")][::-1]

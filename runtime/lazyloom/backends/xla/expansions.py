@@ -327,10 +327,11 @@ def _in_region(line: str, zeros: set[str]) -> str:
     if asked is None or asked[4] not in zeros:
         return line
     indent, result, x, _, types = asked.groups()
+    own = f"%own{result[1:]}"
     return "\n".join((
-        f"{indent}{result}_size = stablehlo.abs {x} : tensor<bf16>",
-        f"{indent}{result}_least = stablehlo.constant dense<0x0080> : tensor<bf16>",
-        f"{indent}{result} = stablehlo.compare LT, {result}_size, {result}_least, FLOAT : {types}"))
+        f"{indent}{own}_size = stablehlo.abs {x} : tensor<bf16>",
+        f"{indent}{own}_least = stablehlo.constant dense<0x0080> : tensor<bf16>",
+        f"{indent}{result} = stablehlo.compare LT, {own}_size, {own}_least, FLOAT : {types}"))
 
 
 def _of_one(
