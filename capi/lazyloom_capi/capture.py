@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from threading import Lock, get_ident
+from threading import RLock, get_ident
 from typing import Any
 from weakref import WeakSet
 
@@ -71,8 +71,8 @@ class Open:
 
 #: those that were begun, on any thread
 _open: WeakSet[Open] = WeakSet()
-#: held while one is added, and while they are listed
-_opening = Lock()
+#: held while one is added, and while they are listed; a finalizer that runs there may ask, too
+_opening = RLock()
 
 
 def _all_open() -> list[Open]:

@@ -144,12 +144,12 @@ def new_write_lock() -> Any:
 def new_lock() -> Any:
     """A lock that guards fields.
 
-    Compiled :class:`OwnedLock`, as C has it in less time. Where the core runs
-    interpreted Python's own, which Ctrl-C cannot leave held.
+    The compiled core takes :class:`OwnedLock`, in C where that was built. The interpreted core
+    takes Python's own lock, which Ctrl-C cannot leave held.
     """
-    if DEBUG or not COMPILED:
-        return OwnedLock() if DEBUG else threading.Lock()
-    return _owned()
+    if DEBUG:
+        return OwnedLock()
+    return _owned() if COMPILED else threading.Lock()
 
 
 def closed_gate() -> Any:

@@ -264,7 +264,10 @@ _FLUSHED_COMPLEX: Final = frozenset(("log", "log_plus_one"))
 
 
 def expanded(text: str) -> str:
-    """The functions of an op with these steps written out, but in regions, which XLA knows so."""
+    """The functions of an op with these steps written out.
+
+    Not in regions, which XLA knows as they are, but for the zeros of bfloat16 in a sort.
+    """
     return "\n".join(_lines(text))
 
 
