@@ -22,7 +22,7 @@ MOST = 250
 #: where it is more: what many series and polynomials, or several rejection samplers, come to
 LARGE = {
     "airy_ai": 350, "bessel_i0": 350, "bessel_i1": 500, "bessel_i1e": 400,
-    "bessel_j0": 350, "bessel_j1": 600,
+    "bessel_j0": 375, "bessel_j1": 600,
     "bessel_k0e": 350, "bessel_k1e": 350, "bessel_y0": 500, "bessel_y1": 500, "betainc": 670,
     "gammainc": 600, "gammaincc": 600, "random_beta": 400, "random_binomial": 500,
     "random_gamma": 600, "random_hypergeometric": 600, "random_multinomial": 650,

@@ -58,8 +58,9 @@ USES["compiled beside"] = """
             break
         assert time.time() < deadline
     ll.finish_compiling()
-    while background._compiler.thread is not None:
-        time.sleep(0.01)
+    for thread in threading.enumerate():
+        if thread.name == "lazyloom-compiler":  # it ends with the other process, without work
+            thread.join()
     """
 #: what a page says of (docs/process.md)
 SAID = {"callbacks of the collector"}
