@@ -19,7 +19,7 @@ PROBE := import sys, os, sysconfig, venv, ensurepip; \
   sys.exit(sys.version_info < (3, 11) or not sysconfig.get_config_var("Py_ENABLE_SHARED") or \
   not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
 
-.PHONY: help demo test test-interpreted test-quick test-thorough array-api torch-models bench lint docs site env env-demo env-test env-bench env-site capi clean
+.PHONY: help demo test test-interpreted test-quick test-thorough array-api torch-models bench bench-beside lint docs site env env-demo env-test env-bench env-site capi clean
 
 help:
 	@echo "make demo        train one classifier from three languages; compare, draw out/digits.png"
@@ -30,6 +30,7 @@ help:
 	@echo "make array-api SUITE=dir  the public array API suite, from a checkout of it"
 	@echo "make torch-models  example models at full size beside PyTorch and transformers"
 	@echo "make bench       measure; writes docs/benchmarks/"
+	@echo "make bench-beside EARLIER=python  our rows in turns with another build's"
 	@echo "make lint        ruff, mypy --strict, import rules"
 	@echo "make docs        write the generated pages and header again"
 	@echo "make site        the pages and the API reference as HTML, in out/site"
@@ -127,6 +128,11 @@ torch-models: env-test
 
 bench: env-bench
 	@$(PY) benchmarks/run.py
+
+# Our rows in turns with those of another build: EARLIER is the Python of its environment.
+bench-beside: env-bench
+	@test -n "$(EARLIER)" || { echo "error: set EARLIER to the Python of an environment with the other build" >&2; exit 1; }
+	@$(PY) benchmarks/beside.py "$(EARLIER)"
 
 docs: env
 	@PYTHONPATH=runtime:frontends:capi $(PY) docs/generate.py

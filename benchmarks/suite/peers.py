@@ -2,7 +2,8 @@
 
 A peer runs in this environment's Python, or in that of ``LAZYLOOM_BENCH_PYTHON_<PEER>`` (such as
 ``LAZYLOOM_BENCH_PYTHON_TORCH_XLA``) where its versions clash with others';
-``LAZYLOOM_BENCH_PYTHON`` stands in for all peers but NumPy, JAX and Lazyloom itself.
+``LAZYLOOM_BENCH_PYTHON`` stands in for all peers but NumPy, JAX and Lazyloom itself. The peer
+``earlier`` is another build of Lazyloom (``benchmarks/beside.py``), by its environment's Python.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Peer:
 
 PEERS: dict[str, Peer] = {
     "lazyloom": Peer("Lazyloom", "import lazyloom", ("lazyloom",), _xla),
+    "earlier": Peer("Lazyloom, earlier", "import lazyloom", ("lazyloom",), _xla),
     "numpy": Peer("NumPy", "import numpy", ("numpy",), _openmp),
     "jax": Peer("JAX", "import jax", ("jax", "jaxlib"), _xla),
     "torch": Peer("PyTorch", "import torch", ("torch",), _openmp),

@@ -41,8 +41,8 @@ class Process:
         self.contender = contender
         self.threads = threads
         self.unit = 0.0
-        # programs compiled for another number of threads must not be found
-        own = {"LAZYLOOM_CACHE_DIR": os.path.join(cache, str(threads))}
+        # programs compiled for another number of threads, or by another build, must not be found
+        own = {"LAZYLOOM_CACHE_DIR": os.path.join(cache, contender.peer, str(threads))}
         environment = {**os.environ, **own, **peers.variables(contender.peer, threads),
                        **contender.environment}  # fmt: skip
         self.child = subprocess.Popen(

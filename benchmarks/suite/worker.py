@@ -19,7 +19,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from suite.common import SHORTEST  # noqa: E402
-from suite.workload import Turn, Workload  # noqa: E402
+from suite.workload import EARLIER, Turn, Workload  # noqa: E402
 
 #: seconds after which a program that still runs in pieces is measured as it is
 SETTLED = 30.0
@@ -30,7 +30,8 @@ class Worker:
 
     def __init__(self, workload: Workload, contender: str) -> None:
         self.workload = workload
-        self.contender = next(c for c in workload.contenders if c.name == contender)
+        name = contender.removesuffix(EARLIER)
+        self.contender = next(c for c in workload.contenders if c.name == name)
         self.turn: Turn | None = None
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+#: what is added to a row's name where an earlier build of ours does the same work
+EARLIER = ", earlier"
+
 #: Does that many units of work, to their end. Gives nothing (its wall time counts), or what one
 #: unit took by name of the measure, if it measures itself; None for what was not known when a
 #: limit of time ended the work.

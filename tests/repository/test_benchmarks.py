@@ -143,6 +143,39 @@ def test_what_fails_of_ours_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not module.failures(workload, found)
 
 
+@pytest.mark.slow
+def test_a_build_beside_another(tmp_path: Path) -> None:
+    done = run(FOLDER / "beside.py", sys.executable, "--quick", "--only", "import_time",
+               "--threshold", 50, "--out", tmp_path / "rows.json", "--log", tmp_path / "log")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
+    assert {r["row"] for r in rows} == {"lazyloom", "lazyloom_numpy", "lazyloom_torch"}
+    assert all(0.02 < r["ratio"]["median"] < 50 and r["new"]["samples"] for r in rows)
+    done = run(FOLDER / "beside.py", tmp_path / "no-python", "--quick", "--out", tmp_path / "none")
+    assert done.returncode == 2 and "no-python" in done.stderr
+
+
+@pytest.mark.parametrize("scale, status", [(1.0, False), (1.04, False), (1.2, True), (0.7, False)])
+def test_a_slower_build_is_told_from_noise(
+    scale: float, status: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    beside = importlib.import_module("beside")
+    workload = beside.both(beside.workload_of("lstm"))
+    case = workload.cases[0]
+    names = [c.name for c in workload.contenders if not c.only or case.name in c.only]
+    old = [1.0, 3.0, 1.1, 0.9, 2.0]  # the machine's share falls on both
+    samples = {name: {"threads": 1, "measures": {"": [
+        x * (1 if name.endswith(", earlier") else scale) for x in old]}} for name in names}
+    entries = beside.compared(workload, case, samples, {})
+    assert len(entries) == len(names) // 2 > 0
+    assert [beside.slower(e, 0.05) for e in entries] == [status] * len(entries)
+    assert f"{scale:.3f} (" in beside.line_of(entries[0])
+    (gone,) = beside.compared(
+        workload, case, samples, {names[0]: "failed: ValueError: wrong"})[:1]
+    assert "failed: ValueError" in beside.line_of(gone) and not beside.slower(gone, 0.05)
+
+
 TINY = {
     "transformer": ({"width": 32, "heads": 2, "batch": 2, "length": 16}, "lazyloom_numpy", 2),
     "lstm": ({"length": 2}, "lazyloom_torch", 3),
