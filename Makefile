@@ -58,7 +58,7 @@ $(VENV)/.base: $(SOURCES) | $(PY)
 	@rm -rf build/lib
 	@touch $@.begun  # what is edited from now on is newer than what is installed
 	@$(PIP) -v -v install --no-build-isolation '.[build]' 2>&1 | tee $(VENV)/install.log | \
-	  awk '/^ *(\[[0-9]+:[0-9]+\]|warning:) / {sub(/^ +/, ""); print; fflush()}' || \
+	  grep -E --line-buffered '^ *(\[[0-9]+:[0-9]+\]|warning:) ' || \
 	  { tail -n 60 $(VENV)/install.log >&2; exit 1; }
 	@env -u PYTHONPATH $(PY) -c "from lazyloom.compiled import core; \
 	  print('installed; the core is', core())"
