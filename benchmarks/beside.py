@@ -56,7 +56,8 @@ def compared(workload: Workload, case: Case, samples: Json, missing: dict[str, s
             if ratio:
                 found.append({
                     **at, "measure": measure, "unit": workload.measures.get(measure, "s"),
-                    "threads": [new["threads"], old["threads"]], "new": summary(mine),
+                    "threads": [new["threads"], old["threads"]],
+                    "forms": [new.get("form", ""), old.get("form", "")], "new": summary(mine),
                     "old": summary(before), "ratio": ratio})  # fmt: skip
     return found
 
@@ -75,8 +76,11 @@ def line_of(entry: Json) -> str:
         return f"{where}: {entry['absent']}"
     ratio = entry["ratio"]
     old, new = (in_words(entry[k]["median"], entry["unit"]) for k in ("old", "new"))
+    now, before = entry["forms"]
+    # a choice that was made while other processes warmed up, too: no change of either's speed
+    forms = f" (in the form {before} -> {now})" if now != before else ""
     return (f"{ratio['median']:.3f} ({ratio['lower_quartile']:.3f} to "
-            f"{ratio['upper_quartile']:.3f})  {where}: {old} -> {new}")
+            f"{ratio['upper_quartile']:.3f})  {where}: {old} -> {new}{forms}")
 
 
 def main() -> int:

@@ -213,12 +213,14 @@ class Arena:
             for process in chosen[turn:] + chosen[:turn]:
                 name = process.contender.name
                 try:
-                    measures = process.turn(self._units(case, process))["measures"]
+                    answer = process.turn(self._units(case, process))
                 except Failed as failure:
                     missing[name] = f"failed: {failure}"
                     samples.pop(name, None)
                     chosen = [p for p in chosen if p is not process]
                     continue
+                measures = answer["measures"]
+                samples[name]["form"] = answer["form"]
                 for measure, value in measures.items():
                     if value is not None:
                         samples[name]["measures"].setdefault(measure, []).append(value)

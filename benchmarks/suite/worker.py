@@ -91,7 +91,13 @@ class Worker:
         started = time.perf_counter()
         measures = self.turn(units)
         wall = time.perf_counter() - started
-        return {"wall": wall, "measures": measures or {"": wall / units}}
+        return {"wall": wall, "measures": measures or {"": wall / units}, "form": self._form()}
+
+    def _form(self) -> str:
+        """In which form our program ran last: ``pieces``, ``whole`` or another; "" without any."""
+        lazyloom = sys.modules.get("lazyloom")
+        last = getattr(lazyloom, "last_evaluation", None)
+        return str(getattr(last(), "form", "")) if last is not None else ""
 
 
 def main() -> int:

@@ -42,9 +42,14 @@ def version_of(text: str) -> Version:
     return tuple(map(int, found[0].split("."))) if found else ()
 
 
+def ynnpack_fuses(jaxlib: str) -> bool:
+    """Whether this version of jaxlib may have YNNPACK run fusions, reductions among them."""
+    return version_of(jaxlib) >= YNNPACK_FUSES
+
+
 def options(jaxlib: str) -> list[tuple[str, str]]:
     """XLA's options that keep this version of jaxlib from a defect on a processor."""
-    if version_of(jaxlib) >= YNNPACK_FUSES:
+    if ynnpack_fuses(jaxlib):
         return []
     return [("xla_cpu_experimental_ynn_fusion_type", _ALONE)]
 

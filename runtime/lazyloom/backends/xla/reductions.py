@@ -1,0 +1,125 @@
+"""Long sums and maxima, begun in small blocks of rows.
+
+XLA makes windows of a reduction of more than 32 elements, with which nothing fuses: what makes the
+elements is written to memory and read again. Its loop for windows goes from number to number; where
+the numbers of a window do not lie side by side, from one cache line to the next. A few rows that
+are added to each other as vectors are one pass over the operand, which is fused with what makes it.
+What is left, a small part, goes the same way as before. YNNPACK does as well, with versions of
+jaxlib that need no guard against it (:mod:`.compiler_defects`); with those nothing is written here.
+
+A sum's error becomes less: a block's terms are few.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from .stablehlo_text import extents_of, numbers_in, with_extents
+
+_ELEMENT: Final = "f32|f64"
+_REDUCE: Final = re.compile(
+    r"( *)(%[\w.$-]+) = stablehlo\.reduce\((%[\w.$#-]+) init: (%[\w.$#-]+)\) applies "
+    r"stablehlo\.(add|maximum|minimum) across dimensions = \[([\d, ]*)\] : "
+    rf"\((tensor<(?:\d+x)+({_ELEMENT})>), (tensor<(?:{_ELEMENT})>)\) -> (tensor<\S+>)$")
+#: extents of reduced axes up to which XLA makes no windows. What is left of a block is more, or
+#: its loop would be within that of what is left
+WINDOW: Final = 32
+#: the rows of a block, at least and at most: where a row is a part of what is reduced, and where it
+#: is what is kept
+_ROWS: Final = (4, 16)
+_KEPT_ROWS: Final = (2, 8)
+#: elements of such a part
+_PART: Final = {"f32": 16, "f64": 8}
+#: elements that lie side by side where they are kept, at least
+_SIDE_BY_SIDE: Final = 4
+#: results at least: those of fewer have no loop that threads share
+_RESULTS: Final = 8
+#: elements of an operand from which on it is worth a second loop
+LEAST: Final = 1 << 16
+
+
+def in_blocks(text: str) -> str:
+    """The StableHLO module with such reductions in two."""
+    if "stablehlo.reduce(" not in text:
+        return text
+    return "\n".join(_lines(text))
+
+
+def _lines(text: str) -> Iterator[str]:
+    for line in text.split("\n"):
+        found = _REDUCE.match(line) if "stablehlo.reduce(" in line else None
+        written = None if found is None else _written(found)
+        if written is None:
+            yield line
+        else:
+            yield from written
+
+
+def _block(rows: int, bounds: tuple[int, int], beside: int) -> int:
+    """The most rows of a block that all rows can be cut into; 0 where none are worth it.
+
+    Of each block, ``beside`` elements are left to be reduced.
+    """
+    least, most = bounds
+    return next((k for k in range(most, least - 1, -1)
+                 if rows % k == 0 and rows // k * beside > WINDOW), 0)
+
+
+def _written(m: re.Match[str]) -> Iterator[str] | None:
+    margin, name, x, first, step, axes, type_, element, scalar, result = m.groups()
+    extents = extents_of(type_)
+    across = numbers_in(axes)
+    if not across or math.prod(extents) < LEAST:
+        return None
+    # the last axes that are reduced and lie together
+    end = begin = across[-1]
+    while begin - 1 in across:
+        begin -= 1
+    if math.prod(extents) // math.prod([extents[a] for a in across]) < _RESULTS:
+        return None
+    run = math.prod(extents[begin : end + 1])
+    side = math.prod(extents[end + 1 :])
+    if end == len(extents) - 1:
+        part = _PART[element]
+        block = _block(run // part, _ROWS, part) if run % part == 0 else 0
+        inner = [part]
+    elif side >= _SIDE_BY_SIDE:
+        block = _block(run, _KEPT_ROWS, 1)
+        inner = []
+    else:
+        return None
+    if not block:
+        return None
+    count = run // block // math.prod(inner)
+    cut = [*extents[:begin], count, block, *inner, *extents[end + 1 :]]
+    left = [*extents[:begin], count, *inner, *extents[end + 1 :]]
+    merged = [*extents[:begin], math.prod([count, *inner]), *extents[end + 1 :]]
+    blocks, partial, rest = (with_extents(type_, e) for e in (cut, left, merged))
+    return _two(margin, name, x, first, step, [*[a for a in across if a < begin], begin], begin + 1,
+                (type_, blocks, partial, rest, scalar, result))
+
+
+def _two(
+    margin: str, name: str, x: str, first: str, step: str, across: list[int], axis: int,
+    types: tuple[str, ...],
+) -> Iterator[str]:
+    """Blocks, of which an axis is reduced, then what is left."""
+    whole, blocks, partial, rest, scalar, result = types
+    own = f"%blocks{name[1:]}"
+    zero = first
+    yield f"{margin}{own} = stablehlo.reshape {x} : ({whole}) -> {blocks}"
+    if step == "add":
+        zero = f"{own}_zero"  # which changes nothing, whatever its sign
+        yield f"{margin}{zero} = stablehlo.constant dense<-0.0> : {scalar}"
+    yield (f"{margin}{own}_sums = stablehlo.reduce({own} init: {zero}) applies stablehlo.{step} "
+           f"across dimensions = [{axis}] : ({blocks}, {scalar}) -> {partial}")
+    # XLA would make one reduction of two
+    yield f"{margin}{own}_kept = stablehlo.optimization_barrier {own}_sums : {partial}"
+    if partial != rest:
+        yield f"{margin}{own}_rest = stablehlo.reshape {own}_kept : ({partial}) -> {rest}"
+    last = f"{own}_rest" if partial != rest else f"{own}_kept"
+    yield (f"{margin}{name} = stablehlo.reduce({last} init: {first}) applies stablehlo.{step} "
+           f"across dimensions = {across} : ({rest}, {scalar}) -> {result}")
