@@ -12,6 +12,7 @@ import lazyloom_torch as torch
 from lazyloom import codegen
 from lazyloom.backends.xla.regions import engines
 from lazyloom.codegen.onednn import library, made
+from tests.codegen.onednn_here import skip_without
 
 _generator = made()
 pytestmark = [
@@ -42,6 +43,7 @@ def results(
     case: str, arrays: list[Any], name: str, by: tuple[int, ...] = (0, 1, 2)
 ) -> tuple[list[Any], list[str]]:
     """Attention and its gradients with a generator, and where the ops ran."""
+    skip_without(_generator, "bfloat16")
     given = [torch.tensor(a).bfloat16().requires_grad_(k in by) for k, a in enumerate(arrays)]
     with codegen.use(name), lazyloom.options(reproducible=True):
         out = torch.nn.functional.scaled_dot_product_attention(*given, **CASES[case][3])

@@ -12,6 +12,7 @@ import lazyloom_torch as torch
 from lazyloom import codegen
 from lazyloom.backends.xla.regions import engines
 from lazyloom.codegen.onednn import library, made, normalization
+from tests.codegen.onednn_here import skip_without
 
 _generator = made()
 pytestmark = [
@@ -60,6 +61,7 @@ def test_values_and_gradients(
     op: str, dtype: str, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert _generator is not None
+    skip_without(_generator, dtype)
     codegen.register(_generator)
     monkeypatch.setattr(normalization, "SPLIT", 1)
     monkeypatch.setattr(library.opened(_generator.path), "threads", threads)

@@ -21,6 +21,7 @@ from lazyloom.codegen.onednn import convolution, library, made, products
 from lazyloom.codegen.onednn.library import OneDnnError
 from lazyloom.codegen.onednn.plan import DTYPES
 from lazyloom.codegen.onednn.unfolded import better, sizes_of
+from tests.codegen.onednn_here import skip_without
 
 _generator = made()
 pytestmark = [
@@ -65,6 +66,7 @@ CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
 
 def results(case: str, dtype: str, name: str) -> tuple[list[Any], list[str]]:
     """A convolution and its gradients with a generator, and where its ops ran."""
+    skip_without(_generator, dtype)
     shape, window, options = CASES[case]
     random = numpy.random.default_rng(3)
     kind = getattr(torch, dtype)
@@ -197,6 +199,7 @@ def test_products_and_their_gradients(
     case: str, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert _generator is not None
+    skip_without(_generator, dtype)
     # float32 goes the same ways, though XLA is as quick
     monkeypatch.setattr(products, "SMALL", 1)
     monkeypatch.setattr(products, "QUICKER", DTYPES)

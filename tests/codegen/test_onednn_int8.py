@@ -13,6 +13,7 @@ from lazyloom import codegen
 from lazyloom.backends.xla.regions import engines
 from lazyloom.codegen.onednn import convolution, library, made
 from lazyloom.dtypes import int8, uint8
+from tests.codegen.onednn_here import skip_without
 
 _generator = made()
 pytestmark = [
@@ -92,6 +93,7 @@ class Operands:
 
 def both(make: Any, regions: int = 1) -> tuple[numpy.ndarray, numpy.ndarray]:
     """What oneDNN and what XLA gives; oneDNN does all but ``regions - 1`` ops."""
+    skip_without(_generator, "int8")
     assert _generator is not None
     codegen.register(_generator)
     with codegen.use("xla"):
@@ -244,6 +246,7 @@ def test_what_is_no_group_is_done_op_by_op() -> None:
 
 
 def test_of_a_sum_in_another_order_only_the_convolution_is_a_group() -> None:
+    skip_without(_generator, "int8")
     given = Operands("plain", uint8)
     with codegen.use("onednn"):
         y = given.made("other bias relu", uint8)
@@ -253,3 +256,30 @@ def test_of_a_sum_in_another_order_only_the_convolution_is_a_group() -> None:
         found = y.numpy()
     with codegen.use("xla"):
         close(found, given.made("other bias relu", uint8).numpy())
+
+
+@pytest.mark.parametrize(
+    ("instructions", "narrow", "half"),
+    [(0x7, "without VNNI", "AVX-512"), (0xF, "", "AVX-512"), (0x1F, "", ""),
+     (0x27, "without VNNI", ""), (0xE7, "", "")],
+    ids=["AVX2", "AVX-VNNI", "AVX-NE-CONVERT", "AVX-512", "AVX-512 BF16"])
+def test_a_processor_without_the_instructions(
+    instructions: int, narrow: str, half: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told that XLA runs them: sums would saturate, and bfloat16 would fail."""
+    generator = made()
+    assert generator is not None
+    generator.version = f"{generator.version}, {instructions}"
+    monkeypatch.setattr(library.opened(generator.path), "instructions", instructions)
+    try:
+        codegen.register(generator)
+        with codegen.use("onednn"):
+            group = Operands("plain", uint8).made("bias relu", uint8)
+            x, w = (torch.ones(2, 64, 28, 28).bfloat16(), torch.ones(64, 64, 3, 3).bfloat16())
+            conv = torch.conv2d(x, w)
+            for result, why in ((group, narrow), (conv, half)):
+                report = codegen.explain(lazyloom.program_of(result))
+                ours = "onednn" in {report.generator(n) for n in range(len(report.program.ops))}
+                assert ours is not bool(why) and why in report.text()
+    finally:
+        codegen.register(_generator)

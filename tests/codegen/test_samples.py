@@ -18,6 +18,7 @@ import lazyloom
 from docs.pages import ROOT
 from lazyloom import codegen
 from lazyloom.backends.xla.regions import engines
+from lazyloom.codegen.onednn import library
 from lazyloom.dtypes import as_dtype
 from lazyloom.ops.samples import Sample, random_source
 from lazyloom.ops.spec import OpDef, lookup
@@ -250,4 +251,8 @@ def test_there_are_samples(name: str) -> None:
     """A generator that does nothing any more would pass all of the above."""
     if name not in generators():
         pytest.skip(f"{name} is not installed")
-    assert set(done(name)) >= QUICK[name]
+    wanted = set(QUICK[name])
+    path = library.find()
+    if name == "onednn" and path is not None and library.lacks(path, "bfloat16"):
+        wanted.remove("matmul")  # which it leaves to XLA in float32
+    assert set(done(name)) >= wanted

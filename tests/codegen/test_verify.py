@@ -23,6 +23,7 @@ from lazyloom.codegen.onednn import made
 from lazyloom.codegen.precision import difference
 from lazyloom.errors import ArgumentError
 from tests.codegen.generators import InC, InNumPy
+from tests.codegen.onednn_here import skip_without
 from tests.codegen.test_constants import Binding
 
 pytestmark = [
@@ -311,6 +312,7 @@ def test_a_run_that_fails_is_not_told_of_twice() -> None:
 @pytest.mark.skipif(made() is None, reason="oneDNN is not installed")
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_convolutions_by_onednn_and_their_gradients_pass(dtype: str) -> None:
+    skip_without(made(), dtype)
     with codegen.use("onednn"), codegen.verify():
         image = torch.tensor(numbers(2, 16, 14, 14)).to(getattr(torch, dtype)).requires_grad_()
         weight = torch.tensor(numbers(32, 16, 3, 3) / 8).to(image.dtype).requires_grad_()

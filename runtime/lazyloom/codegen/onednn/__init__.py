@@ -77,7 +77,13 @@ class OneDnn(Generator):
             return No("a gradient that the generator c does", deliberate=True)
         if kind is None:
             return _OTHERWISE.get(call.op, No(f"no op of {', '.join(_KINDS)}"))
-        return kind.supports(call)
+        answer = kind.supports(call)
+        if isinstance(answer, No):
+            return answer
+        # a maximum of narrow integers is none of their sums
+        dtypes = {t.dtype.name for t in (*call.operands, *call.results) if t is not None}
+        lacks = library.lacks(self.path, "bfloat16") if "bfloat16" in dtypes else ""
+        return No(lacks, deliberate=True) if lacks else answer
 
     def patterns(self) -> Sequence[Pattern]:
         """What is quantised around convolutions and products."""
@@ -85,7 +91,10 @@ class OneDnn(Generator):
 
     def worthwhile(self, region: Region) -> Answer:
         """Groups that are wired as they have to be, and every op."""
-        return int8.worthwhile(region) if int8.is_group(region) else YES
+        if not int8.is_group(region):
+            return YES
+        lacks = library.lacks(self.path, "int8")
+        return No(lacks, deliberate=True) if lacks else int8.worthwhile(region)
 
     def runs_alone(self, call: Call) -> Answer:
         """Convolutions; NumPy's own products are as quick."""

@@ -76,6 +76,22 @@ def version(path: str) -> str:
     return f"{os.path.basename(os.path.realpath(path))}.{found.st_size}.{int(found.st_mtime)}"
 
 
+#: instructions of which oneDNN needs one for a dtype (bits of its ``dnnl_cpu_isa_t``): bfloat16 is
+#: done by AVX-512 or AVX-NE-CONVERT; without VNNI sums of products of 8 bits saturate at 16
+_BFLOAT16: Final = 0x20 | 0x10
+_INT8: Final = 0x40 | 0x8
+
+
+def lacks(path: str, dtype: str) -> str:
+    """Why oneDNN has not the right results in a dtype on this processor, or ""."""
+    needed = {"bfloat16": _BFLOAT16, "int8": _INT8, "uint8": _INT8}.get(dtype, 0)
+    if not needed or opened(path).instructions & needed:
+        return ""
+    if dtype == "bfloat16":
+        return "bfloat16, for which this processor has neither AVX-512 nor AVX-NE-CONVERT"
+    return f"sums of products in {dtype}, which saturate at 16 bits on a processor without VNNI"
+
+
 class Object:
     """A pointer to an object of oneDNN's, which ends with this."""
 
@@ -98,6 +114,7 @@ class Library:
 
     Attributes:
         threads: that a region may use, as OMP_NUM_THREADS says, or one a processor.
+        instructions: that it uses, as bits of its ``dnnl_cpu_isa_t``.
         functions: addresses of what runs a plan.
     """
 
@@ -113,6 +130,7 @@ class Library:
                              for name in ("omp_get_max_threads", "omp_set_num_threads")]
         self._openmp: Final = () if None in openmp else tuple(openmp)
         self.threads: Final[int] = openmp[0]() if self._openmp else _processors()
+        self.instructions: Final[int] = self.dll.dnnl_get_effective_cpu_isa()
         self.functions: Final = (
             self._address(self.dll.dnnl_primitive_execute),
             self._address(self.dll.dnnl_memory_set_data_handle),
