@@ -161,9 +161,22 @@ def accumulate(function: Any, x: Array, axis: int, reverse: bool) -> Array:
     return np.flip(found, axis) if reverse else found
 
 
-def sine(x: Array) -> Array:
-    """NumPy's of float64 gives a subnormal number as it is, not the zero that it counts as."""
-    return np.sin(x * 1)
+#: functions that are x near 0, which C's library gives back as it is: a subnormal number, not the
+#: zero that it counts as. NumPy calls that library where it has no vectors of its own, which it has
+#: for most of them with AVX-512
+HANDED_ON: Final = ("arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "log1p", "sin",
+                    "sinh", "tan")  # fmt: skip
+
+
+def _of_zeros(name: str) -> Any:
+    """NumPy's function of operands whose subnormal numbers are zeros."""
+    function = getattr(np, name)
+
+    def of(*operands: Array) -> Array:
+        found: Array = function(*[x * 1 for x in operands])
+        return found
+
+    return of
 
 
 def rsqrt(x: Array) -> Array:
@@ -205,6 +218,7 @@ def power(x: Array, y: Array) -> Array:
 
     That is -0.0 of -0.0 and NaN of -inf, of which the powers are 0.0 and inf.
     """
+    x, y = x * 1, y * 1  # subnormal numbers are zeros
     found = np.power(x, y)
     half = y == 0.5
     if np.any(half):
@@ -388,8 +402,9 @@ NAMESPACE: Final[dict[str, Any]] = {
     **{name: getattr(np, name) for name in _NUMPY},
     **DTYPES,
     "complex_product": complex_product,
+    **{f"{name}_of_zeros": _of_zeros(name) for name in HANDED_ON},
     **{f.__name__: f for f in (
-        accumulate, broadcast, choose, along_rows, sine, sum_over, rsqrt, logistic, float_sign,
+        accumulate, broadcast, choose, along_rows, sum_over, rsqrt, logistic, float_sign,
         round_away,
         integer_power, int_divide, int_remainder, logical_right_shift, population_count,
         float_to_int, make_complex, erf, erfc, erf_inv, pad, reduce_by, sort,
