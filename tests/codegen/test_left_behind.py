@@ -16,6 +16,7 @@ from lazyloom.codegen import YES, No, Pattern, Report, any_value, match, partiti
 from lazyloom.codegen.onednn import made
 from lazyloom.ops.spec import lookup
 from lazyloom.program.regions import ProgramRegion, ProgramRegions
+from tests.codegen.onednn_here import skip_without
 
 from .generators import InNumPy
 from .programs import Doing, Written, written
@@ -164,6 +165,7 @@ def test_onednn_leaves_what_is_small_on_purpose() -> None:
 @pytest.mark.skipif(made() is None, reason="oneDNN is not installed")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_pooling_is_not_left_behind_by_onednn_alone(dtype: torch.dtype) -> None:
+    skip_without(made(), "bfloat16" if dtype is torch.bfloat16 else "float32")
     images = torch.randn(4, 16, 32, 32, dtype=dtype)
     weights = torch.randn(16, 16, 3, 3, dtype=dtype, requires_grad=True)
     loss = F.max_pool2d(torch.conv2d(images, weights), 2).sum()
