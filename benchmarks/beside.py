@@ -3,8 +3,9 @@
 PYTHON is the interpreter of an environment in which the earlier build is installed. Every row of
 ours is measured in both, in turns, so that whatever else the machine does falls on both; what is
 shown is the median of the rounds' quotients, this build's time divided by the earlier one's, with
-its quartiles. The workloads are those of this checkout. Exit status 1 if a row got slower: the
-median is more than the threshold above 1, and so is nearly all that lies between the quartiles.
+its quartiles. The workloads are those of this checkout. Exit status 1 if a row got slower, by more
+than the threshold in the median and by more than half of it in the lower quartile, or if a row
+could not be measured.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def compared(workload: Workload, case: Case, samples: Json, missing: dict[str, s
 
 
 def slower(entry: Json, threshold: float) -> bool:
-    """Whether the row took longer by more than the threshold, in nearly three rounds of four."""
+    """Whether the row took longer: by the threshold in the median, half of it at the quartile."""
     ratio = entry.get("ratio")
     return bool(ratio) and ratio["median"] > 1 + threshold and (
         ratio["lower_quartile"] > 1 + threshold / 2)
@@ -105,7 +106,9 @@ def main() -> int:
     with open(log_path, "w") as log:
         for name in options.only or NAMES:
             given = workload_of(name)
-            if given.needs():
+            reason = given.needs()
+            if reason:
+                print(f"{name}: skipped: {reason}", flush=True)
                 continue
             workload = both(given)
             with tempfile.TemporaryDirectory(

@@ -43,6 +43,7 @@ def test_what_is_cut(
     # what comes first is added once
     assert [line for line in found if "init: %cst)" in line] == found[-1:]
     assert "dense<-0.0>" in found[1] and "optimization_barrier" in found[3]
+    assert in_blocks(reduction(shape, axes[::-1])) == "\n".join(found)  # whatever their order
     largest = in_blocks(reduction(shape, axes, step="maximum"))
     assert largest.count("init: %cst)") == 2 and "dense" not in largest
 

@@ -14,7 +14,14 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from .stablehlo_text import Statement, extents_of, fractional, statement_of, with_extents
+from .stablehlo_text import (
+    Statement,
+    extents_of,
+    fractional,
+    rewritten,
+    statement_of,
+    with_extents,
+)
 
 #: terms from which on a product is summed in blocks
 LONG: Final = 8192
@@ -28,19 +35,7 @@ _ZERO: Final = {"f32": "0.0", "f64": "0.0", "complex<f32>": "(0.0, 0.0)",
 
 def in_blocks(text: str) -> str:
     """The functions of an op with such products in blocks."""
-    if "stablehlo.dot_general" not in text:
-        return text
-    return "\n".join(_lines(text))
-
-
-def _lines(text: str) -> Iterator[str]:
-    for line in text.split("\n"):
-        found = statement_of(line) if "stablehlo.dot_general" in line else None
-        written = None if found is None else _written(found)
-        if written is None:
-            yield line
-        else:
-            yield from written
+    return rewritten(text, "dot_general", _written)
 
 
 class _Product:
@@ -83,8 +78,9 @@ class _Product:
         return max(self.rows, self.columns) <= FEW
 
 
-def _written(statement: Statement) -> Iterator[str] | None:
-    if len(statement.types) != 3 or len(statement.operands) != 2:
+def _written(line: str) -> Iterator[str] | None:
+    statement = statement_of(line)
+    if statement is None or len(statement.types) != 3 or len(statement.operands) != 2:
         return None
     p = _Product(statement)
     element = fractional(p.types[2])

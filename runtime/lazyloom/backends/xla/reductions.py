@@ -1,11 +1,13 @@
 """Long sums and maxima, begun in small blocks of rows.
 
 XLA makes windows of a reduction of more than 32 elements, with which nothing fuses: what makes the
-elements is written to memory and read again. Its loop for windows goes from number to number; where
-the numbers of a window do not lie side by side, from one cache line to the next. A few rows that
-are added to each other as vectors are one pass over the operand, which is fused with what makes it.
-What is left, a small part, goes the same way as before. YNNPACK does as well, with versions of
-jaxlib that need no guard against it (:mod:`.compiler_defects`); with those nothing is written here.
+elements is written to memory and read again. Its loop for windows goes from number to number, and
+where the numbers of a window do not lie side by side, from one cache line to the next. Adding a few
+rows to each other as vectors is one pass over the operand, which fuses with what makes it. What is
+left, a small part, is reduced in windows as before.
+
+This is for versions of jaxlib whose YNNPACK may run no fusions (:mod:`.compiler_defects`): with
+others it runs reductions, as quickly.
 
 A sum's error becomes less: a block's terms are few.
 """
@@ -17,7 +19,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from .stablehlo_text import extents_of, numbers_in, with_extents
+from .stablehlo_text import extents_of, numbers_in, rewritten, with_extents
 
 _ELEMENT: Final = "f32|f64"
 _REDUCE: Final = re.compile(
@@ -43,19 +45,7 @@ LEAST: Final = 1 << 16
 
 def in_blocks(text: str) -> str:
     """The StableHLO module with such reductions in two."""
-    if "stablehlo.reduce(" not in text:
-        return text
-    return "\n".join(_lines(text))
-
-
-def _lines(text: str) -> Iterator[str]:
-    for line in text.split("\n"):
-        found = _REDUCE.match(line) if "stablehlo.reduce(" in line else None
-        written = None if found is None else _written(found)
-        if written is None:
-            yield line
-        else:
-            yield from written
+    return rewritten(text, "reduce(", _written)
 
 
 def _block(rows: int, bounds: tuple[int, int], beside: int) -> int:
@@ -68,18 +58,20 @@ def _block(rows: int, bounds: tuple[int, int], beside: int) -> int:
                  if rows % k == 0 and rows // k * beside > WINDOW), 0)
 
 
-def _written(m: re.Match[str]) -> Iterator[str] | None:
+def _written(line: str) -> Iterator[str] | None:
+    m = _REDUCE.match(line)
+    if m is None:
+        return None
     margin, name, x, first, step, axes, type_, element, scalar, result = m.groups()
     extents = extents_of(type_)
-    across = numbers_in(axes)
-    if not across or math.prod(extents) < LEAST:
+    across = sorted(numbers_in(axes))
+    size = math.prod(extents)
+    if not across or size < LEAST or size < _RESULTS * math.prod([extents[a] for a in across]):
         return None
     # the last axes that are reduced and lie together
     end = begin = across[-1]
     while begin - 1 in across:
         begin -= 1
-    if math.prod(extents) // math.prod([extents[a] for a in across]) < _RESULTS:
-        return None
     run = math.prod(extents[begin : end + 1])
     side = math.prod(extents[end + 1 :])
     if end == len(extents) - 1:

@@ -7,7 +7,7 @@ a colon the types. The statements of a region stand on lines of their own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 _STATEMENT: Final = re.compile(
@@ -98,6 +98,23 @@ def functions(lines: Sequence[str]) -> Iterator[Function]:
         found = statement_of(line, number)
         if found is not None:
             statements.append(found)
+
+
+def rewritten(
+    text: str, kind: str, written: Callable[[str], Iterable[str] | None]
+) -> str:
+    """The text with what is written for each line that has a step of that kind.
+
+    ``written`` takes the line and gives the ones in its place; None leaves it as it is.
+    """
+    step = f"stablehlo.{kind}"
+    if step not in text:
+        return text
+    lines: list[str] = []
+    for line in text.split("\n"):
+        found = written(line) if step in line else None
+        lines += [line] if found is None else found
+    return "\n".join(lines)
 
 
 def numbers_in(text: str) -> list[int]:

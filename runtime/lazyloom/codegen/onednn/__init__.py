@@ -78,11 +78,11 @@ class OneDnn(Generator):
         if kind is None:
             return _OTHERWISE.get(call.op, No(f"no op of {', '.join(_KINDS)}"))
         answer = kind.supports(call)
-        if isinstance(answer, No):
+        if isinstance(answer, No) or all(
+            t is None or t.dtype.name != "bfloat16" for t in (*call.operands, *call.results)
+        ):
             return answer
-        # a maximum of narrow integers is none of their sums
-        dtypes = {t.dtype.name for t in (*call.operands, *call.results) if t is not None}
-        lacks = library.lacks(self.path, "bfloat16") if "bfloat16" in dtypes else ""
+        lacks = library.lacks(self.path, "bfloat16")
         return No(lacks, deliberate=True) if lacks else answer
 
     def patterns(self) -> Sequence[Pattern]:

@@ -76,20 +76,24 @@ def version(path: str) -> str:
     return f"{os.path.basename(os.path.realpath(path))}.{found.st_size}.{int(found.st_mtime)}"
 
 
-#: instructions of which oneDNN needs one for a dtype (bits of its ``dnnl_cpu_isa_t``): bfloat16 is
-#: done by AVX-512 or AVX-NE-CONVERT; without VNNI sums of products of 8 bits saturate at 16
-_BFLOAT16: Final = 0x20 | 0x10
-_INT8: Final = 0x40 | 0x8
+#: for a dtype, the instructions of which oneDNN needs one, as bits of its ``dnnl_cpu_isa_t``, and
+#: what is said where the processor has none
+_NEEDED: Final = {
+    "bfloat16": (  # AVX-512 or AVX-NE-CONVERT
+        0x20 | 0x10, "bfloat16, for which this processor has neither AVX-512 nor AVX-NE-CONVERT"),
+    "int8": (  # AVX512-VNNI or AVX-VNNI
+        0x40 | 0x8,
+        "sums of products in int8, which saturate at 16 bits on a processor without VNNI"),
+}
 
 
 def lacks(path: str, dtype: str) -> str:
-    """Why oneDNN has not the right results in a dtype on this processor, or ""."""
-    needed = {"bfloat16": _BFLOAT16, "int8": _INT8, "uint8": _INT8}.get(dtype, 0)
-    if not needed or opened(path).instructions & needed:
-        return ""
-    if dtype == "bfloat16":
-        return "bfloat16, for which this processor has neither AVX-512 nor AVX-NE-CONVERT"
-    return f"sums of products in {dtype}, which saturate at 16 bits on a processor without VNNI"
+    """Why oneDNN is not to be used for a dtype on this processor, or "".
+
+    Raises OSError, OneDnnError as :func:`opened` does.
+    """
+    needed, why = _NEEDED.get(dtype, (0, ""))
+    return "" if not needed or opened(path).instructions & needed else why
 
 
 class Object:

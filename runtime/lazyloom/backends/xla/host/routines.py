@@ -164,11 +164,12 @@ def accumulate(function: Any, x: Array, axis: int, reverse: bool) -> Array:
 #: functions that are x near 0, which C's library gives back as it is: a subnormal number, not the
 #: zero that it counts as. NumPy calls that library where it has no vectors of its own, which it has
 #: for most of them with AVX-512
-HANDED_ON: Final = ("arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "log1p", "sin",
-                    "sinh", "tan")  # fmt: skip
+KEEP_SUBNORMALS: Final = (
+    "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "log1p", "sin", "sinh", "tan",
+)  # fmt: skip
 
 
-def _of_zeros(name: str) -> Any:
+def _flushed(name: str) -> Any:
     """NumPy's function of operands whose subnormal numbers are zeros."""
     function = getattr(np, name)
 
@@ -402,7 +403,7 @@ NAMESPACE: Final[dict[str, Any]] = {
     **{name: getattr(np, name) for name in _NUMPY},
     **DTYPES,
     "complex_product": complex_product,
-    **{f"{name}_of_zeros": _of_zeros(name) for name in HANDED_ON},
+    **{f"flushed_{name}": _flushed(name) for name in KEEP_SUBNORMALS},
     **{f.__name__: f for f in (
         accumulate, broadcast, choose, along_rows, sum_over, rsqrt, logistic, float_sign,
         round_away,
