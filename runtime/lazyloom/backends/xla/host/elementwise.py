@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..jaxprs import positive
-from .routines import KEEP_SUBNORMALS
+from .routines import FLUSHED, KEEP_SUBNORMALS
 from .writer import Unsupported, Value, Writer, common, dtype_of, dtype_text, extent
 
 #: one call for real numbers, with its name in the text
@@ -71,8 +71,8 @@ def emit(w: Writer, step: Any, operands: list[Value]) -> Value | None:
             raise Unsupported(f"{name} of {operands[0].size} elements")
         if kinds != {"f"}:
             raise Unsupported(f"{name} of {', '.join(sorted({str(x.dtype) for x in operands}))}")
-        if function in KEEP_SUBNORMALS and (function != "sin" or operands[0].dtype == np.float64):
-            function = f"flushed_{function}"
+        if function in KEEP_SUBNORMALS and operands[0].dtype.name in FLUSHED:
+            function = f"flushed_{function}_{operands[0].dtype.name}"
     return call(w, function, operands, tuple(aval.shape), dtype_of(aval))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ....extension import in_c
 from ...native import native
 from ...parts import product
+from ...subnormals import flushing
 from .blocks import in_blocks
 from .counting import true_positions
 from .indexing import gather, scatter, scatter_rows
@@ -167,11 +168,23 @@ def accumulate(function: Any, x: Array, axis: int, reverse: bool) -> Array:
 KEEP_SUBNORMALS: Final = (
     "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "log1p", "sin", "sinh", "tan",
 )  # fmt: skip
+#: dtypes whose subnormal numbers count as zeros; those of float16 are float32's normal numbers
+FLUSHED: Final = ("float32", "float64")
 
 
-def _flushed(name: str) -> Any:
+def _keeps_subnormals(function: Any, dtype: str, *second: float) -> bool:
+    """Whether NumPy's function on this processor takes subnormal numbers for more than zeros."""
+    x = np.resize(np.array([0.25, -0.25], dtype) * np.finfo(dtype).tiny, 17)
+    others = [np.full_like(x, y) for y in second]
+    with flushing(), np.errstate(all="ignore"):
+        return bool(function(x, *others).tobytes() != function(x * 1, *others).tobytes())
+
+
+def _flushed(name: str, dtype: str) -> Any:
     """NumPy's function of operands whose subnormal numbers are zeros."""
     function = getattr(np, name)
+    if not _keeps_subnormals(function, dtype, *[0.0] * (function.nin - 1)):
+        return function
 
     def of(*operands: Array) -> Array:
         found: Array = function(*[x * 1 for x in operands])
@@ -214,12 +227,17 @@ def round_away(x: Array) -> Array:
     return np.copysign(np.abs(whole) + away, x)
 
 
+#: dtypes whose powers are C's
+_POWERS: Final = [dtype for dtype in FLUSHED if _keeps_subnormals(np.power, dtype, 0.5)]
+
+
 def power(x: Array, y: Array) -> Array:
     """IEEE's powers: NumPy may take the square root for the exponent 0.5.
 
     That is -0.0 of -0.0 and NaN of -inf, of which the powers are 0.0 and inf.
     """
-    x, y = x * 1, y * 1  # subnormal numbers are zeros
+    if y.ndim == 0 and y == 1 or x.dtype.name in _POWERS:
+        x, y = x * 1, y * 1  # subnormal numbers are zeros
     found = np.power(x, y)
     half = y == 0.5
     if np.any(half):
@@ -403,7 +421,8 @@ NAMESPACE: Final[dict[str, Any]] = {
     **{name: getattr(np, name) for name in _NUMPY},
     **DTYPES,
     "complex_product": complex_product,
-    **{f"flushed_{name}": _flushed(name) for name in KEEP_SUBNORMALS},
+    **{f"flushed_{name}_{dtype}": _flushed(name, dtype)
+       for name in KEEP_SUBNORMALS for dtype in FLUSHED},
     **{f.__name__: f for f in (
         accumulate, broadcast, choose, along_rows, sum_over, rsqrt, logistic, float_sign,
         round_away,
