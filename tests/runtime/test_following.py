@@ -390,9 +390,10 @@ def test_ops_without_kernels_find_their_operands() -> None:
 
     first = step()
     before = matched()
-    for _ in range(6):
+    # it is learned anew at the fourth and the eighth run where what it gave was learned elsewhere
+    for _ in range(16):
         np.testing.assert_allclose(step(), first, rtol=1e-6)
-    assert matched() - before >= 4
+    assert matched() - before >= 8
 
 
 def test_threads_that_train_at_once() -> None:
