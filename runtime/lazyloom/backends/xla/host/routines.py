@@ -228,7 +228,7 @@ def round_away(x: Array) -> Array:
 
 
 #: dtypes whose powers are C's
-_POWERS: Final = [dtype for dtype in FLUSHED if _keeps_subnormals(np.power, dtype, 0.5)]
+_POWERS: Final = [np.dtype(name) for name in FLUSHED if _keeps_subnormals(np.power, name, 0.5)]
 
 
 def power(x: Array, y: Array) -> Array:
@@ -236,7 +236,7 @@ def power(x: Array, y: Array) -> Array:
 
     That is -0.0 of -0.0 and NaN of -inf, of which the powers are 0.0 and inf.
     """
-    if y.ndim == 0 and y == 1 or x.dtype.name in _POWERS:
+    if y.ndim == 0 and y == 1 or x.dtype in _POWERS:
         x, y = x * 1, y * 1  # subnormal numbers are zeros
     found = np.power(x, y)
     half = y == 0.5
