@@ -83,9 +83,16 @@ def _open_files() -> dict[str, str]:
     return found
 
 
-def _children() -> str:
-    tasks = os.listdir("/proc/self/task")
-    return "".join(open(f"/proc/self/task/{task}/children").read() for task in tasks)
+def children() -> str:
+    """Numbers of the child processes, each followed by a space."""
+    found = ""
+    for task in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{task}/children") as file:
+                found += file.read()
+        except OSError:
+            pass  # that of a thread that has ended since
+    return found
 
 
 def state() -> dict[str, Any]:
@@ -122,7 +129,7 @@ def state() -> dict[str, Any]:
         "priority": (os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0),
                      os.sched_getaffinity(0)),
         "floating point": (_float_environment(), np.float32(1e-40) * np.float32(1) != 0),
-        "open files": _open_files(), "children": _children(),
+        "open files": _open_files(), "children": children(),
         "collector": (gc.get_threshold(), gc.isenabled(), gc.get_freeze_count(), gc.get_debug()),
         "callbacks of the collector": len(gc.callbacks),
         "decimals": repr(decimal.getcontext()),

@@ -29,6 +29,7 @@ BEGIN = """
     import numpy as np
     import lazyloom as ll
     from lazyloom.backends import background, compiler_process, compiler_start, forms
+    from tests.runtime.process_state import children
 
     forms.WORTH, forms.PART, forms.SLOWER, forms.START_EARLY = 0.0, 0.0, float("inf"), 0.0
     x = ll.from_host(np.full(4, 0.5, np.float32))
@@ -62,10 +63,6 @@ BEGIN = """
             return os.readlink(link)
         except OSError:  # closed meanwhile
             return ""
-
-    def children():
-        tasks = os.listdir("/proc/self/task")
-        return "".join(open(f"/proc/self/task/{t}/children").read() for t in tasks)
 """
 #: puts a statement before the first that such a process does with a request
 WRAPPER = """\
