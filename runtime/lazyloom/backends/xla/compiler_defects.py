@@ -58,27 +58,27 @@ _NAME: Final = r"%[\w$.#-]+"
 _TENSOR: Final = r"tensor<[^ ]*>"
 _SIGNED: Final = r"tensor<((?:\d+x)*)i(8|16|32|64)>"
 _SET: Final = rf"( *)({_NAME}) = stablehlo\."
-_MULTIPLY: Final = re.compile(rf"{_SET}multiply ({_NAME}), ({_NAME}) : {_SIGNED}$")
+_MULTIPLY: Final = rf"{_SET}multiply ({_NAME}), ({_NAME}) : {_SIGNED}$"
 #: one that contracts at most one element is a product of elements
-_DOT: Final = re.compile(
+_DOT: Final = (
     rf"{_SET}dot_general ({_NAME}), ({_NAME}), (.*, precision = \S+ \S+|.*) : "
     rf"\({_SIGNED}, ({_SIGNED})\) -> {_SIGNED}$")
-_CONTRACTED: Final = re.compile(r"contracting_dims = \[([\d, ]*)\]")
+_CONTRACTED: Final = r"contracting_dims = \[([\d, ]*)\]"
 #: that of two arrays that were put together is a product of elements
-_PRODUCT: Final = re.compile(
+_PRODUCT: Final = (
     rf"{_SET}reduce\(({_NAME}) init: ({_NAME})\) (applies stablehlo\.multiply across .*) : "
     rf"\({_SIGNED}, tensor<i\d+>\) -> {_SIGNED}$")
-_ABS: Final = re.compile(rf"{_SET}abs ({_NAME}) : ({_SIGNED})$")
-_IOTA: Final = re.compile(rf"{_SET}iota dim = (\d+) : tensor<((?:\d+x)+)i(8|16|32)>$")
-_COMPARE: Final = re.compile(
+_ABS: Final = rf"{_SET}abs ({_NAME}) : ({_SIGNED})$"
+_IOTA: Final = rf"{_SET}iota dim = (\d+) : tensor<((?:\d+x)+)i(8|16|32)>$"
+_COMPARE: Final = (
     rf"{_SET}compare +(GE|LE), +({_NAME}), +({_NAME}), +FLOAT : (.*) -> ({_TENSOR})$")
-_SLICE: Final = re.compile(
+_SLICE: Final = (
     rf"{_SET}dynamic_slice ({_NAME}), (.*), sizes = \[(.*)\] : \(({_TENSOR}), (tensor<\w+>).*$")
-_CONVOLUTION: Final = re.compile(
+_CONVOLUTION: Final = (
     rf"{_SET}convolution\(({_NAME}), (.*) dim_numbers = \[(.*?)\]x(.*)"
     rf"pad = \[(.*?\])\](.*) : \(({_TENSOR}), (.*)$")
 
-_PAD: Final = re.compile(
+_PAD: Final = (
     rf"{_SET}pad ({_NAME}), ({_NAME}), low = \[(.*)\], high = \[(.*)\], interior = \[(.*)\] : "
     rf"\(({_TENSOR}), ({_TENSOR})\) -> ({_TENSOR})$")
 
@@ -97,7 +97,7 @@ def _multiply(m: re.Match[str]) -> Iterator[str]:
 def _dot(m: re.Match[str]) -> Iterator[str]:
     """Of unsigned numbers, where all have the same number of bits."""
     margin, name, x, y, axes, left, bits, right, _, other, dims, result = m.groups()
-    contracted = _CONTRACTED.search(axes)
+    contracted = re.search(_CONTRACTED, axes)
     extents = extents_of(f"tensor<{left}")
     summed = math.prod([extents[n] for n in numbers_in(contracted[1])]) if contracted else 1
     if not bits == other == result or summed != 1:
@@ -227,28 +227,30 @@ def _further(name: str, letters: str) -> list[str]:
     return [f"%guard{name[1:]}_{letter}" for letter in letters]
 
 
-_Guard = tuple[re.Pattern[str], Callable[[re.Match[str]], Iterator[str]]]
-#: for each statement, what it is written as, and up to which version of jaxlib; () is all
-_GUARDS: Final[Mapping[str, tuple[_Guard, Version]]] = {
-    "multiply": ((_MULTIPLY, _multiply), INTEGERS_WRAP),
-    "dot_general": ((_DOT, _dot), INTEGERS_WRAP),
-    "reduce": ((_PRODUCT, _product), INTEGERS_WRAP),
-    "abs": ((_ABS, _abs), INTEGERS_WRAP),
-    "iota": ((_IOTA, _iota), INTEGERS_WRAP),
+_Written = Callable[[re.Match[str]], Iterator[str]]
+#: for each statement, its pattern, which is compiled when a program is, what it is written as, and
+#: up to which version of jaxlib; () is all
+_GUARDS: Final[Mapping[str, tuple[str, _Written, Version]]] = {
+    "multiply": (_MULTIPLY, _multiply, INTEGERS_WRAP),
+    "dot_general": (_DOT, _dot, INTEGERS_WRAP),
+    "reduce": (_PRODUCT, _product, INTEGERS_WRAP),
+    "abs": (_ABS, _abs, INTEGERS_WRAP),
+    "iota": (_IOTA, _iota, INTEGERS_WRAP),
     # that of a NaN with what is never less than 0; no report is known, it came with
     # https://github.com/openxla/xla/pull/17580
-    "compare": ((_COMPARE, _compare), ()),
-    "dynamic_slice": ((_SLICE, _slice), STARTS_ARE_CLAMPED),
-    "pad": ((_PAD, _pad), PADS_ADD_UP),
-    "convolution": ((_CONVOLUTION, _convolution), PADDING_CUTS),
+    "compare": (_COMPARE, _compare, ()),
+    "dynamic_slice": (_SLICE, _slice, STARTS_ARE_CLAMPED),
+    "pad": (_PAD, _pad, PADS_ADD_UP),
+    "convolution": (_CONVOLUTION, _convolution, PADDING_CUTS),
 }
 _STATEMENT: Final = re.compile(r"^ *%\S+ = stablehlo\.(\w+)")
 
 
 @functools.lru_cache(maxsize=8)
-def _guards(jaxlib: str) -> Mapping[str, _Guard]:
+def _guards(jaxlib: str) -> Mapping[str, tuple[re.Pattern[str], _Written]]:
     version = version_of(jaxlib)
-    return {name: guard for name, (guard, until) in _GUARDS.items()
+    return {name: (re.compile(pattern), written)
+            for name, (pattern, written, until) in _GUARDS.items()
             if not until or version < until}
 
 

@@ -16,7 +16,6 @@ from ...trace.specs import Spec, spec_of
 from ...types import TensorType, tensor_type
 from .. import fingerprint
 from . import jax_compat
-from .expansions import expanded
 from .kept_values import kept_inside
 from .layouts import Layout
 from .long_products import in_blocks
@@ -199,6 +198,9 @@ def text_of(
     fn: Callable[..., Any], shaped: Sequence[tuple[tuple[int, ...], Any]], name: str
 ) -> tuple[str, tuple[str, ...]]:
     """The functions that JAX lowers ``fn`` to, the first called ``name``, and the result types."""
+    # slow to import, and not needed for what was lowered before
+    from .expansions import expanded
+
     counters["jax_traces"] += 1
     text, results = jax_compat.lower_text(fn, shaped)
     if _CALLBACK.search(text):
