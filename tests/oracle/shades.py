@@ -193,7 +193,7 @@ def joined(xs: Sequence[Shade]) -> Any:
     for x in xs:
         if not x.is_exact:
             undecided = np.where(np.isinf(x.e), np.inf, np.where(np.isnan(x.e), np.nan, 0.0))
-            found = np.fmax(found, undecided) if np.isinf(undecided).any() else found + undecided
+            found = np.where(np.isinf(found) | np.isinf(undecided), np.inf, found + undecided)
     return found
 
 

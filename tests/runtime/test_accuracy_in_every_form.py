@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import lazyloom as ll
 from lazyloom import codegen
@@ -171,3 +172,25 @@ def test_functions_are_within_4_units(name: str, dtype: Any) -> None:
     np.testing.assert_allclose(ends, expected, rtol=5 * np.finfo(dtype).eps)
     numbers = ~np.isnan(expected)
     assert (np.signbit(ends) == np.signbit(expected))[numbers].all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+def test_the_inverse_of_erf_is_within_4_units_near_1(dtype: Any) -> None:
+    rng = np.random.default_rng(11)
+    digits = 7 if dtype is np.float32 else 15
+    size = np.concatenate([1 - 10.0 ** -rng.uniform(0, digits, 5000), rng.uniform(0, 1, 3000),
+                           10.0 ** -rng.uniform(0, 30, 500)]).astype(dtype)  # fmt: skip
+    x = size * rng.choice([-1, 1], size.shape).astype(dtype)
+    # 1 - size is exact where it counts
+    exact = np.where(size > 0.5, scipy.special.erfcinv(1 - size.astype(np.float64)),
+                     scipy.special.erfinv(size.astype(np.float64)))  # fmt: skip
+    found = read(rec("erfinv", ll.from_host(x)))
+    assert (np.signbit(found) == np.signbit(x)).all()
+    inside = size < 1
+    units = abs(abs(found) - exact)[inside] / np.spacing(exact[inside].astype(dtype))
+    # SciPy's own are 1 off
+    assert np.max(units) < 5.25, x[inside][np.argmax(units)]
+    edges = np.array([0.0, -0.0, 1.0, -1.0, 2.0, np.inf, np.nan], dtype)
+    ends = read(rec("erfinv", ll.from_host(edges)))
+    np.testing.assert_array_equal(ends, [0, 0, np.inf, -np.inf, np.nan, np.nan, np.nan])
+    assert np.signbit(ends[:4]).tolist() == [False, True, False, True]

@@ -150,9 +150,9 @@ INLINE f32 l_tanh_f32(f32 x) {
 
 INLINE f32 l_logistic_f32(f32 x) { return 1.0f / (1.0f + l_exp_f32(-x)); }
 
-/* Giles 2012, "Approximating the erfinv function", single precision, as in host/special.py */
+/* Giles 2012, "Approximating the erfinv function", single precision, as in erf_inv.py */
 INLINE f32 l_erf_inv_f32(f32 x) {
-  f32 w = -l_log1p_f32(-x * x);
+  f32 w = -l_log_f32((1.0f - x) * (1.0f + x));
   const int near = w < 5.0f;
   w = near ? w - 2.5f : sqrtf(w) - 3.0f;
   f32 y = (near ? 2.81022636e-08f : -0.000200214257f);

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..erf_inv import SINGLE
+
 Array = Any
 
 #: of fewer elements Python's functions are faster
@@ -71,27 +73,17 @@ def erfc(x: Array) -> Array:
     return found
 
 
-#: Giles 2012, "Approximating the erfinv function", single precision: the coefficients of both
-#: parts, which XLA uses too
-_GILES: Final = (
-    (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
-     -0.00125372503, -0.00417768164, 0.246640727, 1.50140941),
-    (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
-     -0.0076224613, 0.00943887047, 1.00167406, 2.83297682),
-)  # fmt: skip
-
-
 def erf_inv(x: Array) -> Array:
     x = np.asarray(x)
     return _single_erf_inv(x) if x.dtype == np.float32 else _double_erf_inv(x)
 
 
 def _single_erf_inv(x: Array) -> Array:
-    w = -np.log1p(-x * x)
+    w = -np.log((1 - x) * (1 + x))
     near = w < 5
     w = np.where(near, w - np.float32(2.5), np.sqrt(w) - np.float32(3))
-    found = np.where(near, np.float32(_GILES[0][0]), np.float32(_GILES[1][0]))
-    for a, b in zip(_GILES[0][1:], _GILES[1][1:], strict=True):
+    found = np.where(near, np.float32(SINGLE[0][0]), np.float32(SINGLE[1][0]))
+    for a, b in zip(SINGLE[0][1:], SINGLE[1][1:], strict=True):
         found = np.where(near, np.float32(a), np.float32(b)) + found * w
     return np.where(np.abs(x) == 1, x * np.float32(np.inf), found * x)
 
