@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -194,3 +195,17 @@ def test_the_inverse_of_erf_is_within_4_units_near_1(dtype: Any) -> None:
     ends = read(rec("erfinv", ll.from_host(edges)))
     np.testing.assert_array_equal(ends, [0, 0, np.inf, -np.inf, np.nan, np.nan, np.nan])
     assert np.signbit(ends[:4]).tolist() == [False, True, False, True]
+
+
+def test_what_erf_leaves_is_within_5_units() -> None:
+    rng = np.random.default_rng(12)
+    x = np.concatenate([np.linspace(-7, 26.5, 5000), rng.choice([-1, 1], 500) * (
+        10.0 ** -rng.uniform(0, 30, 500)), [27.0, 30.0, 1e300, np.inf, -30.0, -np.inf]])
+    # SciPy's are 490 off, C's 2
+    expected = np.array([math.erfc(number) for number in x])
+    found = read(rec("erfc", ll.from_host(x)))
+    normal = expected >= np.finfo(np.float64).tiny
+    units = abs(found - expected)[normal] / np.spacing(expected[normal])
+    assert np.max(units) < 7.25, x[normal][np.argmax(units)]
+    assert (found[~normal] == 0).all()
+    assert np.isnan(read(rec("erfc", ll.from_host(np.array([np.nan]))))).all()

@@ -24,7 +24,7 @@ LARGE = {
     "airy_ai": 350, "bessel_i0": 350, "bessel_i1": 500, "bessel_i1e": 400,
     "bessel_j0": 375, "bessel_j1": 600,
     "bessel_k0e": 350, "bessel_k1e": 350, "bessel_y0": 500, "bessel_y1": 500, "betainc": 670,
-    "gammainc": 600, "gammaincc": 600, "random_beta": 400, "random_binomial": 500,
+    "gammainc": 600, "gammaincc": 600, "log_ndtr": 300, "random_beta": 400, "random_binomial": 500,
     "random_gamma": 600, "random_hypergeometric": 600, "random_multinomial": 650,
     "random_multivariate_hypergeometric": 700, "random_poisson": 410, "random_von_mises": 400,
     "random_zipf": 350, "step_nadam": 260, "step_radam": 260, "zeta": 450,

@@ -150,7 +150,7 @@ INLINE f32 l_tanh_f32(f32 x) {
 
 INLINE f32 l_logistic_f32(f32 x) { return 1.0f / (1.0f + l_exp_f32(-x)); }
 
-/* Giles 2012, "Approximating the erfinv function", single precision, as in erf_inv.py */
+/* Giles 2012, "Approximating the erfinv function", single precision, as in error_functions.py */
 INLINE f32 l_erf_inv_f32(f32 x) {
   f32 w = -l_log_f32((1.0f - x) * (1.0f + x));
   const int near = w < 5.0f;

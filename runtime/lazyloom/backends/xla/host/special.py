@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..erf_inv import SINGLE
+from ..error_functions import INVERSE_SINGLE
 
 Array = Any
 
@@ -82,8 +82,8 @@ def _single_erf_inv(x: Array) -> Array:
     w = -np.log((1 - x) * (1 + x))
     near = w < 5
     w = np.where(near, w - np.float32(2.5), np.sqrt(w) - np.float32(3))
-    found = np.where(near, np.float32(SINGLE[0][0]), np.float32(SINGLE[1][0]))
-    for a, b in zip(SINGLE[0][1:], SINGLE[1][1:], strict=True):
+    found = np.where(near, np.float32(INVERSE_SINGLE[0][0]), np.float32(INVERSE_SINGLE[1][0]))
+    for a, b in zip(INVERSE_SINGLE[0][1:], INVERSE_SINGLE[1][1:], strict=True):
         found = np.where(near, np.float32(a), np.float32(b)) + found * w
     return np.where(np.abs(x) == 1, x * np.float32(np.inf), found * x)
 

@@ -1,7 +1,15 @@
-"""Polynomials of the inverse error function: erfinv(x) = x P(w), where w = -log((1 - x) (1 + x)).
+"""Polynomials of the complementary error function and of the inverse of the error function.
 
-The product is as exact as 1 - x is. The logarithm of 1 + p where p = -x * x was rounded before is
-off by a rounding of p, 500,000 units in the last place of the function of float64 near 1.
+erfc(x) = exp(-x * x) C(t) / (1 + 2 x) of x >= 0, where t = (x - 3) / (x + 3), as Shepherd and
+Laframboise have it (1981, "Chebyshev approximation of (1 + 2 x) exp(x**2) erfc x in 0 <= x <
+infinity"), with coefficients of our own.
+
+erfinv(x) = x P(w), where w = -log((1 - x) (1 + x)), whose product is as exact as 1 - x is. The
+logarithm of 1 + p where p = -x * x was rounded before is off by a rounding of p, 500,000 units in
+the last place of the function of float64 near 1.
+
+Highest powers come first. Of float64 they interpolate at the nodes of Chebyshev's polynomials, with
+60 digits, and are off by 1.2e-16 at most.
 """
 
 from __future__ import annotations
@@ -9,17 +17,16 @@ from __future__ import annotations
 from typing import Final
 
 #: of float32, as Giles 2012, "Approximating the erfinv function", has them: of w - 2.5 where w is
-#: less than 5, and of sqrt(w) - 3 elsewhere; the highest powers first
-SINGLE: Final = (
+#: less than 5, and of sqrt(w) - 3 elsewhere
+INVERSE_SINGLE: Final = (
     (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
      -0.00125372503, -0.00417768164, 0.246640727, 1.50140941),
     (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
      -0.0076224613, 0.00943887047, 1.00167406, 2.83297682),
 )  # fmt: skip
 #: of float64: of w - 3.125 where w is less than 6.25, of sqrt(w) - 3.25 where it is less than 16,
-#: and of sqrt(w) - 5.05 elsewhere; interpolated at the nodes of Chebyshev's polynomials with 60
-#: digits, off by 1.2e-16 at most
-DOUBLE: Final = (
+#: and of sqrt(w) - 5.05 elsewhere
+INVERSE_DOUBLE: Final = (
     (3.240704459379902e-21, -1.113483769832702e-21, -3.4996044354754177e-19,
       1.150022252066253e-18, 1.557432024623325e-17, -1.3016928016796445e-16,
       -4.0282154327661744e-17, 6.596407712420834e-15, -4.001237735091896e-14,
@@ -41,4 +48,14 @@ DOUBLE: Final = (
       -5.493946420383724e-08, 2.0157555719899248e-07, -9.070835471023611e-07, 4.19386306070798e-06,
       -1.8374536573707362e-05, 7.124031442535598e-05, -0.00020031200664603826,
       -0.00016985809145229864, 1.0102850175977713, 4.90042105144364),
+)  # fmt: skip
+#: of float64, x up to 27, from where on erfc is 0: of t
+COMPLEMENT: Final = (
+    -1.1228537548713238e-09, -6.624088148897949e-09, -5.712236360851097e-09,
+    4.1611856538284895e-08, 8.99675968606605e-08, -1.4471406575238748e-07, -6.060826782957282e-07,
+    3.6109096974245866e-07, 3.4665501223274592e-06, -7.343319539144256e-07,
+    -2.0098457306192903e-05, 4.950590111606122e-06, 0.0001250988576479375, -0.00010516006614503054,
+    -0.0007798321982083498, 0.0018886903980322228, 0.0025293918093796763, -0.023770514921873105,
+    0.06830802734431167, -0.11927366341517347, 0.129645158702753, -0.047562294353452945,
+    -0.13562110612458111, 1.2530080582697296,
 )  # fmt: skip
