@@ -15,6 +15,7 @@ import json
 import os
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ def compared(workload: Workload, case: Case, samples: Json, missing: dict[str, s
                 found.append({
                     **at, "measure": measure, "unit": workload.measures.get(measure, "s"),
                     "threads": [new["threads"], old["threads"]],
-                    "forms": [new.get("form", ""), old.get("form", "")], "new": summary(mine),
+                    "forms": [new.get("forms", []), old.get("forms", [])], "new": summary(mine),
                     "old": summary(before), "ratio": ratio})  # fmt: skip
     return found
 
@@ -70,6 +71,10 @@ def slower(entry: Json, threshold: float) -> bool:
         ratio["lower_quartile"] > 1 + threshold / 2)
 
 
+def _counted(forms: list[str]) -> str:
+    return ", ".join(f"{form or 'in none'} {n}" for form, n in Counter(forms).most_common())
+
+
 def line_of(entry: Json) -> str:
     where = ": ".join(filter(None, (
         entry["workload"], entry["case"], entry["row"], entry.get("measure"))))
@@ -79,7 +84,8 @@ def line_of(entry: Json) -> str:
     old, new = (in_words(entry[k]["median"], entry["unit"]) for k in ("old", "new"))
     now, before = entry["forms"]
     # a choice that was made while other processes warmed up, too: no change of either's speed
-    forms = f" (in the form {before} -> {now})" if now != before else ""
+    forms = f" (rounds that ended {_counted(before)} -> {_counted(now)})" if (
+        now != before) else ""
     return (f"{ratio['median']:.3f} ({ratio['lower_quartile']:.3f} to "
             f"{ratio['upper_quartile']:.3f})  {where}: {old} -> {new}{forms}")
 

@@ -220,7 +220,7 @@ class Arena:
                     chosen = [p for p in chosen if p is not process]
                     continue
                 measures = answer["measures"]
-                samples[name]["form"] = answer["form"]
+                samples[name].setdefault("forms", []).append(answer["form"])
                 for measure, value in measures.items():
                     if value is not None:
                         samples[name]["measures"].setdefault(measure, []).append(value)
