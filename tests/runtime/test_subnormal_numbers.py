@@ -107,6 +107,34 @@ def test_sums_of_negative_zeros_have_one_sign(shape: Any, axis: int, dtype: Any)
     assert signs[0] == signs[1]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, ml_dtypes.bfloat16, np.complex64],
+                         ids=["float32", "float64", "bfloat16", "complex64"])
+def test_functions_of_a_sum_of_nothing_are_those_of_zero(dtype: Any) -> None:
+    """Of 0.0, which the compiler knows the sum to be, and not of -0.0."""
+    x = np.zeros((3, 0), dtype)
+    real = x.dtype.kind != "c"
+    names = ["sin", "tan", "tanh", "asin", "atan", "expm1", "log1p", "sinh", "asinh", "atanh",
+             *(["cbrt", "signbit", "rsqrt", "reciprocal"] if real else ["sqrt", "square"])]
+    found: list[dict[str, Any]] = []
+    for reproducible in (False, True):
+        with ll.options(reproducible=reproducible):
+            zeros = {"sum": rec("sum", ll.from_host(x), axes=(1,))}
+            if real:
+                zeros["norm"] = rec("norm", ll.from_host(x), axes=(1,), order=2.0)
+            of_each = {f"{name} of {zero}": np.asarray(rec(name, zeros[zero]).read())
+                       for zero in zeros for name in names}
+            for zero in zeros if real else ():
+                below = rec("power", zeros[zero], number(-1.0, zeros[zero].type.dtype))
+                of_each[f"power of {zero}"] = np.asarray(below.read())
+            found.append(of_each)
+    for name, expected in found[0].items():
+        got = found[1][name]
+        for part in ("real", "imag"):
+            a, b = (np.asarray(getattr(z, part)).astype(np.float64) for z in (got, expected))
+            np.testing.assert_array_equal(a, b, name)
+            assert (np.signbit(a) == np.signbit(b)).all(), name
+
+
 def test_products_of_complex_numbers_so_far_are_of_one_class() -> None:
     """The first one, too, which is multiplied by 1."""
     x = np.array([complex(-np.inf, 1), complex(2, np.nan), complex(1e-39, -0.0)], np.complex64)

@@ -93,8 +93,11 @@ class _Writer:
         return self._zero
 
     def plus_unknown_zero(self, x: str) -> str:
-        """x, or a zero of its sign where it is subnormal."""
-        return self.of("add", x, self.unknown_zero())
+        """x, or a zero of its sign where it is subnormal.
+
+        Behind a barrier: an x that is known to be 0.0 the simplifier takes for the -0.0.
+        """
+        return self.of("add", self.of("optimization_barrier", x), self.unknown_zero())
 
     def converted(self, x: str, before: str, after: str) -> str:
         return self._add(f"convert {x} : ({before}) -> {after}")
