@@ -135,6 +135,33 @@ def test_functions_of_a_sum_of_nothing_are_those_of_zero(dtype: Any) -> None:
             assert (np.signbit(a) == np.signbit(b)).all(), name
 
 
+@needed
+@pytest.mark.parametrize("before", ["float32", "bfloat16", "complex64"])
+@pytest.mark.parametrize("after", ["float32", "bfloat16", "complex64"])
+def test_what_float64_has_as_zeros_they_are_when_it_is_float32_again(
+    before: str, after: str
+) -> None:
+    """Of both conversions compilers make one, which would keep them."""
+    if (before == "complex64") != (after == "complex64"):
+        return
+    dtypes = {name: getattr(ll.dtypes, name) for name in (before, after)}
+    wide = ll.dtypes.complex128 if before == "complex64" else ll.dtypes.float64
+    least = np.finfo(np.float32).tiny
+    with np.errstate(all="ignore"):
+        x = np.append(TINY[:-1], [0.5 * least, -least, 0.999999 * least]).astype(
+            dtypes[before].numpy)
+    expected = np.where(np.abs(x) < least, 0, x.real).astype(np.float32).real
+    for reproducible in (False, True):
+        with ll.options(reproducible=reproducible):
+            y = rec("cast", ll.from_host(x), dtype=wide)
+            for again in (rec("cast", y, dtype=dtypes[after]),
+                          rec("cast", rec("reshape", y, shape=(16, 1)), dtype=dtypes[after])):
+                found = np.asarray(again.read()).real.astype(np.float32).reshape(-1)
+                np.testing.assert_array_equal(
+                    found, expected.astype(dtypes[after].numpy).real.astype(np.float32))
+                assert (np.signbit(found) == np.signbit(x.real)).all()
+
+
 def test_products_of_complex_numbers_so_far_are_of_one_class() -> None:
     """The first one, too, which is multiplied by 1."""
     x = np.array([complex(-np.inf, 1), complex(2, np.nan), complex(1e-39, -0.0)], np.complex64)

@@ -6,8 +6,9 @@ Its algebraic simplifier takes two steps together where that is right for real n
 ``select(p, x, 0)``. For numbers of a dtype that is another result: one
 side is infinite, a zero with another sign or not a number where the other is not. And LLVM adds a
 product, with which exponentials end, too, before it is rounded or overflows, computes
-``prod(x ** y)`` as ``prod(x) ** y``, since XLA lets it multiply in any order there, and compares by
-their bits with 0 numbers that were bfloat16, of which subnormal ones are zeros.
+``prod(x ** y)`` as ``prod(x) ** y``, since XLA lets it multiply in any order there, compares by
+their bits with 0 numbers that were bfloat16, of which subnormal ones are zeros, and hands on what
+becomes float64 and float32 again as it was.
 
 (That ``abs(x) >= 0`` is true it takes for a NaN as well, which :mod:`.compiler_defects` guards.)
 
@@ -34,12 +35,14 @@ SCALED: Final = "scaled"  # a product with a constant, or a quotient by one
 SHIFTED: Final = "shifted"  # a sum with a constant, or a difference
 MASK: Final = "mask"  # a number made of a truth value
 WIDENED: Final = "widened"  # float32 made of bfloat16
+DOUBLED: Final = "doubled"  # float64 made of float32 or bfloat16, parts of complex numbers too
 #: how a step uses a value: the step's name, and these
 DIVISOR: Final = "divisor"
 BY_CONSTANT: Final = "by constant"  # multiplies it by a constant, or divides
 PLUS_CONSTANT: Final = "plus constant"
 PRODUCT_OF_ALL: Final = "product of all"  # is reduced by multiplication
 TRUTH: Final = "truth"  # is compared with 0
+NARROWED: Final = "narrowed"  # becomes float32 or bfloat16
 
 _EXPONENTIALS: Final = frozenset(("exponential", "power"))
 _ROOTS: Final = frozenset(("sqrt", "rsqrt", "cbrt"))
@@ -64,7 +67,9 @@ _PRODUCTS: Final = frozenset(("multiply", "square", "exponential", "power", "log
 ROUNDED: Final[Mapping[str, frozenset[str]]] = {
     "add": _PRODUCTS, "subtract": _PRODUCTS, PRODUCT_OF_ALL: _EXPONENTIALS | _ROOTS,
     # LLVM looks at the bits, where subnormal numbers are no zeros
-    "compare": frozenset((WIDENED,)), TRUTH: frozenset((WIDENED,))}
+    "compare": frozenset((WIDENED,)), TRUTH: frozenset((WIDENED,)),
+    # of a subnormal number float64 has a zero; both compilers convert at once, which keeps it
+    NARROWED: frozenset((DOUBLED,))}
 #: what the -0.0 is an element of: of one value alone, or of an arithmetic series, XLA makes steps
 _ZERO: Final = {
     "f32": "dense<[-0.0, 5.0, 3.0]> : tensor<3xf32>",
@@ -76,6 +81,10 @@ _ZERO: Final = {
 #: steps whose result has the elements of their first operand, but for signs
 _MOVES: Final = frozenset(("broadcast_in_dim", "reshape", "transpose", "slice", "reverse",
                            "negate"))  # fmt: skip
+
+
+_DOUBLED: Final = re.compile(r"(?:bf16|f32)>+\) -> tensor<[0-9x]*(?:complex<)?f64>")
+_NARROWED: Final = re.compile(r"f64>+\) -> tensor<[0-9x]*(?:complex<)?(?:bf16|f32)>")
 
 
 class Flow(NamedTuple):
@@ -158,6 +167,8 @@ def _what(step: Statement, constants: set[str]) -> frozenset[str]:
         found.add(MASK)
     elif step.kind == "convert" and "bf16>)" in step.text and step.type.endswith("f32>"):
         found.add(WIDENED)
+    elif step.kind == "convert" and _DOUBLED.search(step.text):
+        found.add(DOUBLED)
     return frozenset(found)
 
 
@@ -174,6 +185,8 @@ def _uses(step: Statement, constants: set[str]) -> Iterator[tuple[str, frozenset
             how = {PRODUCT_OF_ALL}
         elif step.kind == "convert" and step.type.endswith("i1>"):
             how = {TRUTH}
+        elif step.kind == "convert" and _NARROWED.search(step.text):
+            how.add(NARROWED)
         if step.kind == "divide" and k == 1:
             how = {DIVISOR}
         yield x, frozenset(how)
