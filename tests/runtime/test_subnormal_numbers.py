@@ -91,6 +91,25 @@ def test_they_are_the_same_op_by_op_and_compiled(dtype: Any, count: int) -> None
         assert kinds(found) == kinds(whole[name]), name
 
 
+@needed
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, ml_dtypes.bfloat16],
+                         ids=["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("count", [1, 5, 16385])
+def test_what_is_left_of_a_division_is_not_subnormal(dtype: Any, count: int) -> None:
+    """C's ``fmod`` knows no mode; by a subnormal number, as by zero, nothing is left."""
+    least = float(ml_dtypes.finfo(dtype).smallest_normal)
+    x = np.resize(np.array([1.5, -1.5, 1.75, 3.25, 1.0]) * least, count).astype(dtype)
+    y = np.resize(np.array([1.0, 1.0, -1.25, 1.5, 0.5]) * least, count).astype(dtype)
+    zeros = np.resize([0.0, -0.0, 0.0, 0.0, np.nan], count)
+    for reproducible in (False, True):
+        with ll.options(reproducible=reproducible):
+            for name, signs in (("fmod", np.signbit(zeros)), ("remainder", np.signbit(y))):
+                found = np.asarray(rec(name, ll.from_host(x), ll.from_host(y)).read())
+                np.testing.assert_array_equal(found.astype(np.float64), zeros, name)
+                whole = ~np.isnan(zeros)
+                assert (np.signbit(found) == signs)[whole].all(), name
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
 @pytest.mark.parametrize("shape, axis", [((1,), 0), ((5,), 0), ((4, 3), 0), ((4, 3), 1)])
 def test_sums_of_negative_zeros_have_one_sign(shape: Any, axis: int, dtype: Any) -> None:

@@ -13,7 +13,8 @@ make garbage of them, C's ``logf``, which it calls for a few float32 values, the
 LLVM compares with 0 by the bits what was bfloat16, and where the same number is asked whether it is
 infinite (``x == 0 or isinf(x)`` is one instruction that looks at the class). The logarithm of a
 complex number has an angle, which two subnormal parts have not. These steps get their operand with
-a -0.0 added that the compiler does not know, which makes zeros of them.
+a -0.0 added that the compiler does not know, which makes zeros of them; so does what C's ``fmod``
+gives, which knows no mode of the processor.
 
 XLA computes what takes long (``divide``, ``log``, ``exponential``) once for all who use it, and the
 rest once for each of them. So a function that may stand in a long chain depends on x through such a
@@ -34,7 +35,7 @@ _STATEMENT: Final = re.compile(
     r"^ *(%(\w+)) = (?:stablehlo|chlo)\.(\w+) (%\w+(?:#\d+)?) : "
     r"tensor<([0-9x]*)(bf16|f32|f64)>(?: -> \S+)?$")
 _OF_TWO: Final = re.compile(
-    r"^ *(%(\w+)) = stablehlo\.(atan2|power) (%\w+(?:#\d+)?), (%\w+(?:#\d+)?) : "
+    r"^ *(%(\w+)) = stablehlo\.(atan2|power|remainder) (%\w+(?:#\d+)?), (%\w+(?:#\d+)?) : "
     r"tensor<([0-9x]*)(bf16|f32|f64)>$")
 _COMPLEX: Final = re.compile(
     r"^ *(%(\w+)) = stablehlo\.(\w+) (%\w+(?:#\d+)?) : "
@@ -169,6 +170,11 @@ def _atan2(w: _Writer, y: str, x: str) -> str:
 def _power(w: _Writer, x: str, y: str) -> str:
     """Of zeros in the place of subnormal numbers."""
     return w.of("power", w.plus_unknown_zero(x), w.plus_unknown_zero(y))
+
+
+def _remainder(w: _Writer, x: str, y: str) -> str:
+    """By a zero in the place of a subnormal number, and such a zero itself: C's has neither."""
+    return w.plus_unknown_zero(w.of("remainder", x, w.plus_unknown_zero(y)))
 
 
 def _complex_product(w: _Writer, x: str, y: str, type_: str) -> str:
@@ -307,6 +313,7 @@ _EXPANSIONS: Final[dict[str, tuple[Callable[[_Writer, str], str], bool]]] = {
     "erfc": (_erfc, False), "erf_inv": (_erf_inv, True),
 }  # fmt: skip
 
+_OF_TWO_NUMBERS: Final = {"atan2": _atan2, "power": _power, "remainder": _remainder}
 
 #: what would make a subnormal number of one, or worse: of float32 and bfloat16, and of float64
 _FLUSHED: Final = frozenset((
@@ -421,8 +428,8 @@ def _of_one(
 def _of_two(
     result: str, name: str, step: str, x: str, y: str, extents: str, element: str
 ) -> Iterator[str]:
-    """``atan2`` or ``power``; of bfloat16 as XLA computes it, in float32."""
-    make = _atan2 if step == "atan2" else _power
+    """One of :data:`_OF_TWO_NUMBERS`; of bfloat16 as XLA computes it, in float32."""
+    make = _OF_TWO_NUMBERS[step]
     if element != "bf16":
         w = _Writer(f"own{name}", f"tensor<{extents}{element}>")
         yield from _ending(w, make(w, x, y), result)

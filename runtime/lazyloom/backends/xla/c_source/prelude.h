@@ -70,7 +70,7 @@ TO_WHOLE(u64, f64, 0.0, 0x1p64, 0, UINT64_MAX)
   INLINE T l_floor_##T(T a) { return floor##S(a); } \
   INLINE T l_ceil_##T(T a) { return ceil##S(a); } \
   INLINE T l_rint_##T(T a) { return rint##S(a); } \
-  INLINE T l_fmod_##T(T a, T b) { return fmod##S(a, b); } \
+  INLINE T l_fmod_##T(T a, T b) { return l_flushed_##T(fmod##S(a, l_flushed_##T(b))); } \
   INLINE T l_pow_##T(T a, T b) { return pow##S(l_flushed_##T(a), l_flushed_##T(b)); } \
   INLINE T l_atan2_##T(T a, T b) { return atan2##S(l_flushed_##T(a), l_flushed_##T(b)); }
 REALS(f32, f, u32) REALS(f64, , u64)

@@ -142,7 +142,7 @@ def _div(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any)
 
 
 def _rem(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
-    return call(w, "fmod" if dtype.kind == "f" else "int_remainder", xs, shape, dtype)
+    return call(w, "float_remainder" if dtype.kind == "f" else "int_remainder", xs, shape, dtype)
 
 
 def _sign(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:

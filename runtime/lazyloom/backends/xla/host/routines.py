@@ -287,6 +287,12 @@ def int_divide(x: Array, y: Array) -> Array:
     return np.where(zero, x.dtype.type(-1), quotient).astype(x.dtype)
 
 
+def float_remainder(x: Array, y: Array) -> Array:
+    """With the sign of the dividend; C's, which knows no subnormal number for a zero."""
+    found = np.fmod(x, y * 1)
+    return found * 1 if found.ndim == 0 else np.multiply(found, 1, found)
+
+
 def int_remainder(x: Array, y: Array) -> Array:
     """With the sign of the dividend; by zero it is the dividend."""
     if _plain(y):
@@ -426,8 +432,8 @@ NAMESPACE: Final[dict[str, Any]] = {
     **{f.__name__: f for f in (
         accumulate, broadcast, choose, along_rows, sum_over, rsqrt, logistic, float_sign,
         round_away,
-        integer_power, int_divide, int_remainder, logical_right_shift, population_count,
-        float_to_int, make_complex, erf, erfc, erf_inv, pad, reduce_by, sort,
+        integer_power, int_divide, int_remainder, float_remainder, logical_right_shift,
+        population_count, float_to_int, make_complex, erf, erfc, erf_inv, pad, reduce_by, sort,
         top_k, gather, scatter, scatter_rows, convolution, reduce_window, select_and_scatter,
         cholesky, lu,
         pivots_to_permutation, triangular_solve, total_order, in_blocks, product,
