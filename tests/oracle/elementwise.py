@@ -44,13 +44,17 @@ def _power(x: Any, y: Any) -> Any:
 
 
 def _digamma(x: Any) -> Any:
-    """Reflected with the exact distance from the pole, which SciPy's psi rounds."""
+    """Reflected with the exact distance from the pole, which SciPy's psi rounds.
+
+    At a pole the limits of both sides differ: there it is NaN, but at 0, whose sign tells.
+    """
     x = np.asarray(x, np.float64)
     below = x < 0
     reflected = np.where(below, 1 - x, 1.0)
     with np.errstate(all="ignore"):
-        return np.where(below, scipy.special.psi(reflected) - np.pi / np.tan(
+        found = np.where(below, scipy.special.psi(reflected) - np.pi / np.tan(
             np.pi * (x - np.rint(x))), scipy.special.psi(np.where(below, 1.0, x)))
+    return np.where(below & (x == np.rint(x)), np.nan, found)
 
 
 def _complex_product(x: Any, y: Any) -> Any:
@@ -123,6 +127,8 @@ _REAL: Final[dict[str, tuple[Callable[..., Any], float]]] = {
     "erf_inv": (_in_double(_erf_inv), 2 * FUNCTION),
     "lgamma": (_in_double(_lgamma), 4 * FUNCTION),
     "digamma": (_digamma, 4 * FUNCTION),
+    "bessel_i0e": (_in_double(scipy.special.i0e), 4 * FUNCTION),
+    "bessel_i1e": (_in_double(scipy.special.i1e), 4 * FUNCTION),
     "floor": (np.floor, 0), "ceil": (np.ceil, 0),
     "rem": (np.fmod, SIMPLE),
 }  # fmt: skip
@@ -401,8 +407,10 @@ def _extreme(largest: bool) -> Rule:
             e = np.where(clear, np.where(larger, x.e, y.e), e)
             nan = np.isnan(x.v) | np.isnan(y.v)
             e = np.where(nan & np.isfinite(e), 0, e)
-            zeros = (x.v == 0) & (y.v == 0) & (np.signbit(x.v) != np.signbit(y.v))
+            zeros = (flushed(x.v, x.dtype) == 0) & (flushed(y.v, y.dtype) == 0) & (
+                np.signbit(x.v) != np.signbit(y.v))
             e = np.where(zeros, np.fmax(e, limits(x.dtype).tiny), e)
+            v = np.where(zeros & (v == 0), np.where(x.v == 0, y.v, x.v), v)
             taint = joined(xs)
             e = np.where(np.isinf(taint) & ~clear, np.inf, e)
             e = np.where(np.isnan(taint), np.nan, e)
@@ -627,7 +635,7 @@ def _sign_set(xs: Sequence[Shade]) -> Shade | None:
         return None
     found = decision(np.signbit, [x.of])
     # a NaN has any sign, and a subnormal number that of the zero that it is taken for
-    return Shade(bool, found.v, np.where(np.isnan(x.of.v) & (x.of.e != 0), np.inf, found.e))
+    return Shade(bool, found.v, np.where(np.isnan(x.of.v), np.inf, found.e))
 
 
 def _total_order(name: str) -> Rule:

@@ -134,12 +134,26 @@ def _reduce_extreme(largest: bool) -> Callable[..., Shade]:
         v = f(x.v, axes)
         if not is_inexact(x.dtype):
             return Shade(aval.dtype, v, np.where(x.e.any(axes), np.inf, 0.0))
-        return Shade(aval.dtype, v, _bound_of_extreme(x, v, axes, aval.dtype))
+        small = np.max(subnormal(x), axes)
+        e = _bound_of_extreme(x, v, small, axes, aval.dtype)
+        return Shade(aval.dtype, _or_subnormal(v, small), e)
 
     return apply
 
 
-def _bound_of_extreme(x: Shade, v: Any, axes: tuple[int, ...], dtype: Any) -> Any:
+def subnormal(x: Shade) -> Any:
+    """The magnitudes of subnormal numbers that arithmetic takes for zeros, and 0 for others."""
+    at = limits(x.dtype)
+    size = np.abs(x.v)
+    return np.where(at.flushes & (size < at.least), size, 0)
+
+
+def _or_subnormal(v: Any, small: Any) -> Any:
+    """Extrema that are zeros, or subnormal numbers that are as large as a zero is, as they are."""
+    return np.where((v == 0) & (small > 0), small, v)
+
+
+def _bound_of_extreme(x: Shade, v: Any, small: Any, axes: tuple[int, ...], dtype: Any) -> Any:
     with np.errstate(all="ignore"):
         kept = np.expand_dims(v, axes)
         e, unknown = finite_bounds(x)
@@ -149,9 +163,7 @@ def _bound_of_extreme(x: Shade, v: Any, axes: tuple[int, ...], dtype: Any) -> An
         if unknown is not None:
             found = np.where(unknown.any(axes), np.inf, found)
         at = limits(dtype)
-        small = np.max(np.where((x.v != 0) & (np.abs(x.v) < at.least), np.abs(x.v), 0), axes)
-        if at.flushes:
-            found = np.where(np.abs(v) < at.least, found + small.astype(np.float64), found)
+        found = np.where(np.abs(v) < at.least, found + small.astype(np.float64), found)
         zeros = (v == 0) & ((x.v == 0) & np.signbit(x.v)).any(axes) & (
             (x.v == 0) & ~np.signbit(x.v)).any(axes)
         found = np.where(zeros, np.fmax(found, float(at.tiny)), found)
@@ -305,7 +317,8 @@ def _forward(kind: str, x: Shade, axis: int, aval: Any) -> Shade:
                 bound = np.where(bad, np.inf, bound)
             return Shade(aval.dtype, numbers, bound)
         f = accumulate[kind]
-        numbers = f.accumulate(x.v, axis)
+        numbers = _or_subnormal(
+            f.accumulate(x.v, axis), np.maximum.accumulate(subnormal(x), axis))
         bound = np.maximum.accumulate(e, axis)
         at = limits(aval.dtype)
         small = (np.abs(numbers) < at.least)

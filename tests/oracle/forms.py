@@ -121,6 +121,7 @@ def _padded(program: Any) -> Results:
     from lazyloom.backends import background, forms
     from lazyloom.backends.padded import members
     from lazyloom.cache import memory
+    from lazyloom.errors import LoomError
 
     marked = [k for k, i in enumerate(program.inputs) if "n" in i.shape]
     if not marked:
@@ -143,7 +144,12 @@ def _padded(program: Any) -> Results:
                     lazyloom.mark_dynamic(
                         tensors[k], program.inputs[k].shape.index("n"), max=largest)
                 last = lazyloom.last_evaluation()
-                results = at.function()(*tensors)
+                try:
+                    results = at.function()(*tensors)
+                except LoomError as error:
+                    if n == program.n:
+                        raise
+                    raise NotThisForm("it is none of another extent") from error
                 found = [program.read(x) for x in results]
                 background.wait(LONG)
             ran = [e for e in lazyloom.evaluations(16)

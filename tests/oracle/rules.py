@@ -7,12 +7,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from .shades import Shade, is_float, is_inexact, limits, part, wide
+from .shades import UNTOLD, Shade, is_float, is_inexact, limits, part, wide
 
 RULES: Final = (
     "raises", "type", "class", "subnormal", "exact", "bound", "again", "untold")
-#: of what no rule tells, forms may differ by so much of the largest number
-UNTOLD: Final = 2.0**-7
 
 
 class Fault(NamedTuple):

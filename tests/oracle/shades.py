@@ -14,6 +14,9 @@ FUNCTION: Final = 4.0
 #: of a sum, a product, a quotient of two elements
 SIMPLE: Final = 1.0
 
+#: of what no rule tells, forms may differ by so much of the largest number
+UNTOLD: Final = 2.0**-7
+
 #: what an operand of a shadow is in NumPy: a wider dtype
 _WIDE: Final = {
     "float16": np.float64, "bfloat16": np.float64, "float32": np.float64,
@@ -179,7 +182,10 @@ def corners(xs: Sequence[Shade]) -> list[list[Any]]:
         middle = flushed(x.v, x.dtype)
         ends = [middle]
         if is_inexact(x.dtype) and x.e.any():
-            known = np.where(np.isfinite(x.e), x.e, 0).astype(middle.real.dtype)
+            with np.errstate(all="ignore"):
+                known = np.where(np.isfinite(x.e), x.e, np.where(
+                    np.isnan(x.e) & np.isfinite(middle), UNTOLD * np.abs(middle), 0)).astype(
+                        middle.real.dtype)
             ends += [flushed(middle + known, x.dtype), flushed(middle - known, x.dtype)]
             if x.dtype.kind == "c":
                 ends += [middle + 1j * known, middle - 1j * known]
@@ -240,16 +246,23 @@ def pointwise(
                 off = np.where(v.astype(dtype).astype(kind) == v, 0, off)
             e = e + off
             e = np.where(e > 0, _at_ends(v, e, f, points[0], kind, dtype, roundings), e)
+        if dtype.kind == "c":
+            # too large for a bound, though its parts are not
+            undecided |= np.isfinite(v) & ~finite
         e = np.where(undecided, np.inf, e)
         e = np.where(finite | np.isinf(e), e, 0)
         if np.dtype(dtype).kind == "c":
-            # what complex functions make of infinities and NaN no rule tells
-            plain = np.isfinite(v)
-            for x in points[0]:
-                plain = plain & np.isfinite(x)
-            e = np.where(plain, e, np.nan)
+            # what complex functions make of infinities and NaN no rule tells; the other part of
+            # such a number may have any sign where it has a bound
+            plain, bounded = np.isfinite(v), False
+            for x, y in zip(xs, points[0], strict=True):
+                plain = plain & np.isfinite(y)
+                bounded = bounded | (x.e > 0)
+            e = np.where(plain, e, np.where(bounded, np.inf, np.nan))
         taint = joined(xs)
-        e = np.where(np.isinf(taint), np.inf, e + np.where(np.isnan(taint), np.nan, 0))
+        # what is told of nothing is not told either, but where its class depends on the last digits
+        e = np.where(np.isinf(taint) | undecided, np.inf, e + np.where(
+            np.isnan(taint), np.nan, 0))
     return Shade(dtype, v, e)
 
 

@@ -41,6 +41,12 @@ def _normalized(x: np.ndarray, variances: bool = False) -> np.ndarray:
     return found
 
 
+def _digamma(x: np.ndarray) -> np.ndarray:
+    """Of integers of at most 2; infinite at 0, with the sign of -x."""
+    found: np.ndarray = np.where(x == 0, -np.inf, np.where(x == 1, 0, 1) - np.euler_gamma)
+    return found
+
+
 Arrays = list[Any]
 
 #: a program, what a form makes of its inputs that computes it in another way, and the rule
@@ -85,6 +91,11 @@ PLANTED: dict[str, tuple[Program, Callable[..., Any], str]] = {
     "moved": (one("v0 = np.roll(x0, 1)", of=(f32(7),)), lambda x: np.roll(x, 2), "exact"),
     "dtype": (one("v0 = np.exp(x0)", of=(f32(7),)),
               lambda x: np.exp(x.astype(np.float64)), "type"),
+    "half the digits of a Bessel function": (
+        one("v0 = np.i0(x0)", of=(Input("float64", (99,), "normal", 1),)),
+        lambda x: np.i0(x.astype(np.float32)).astype(np.float32).astype(np.float64), "bound"),
+    "pole": (one("v0 = t.digamma(x0)", of=(f32(33, kind="few"),), library="torch"),
+             lambda x: np.where(x < 0, np.float32(-np.inf), np.float32(_digamma(x))), "class"),
     "not a number": (one("v0 = np.maximum(x0, x1)", of=(
         f32(99, kind="ends"), Input("float32", (99,), "ends", 2))), np.fmax, "class"),
 }  # fmt: skip
@@ -114,6 +125,43 @@ def test_what_is_right_is_not() -> None:
             "index", "moved", "not a number"):
             broken = oracle.check(PLANTED[name][0])
             assert not broken, [b.text() for b in broken]
+
+
+#: programs whose forms may differ, or are right where an oracle once took them for wrong
+RIGHT: list[Program] = [
+    # neither limit at a pole, but at 0
+    *(one("v0 = t.digamma(x0)", of=(Input(dtype, (33,), "few", 1),), library="torch")
+      for dtype in ("float32", "float64", "bfloat16", "float16")),
+    # 1 or a little more, of which one is infinite and the other NaN
+    one("v0 = np.i0(x0)", "v1 = np.arctanh(v0)", of=(f32(2, 9999),)),
+    # the sign of what is not a number
+    one("v0 = np.arcsin(x0)", "v1 = np.signbit(v0)", of=(Input("float64", (33,), "few", 1),)),
+    # a subnormal number and zeros: the larger or smaller is any of them
+    one("v0 = t.mean(x0, 1)", "v1 = t.amin(v0, 2)", of=(
+        Input("bfloat16", (1, 1, 4096, 2), "ends", 73),), library="torch"),
+    one("v0 = np.fmax(x0, x1)", of=(f32(9999, kind="few"), f32(9999, kind="ends"))),
+    one("v0 = t.cummax(x0, 0)[0]", of=(f32(9999, kind="ends"),), library="torch"),
+    # parts that are finite, of numbers whose magnitude is not, and of infinite ones
+    one("v0 = (x0 @ np.swapaxes(x0, -1, -2)) ** 2", "v1 = np.square(v0)", of=(
+        Input("complex128", (2, 33, 3), "some_ends", 335),)),
+    one("v0 = (x0 @ np.swapaxes(x0, -1, -2)) ** 2", "v1 = np.square(v0)", of=(
+        Input("complex128", (33, 33, 3), "wide", 335),)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(RIGHT)))
+def test_where_forms_may_differ_none_is_wrong(number: int) -> None:
+    with Oracle(("pieces", "whole")) as oracle:
+        broken = oracle.check(RIGHT[number])
+        assert not broken, [b.text() for b in broken]
+
+
+def test_what_is_no_program_of_another_extent_is_not_padded() -> None:
+    square = Program("numpy", (Input("float32", ("n", 5), "normal", 1),),
+                     ("v0 = np.inner(x0, x0) + x0",), ("v0",), 5)
+    with Oracle(("padded",)) as oracle:
+        assert not oracle.check(square)
+        assert not oracle.ran["padded"]
 
 
 def test_a_faulty_program_is_shrunk(oracle: Oracle, monkeypatch: pytest.MonkeyPatch) -> None:
