@@ -125,12 +125,29 @@ def _ldexp(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
 
 
 def _spacing(v: Sequence[Any], d: tuple[DType, ...]) -> Any:
+    # a power of two by its bits, since a difference is no subnormal number
     x = as_value(v[0])
+    info = onp.finfo(d[0].numpy)
+    integer = dt.internal(onp.dtype(f"i{info.bits // 8}"))
+
+    def of(op: str, a: Any, b: int) -> Any:
+        return record(op, (a, dt.scalar(b, integer)))
+
+    size = record("abs", (x,))
+    bits = record("bitcast", (size,), {"dtype": integer})
+    exponent = of("shift_right", bits, info.nmant)
+    normal = of("shift_left", of("maximum", of("subtract", exponent, info.nmant), 0), info.nmant)
+    place = of("minimum", of("maximum", of("subtract", exponent, 1), 0), info.nmant - 1)
+    small = record("shift_left", (dt.scalar(1, integer), place))
+    found = record("where", (of("greater", exponent, info.nmant), normal, small))
+    found = record("bitcast", (found,), {"dtype": d[0]})
+    # after the largest number comes infinity, and after that nothing
+    beyond = record("subtract", (dt.scalar(float("inf"), d[0]), size))
+    within = record("less", (size, dt.scalar(float(info.max), d[0])))
+    found = record("where", (within, found, beyond))
     # that of -0.0 is positive
     below = record("less", (x, dt.scalar(0.0, d[0])))
-    away = record("where", (
-        below, dt.scalar(-float("inf"), d[0]), dt.scalar(float("inf"), d[0])))
-    return record("subtract", (record("nextafter", (x, away)), x))
+    return record("where", (below, record("negative", (found,)), found))
 
 
 def _compare_64(name: str) -> Compute:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as onp
 import pytest
 
+import lazyloom
 import lazyloom_numpy as np
 from lazyloom_numpy import _ufuncs
 from tests.numpy.helpers import DTYPES, both, data, same
@@ -197,6 +198,24 @@ def test_special_values() -> None:
     z = onp.array([1 + 2j, 1 - 2j, 2 + 0j, 0j])
     for name in ("less", "greater_equal", "maximum", "minimum"):
         both(lambda m, a, name=name: getattr(m, name)(a[:, None], a), z)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_spacing_of_every_magnitude(dtype: str) -> None:
+    """Which is subnormal where the numbers are small, in every form; of nothing's sum, too."""
+    limits = onp.finfo(dtype)
+    powers = 2.0 ** onp.arange(limits.minexp, limits.maxexp)
+    x = onp.concatenate([powers, 1.5 * powers, [0.0, limits.max, limits.tiny / 4]]).astype(dtype)
+    if dtype != "float16":
+        # of which NumPy gives the distance towards zero
+        x = onp.concatenate([x, -x[x >= limits.tiny]])
+    with onp.errstate(all="ignore"):
+        expected = onp.spacing(x)
+    for reproducible in (False, True):
+        with lazyloom.options(reproducible=reproducible):
+            onp.testing.assert_array_equal(onp.asarray(np.spacing(np.array(x))), expected)
+            nothing = np.sum(np.array(onp.zeros((2, 0), dtype)), axis=1)
+            assert (onp.asarray(np.spacing(nothing)) == limits.smallest_subnormal).all()
 
 
 def test_power() -> None:
