@@ -264,6 +264,11 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
     if name in ("sin", "cos", "tan"):
         # more than a part of a period: the ends of the interval say nothing
         far = xs[0].e > (0.5 if name == "tan" else 1.5)
+        if name == "tan":
+            # the pole may be inside the interval
+            with np.errstate(all="ignore"):
+                turns = [np.floor((xs[0].v + d * xs[0].e) / np.pi - 0.5) for d in (-1, 1)]
+            far = far | ((turns[0] != turns[1]) & (xs[0].e > 0))
         found = Shade(found.dtype, found.v, np.where(
             far, np.inf if name == "tan" else np.fmax(found.e, 2), found.e))
     if name in ("mul", "div"):

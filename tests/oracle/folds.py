@@ -277,8 +277,13 @@ def _forward(kind: str, x: Shade, axis: int, aval: Any) -> Shade:
     with np.errstate(all="ignore"):
         v = flushed(x.v, x.dtype)
         if kind == "sum":
-            found = summed(np.cumsum(v, axis), np.cumsum(magnitude_of(v), axis),
+            sums = np.cumsum(v, axis)
+            # one after the other: each partial sum is rounded
+            serial = limits(aval.dtype).unit * np.cumsum(magnitude_of(sums), axis)
+            found = summed(sums, np.cumsum(magnitude_of(v), axis),
                            np.cumsum(e, axis), count, aval.dtype, bad)
+            found = Shade(found.dtype, found.v, np.where(
+                found.e > 0, np.fmax(found.e, serial + np.cumsum(e, axis)), found.e))
             # the first one of a sum is moved, or added to zero
             return _alone(found, np.cumsum(x.v, axis))
         if kind == "prod":

@@ -70,6 +70,9 @@ PLANTED: dict[str, tuple[Program, Callable[..., Any], str]] = {
     # one partial sum after the other
     "naive sum": (one("v0 = np.sum(x0, axis=0)", of=(f32(400_000, kind="positive"),)),
                   lambda x: np.cumsum(x, dtype=np.float32)[-1], "bound"),
+    "cumulative sum in half the digits": (
+        one("v0 = np.cumsum(x0)", of=(Input("float64", (4097,), "positive", 1),)),
+        lambda x: np.cumsum(x.astype(np.float32)).astype(np.float64), "bound"),
     # E[x^2] - E[x]^2
     "variance": (one("v0 = np.var(x0)", of=(f32(4097, kind="far"),)),
                  lambda x: np.float32(np.mean(x * x) - np.mean(x) ** 2), "bound"),
@@ -134,6 +137,11 @@ RIGHT: list[Program] = [
       for dtype in ("float32", "float64", "bfloat16", "float16")),
     # 1 or a little more, of which one is infinite and the other NaN
     one("v0 = np.i0(x0)", "v1 = np.arctanh(v0)", of=(f32(2, 9999),)),
+    # a pole that one rounding is away
+    one("v0 = np.hypot(x0, x0)", "v1 = np.tan(v0)", of=(
+        Input("bfloat16", (65535,), "normal", 61),)),
+    # one after the other
+    one("v0 = t.cumsum(x0, -1)", of=(Input("float32", (65535,), "far", 294),), library="torch"),
     # the sign of what is not a number
     one("v0 = np.arcsin(x0)", "v1 = np.signbit(v0)", of=(Input("float64", (33,), "few", 1),)),
     # a subnormal number and zeros: the larger or smaller is any of them
