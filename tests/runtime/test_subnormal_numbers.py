@@ -274,6 +274,23 @@ def test_what_only_moves_is_as_it_was() -> None:
                 assert (found.view(np.uint32)[:-1] == bits[:-1]).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, ml_dtypes.bfloat16],
+                         ids=["float32", "float64", "complex64", "bfloat16"])
+@pytest.mark.parametrize("count", [2, 3000])
+def test_one_number_that_is_spread_is_as_it_was(dtype: Any, count: int) -> None:
+    """And not the zero that it counts as."""
+    numbers = [0.0, -0.0, float(ml_dtypes.finfo(dtype).smallest_normal) / 4]
+    for reproducible in (False, True):
+        with ll.options(reproducible=reproducible):
+            for x in [np.full((), number).astype(dtype) for number in numbers]:
+                one = ll.from_host(x.reshape(1))
+                for spread in (rec("repeat", one, repeats=count, axis=0),
+                               rec("broadcast_to", one, shape=(count,)),
+                               rec("broadcast_to", ll.from_host(x), shape=(count,))):
+                    found = np.asarray(spread.read())
+                    assert found.tobytes() == x.tobytes() * count
+
+
 @needed
 def test_the_users_thread_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not flushed()

@@ -25,10 +25,10 @@ Array = Any
 
 def broadcast(x: Array, shape: tuple[int, ...]) -> Array:
     """A new array of that shape."""
-    if x.ndim == 0 and not x:
-        # pages that nobody has written to are not there yet; a negative zero is none
-        if x.dtype.kind in "iub" or not np.signbit(x.real) and not np.signbit(x.imag):
-            return np.zeros(shape, x.dtype)
+    # pages that nobody has written to are not there yet; neither a negative zero nor a subnormal
+    # number is one
+    if x.ndim == 0 and not x and not x.tobytes().strip(b"\0"):
+        return np.zeros(shape, x.dtype)
     found = np.empty(shape, x.dtype)
     found[...] = x
     return found
