@@ -318,6 +318,10 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
         whole = (np.floor(high) >= np.ceil(low)) & (xs[1].e > 0)
         found = Shade(found.dtype, found.v, np.where(
             whole & (xs[0].v - xs[0].e <= 0), np.inf, found.e))
+    if name == "pow":
+        # negative powers of what may be zero
+        crosses = (np.abs(xs[0].v) <= xs[0].e) & (xs[0].e > 0) & (xs[1].v - xs[1].e < 0)
+        found = Shade(found.dtype, found.v, np.where(crosses, np.inf, found.e))
     if name == "rem":
         # the quotient may have another whole part: then so much less of the divisor is left
         x, y = xs
@@ -493,6 +497,9 @@ def _integer_pow(p: Any, xs: list[Shade], aval: Any) -> Shade:
                     off = off * np.abs(found.v).astype(np.float64) ** 2
             e = np.where(np.isfinite(off), e + off, e)
         found = Shade(found.dtype, found.v, e)
+    if y < 0:
+        crosses = (np.abs(xs[0].v) <= xs[0].e) & (xs[0].e > 0)
+        found = Shade(found.dtype, found.v, np.where(crosses, np.inf, found.e))
     if y < 0 and aval.dtype != np.complex64:
         # a power that overflows before it is divided by
         with np.errstate(all="ignore"):

@@ -140,6 +140,8 @@ RIGHT: list[Program] = [
     # a pole that one rounding is away
     one("v0 = np.hypot(x0, x0)", "v1 = np.tan(v0)", of=(
         Input("bfloat16", (65535,), "normal", 61),)),
+    # a negative power of what may be zero
+    one("v0 = np.sinc(x0)", "v1 = v0 ** -1", of=(f32(33, kind="few"),)),
     # one after the other
     one("v0 = t.cumsum(x0, -1)", of=(Input("float32", (65535,), "far", 294),), library="torch"),
     # the sign of what is not a number
