@@ -13,7 +13,7 @@ from typing import Any
 def when_imported(name: str, function: Callable[[Any], None]) -> None:
     """Call a function with a module: now, if it is there, or when it has been imported.
 
-    A finder of modules waits for the name, and goes away when it has come.
+    A finder of modules waits for the name, and goes away when it has been imported.
     """
     known = sys.modules.get(name)
     if known is not None:
@@ -41,13 +41,14 @@ class _Waiting:
         loader: Any = None if spec is None else spec.loader
         if loader is None:  # not installed, or not yet
             return None
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
         run = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
             run(module)
-            self.function(module)
+            # who asks for the spec may not import it, and who imports it may fail
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
+                self.function(module)
 
         loader.exec_module = exec_module
         return spec

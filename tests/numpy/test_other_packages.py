@@ -15,6 +15,7 @@ from collections import UserList, deque
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as onp
@@ -22,6 +23,7 @@ import pytest
 
 import lazyloom_numpy as np
 from lazyloom.extension import NATIVE
+from tests.contract.helpers import script
 from tests.numpy.helpers import same
 
 EXPORTS = sys.version_info >= (3, 12) or hasattr(NATIVE, "exports_buffers")
@@ -467,6 +469,34 @@ class TestPandas:
             subprocess.run([sys.executable, "-c", f"{imports}\n" + (
                 "assert len(pandas.DataFrame({'a': [1, 2]})[np.array([True, False])]) == 1\n"
                 "assert pandas.Series([np.sum(np.ones(2))]).dtype == float")], check=True)
+
+
+def test_a_package_is_taught_once_it_is_imported_not_when_it_is_asked_for(tmp_path: Path) -> None:
+    """As transformers and others ask whether there is one; an import may also fail at first."""
+    core = tmp_path / "pandas" / "core"
+    core.mkdir(parents=True)
+    (tmp_path / "pandas" / "__init__.py").write_text(
+        "import sys\nif not hasattr(sys, 'ready'): raise ImportError('not ready')\n"
+        "from pandas.core import common\n")
+    (core / "__init__.py").write_text("")
+    (core / "common.py").write_text("def apply_if_callable(key, frame): return key\n")
+    script(f"""
+    import importlib.util, sys
+    sys.path.insert(0, {str(tmp_path)!r})
+    import numpy
+    import lazyloom_numpy as np
+
+    finders = list(sys.meta_path)
+    assert importlib.util.find_spec("pandas") is not None
+    try:
+        import pandas
+    except ImportError as error:
+        assert str(error) == "not ready"
+    sys.ready = True
+    import pandas
+    assert type(pandas.core.common.apply_if_callable(np.ones(3), None)) is numpy.ndarray
+    assert len(sys.meta_path) == len(finders) - 1  # what waited has gone
+    """)
 
 
 class TestEinops:
