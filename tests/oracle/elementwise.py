@@ -536,7 +536,8 @@ def _convert(p: Any, xs: list[Shade], aval: Any) -> Shade:
             inside = (towards >= info.min) & (towards <= info.max)
             with np.errstate(all="ignore"):
                 plain = np.where(inside, towards, 0).astype(new)
-            return np.where(inside, plain, np.where(towards > 0, info.max, info.min).astype(new))
+            return np.where(inside, plain, np.where(
+                towards > 0, new.type(info.max), new.type(info.min)))
 
         return decision(convert, [x], new)
     narrower = limits(new).unit > limits(x.dtype).unit or (

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyloom.backends.xla.jaxprs import called, is_literal, linear_solve, needed
+from lazyloom.backends.xla.jaxprs import called, is_literal, linear_solve, needed, scan_counts
 from lazyloom.backends.xla.lowering import function_of
 from lazyloom.trace.specs import Spec
 from lazyloom.types import TensorType
@@ -236,7 +236,7 @@ def _windowed(step: Any, xs: Sequence[Shade]) -> Shade:
 
 
 def _scan(p: Any, xs: list[Any], step: Any) -> list[Any]:
-    consts, carried = p["num_consts"], p["num_carry"]
+    consts, carried = scan_counts(p)
     fixed, carry, rows = xs[:consts], xs[consts : consts + carried], xs[consts + carried :]
     if p["length"] > LONGEST:
         raise Untold("scan")
