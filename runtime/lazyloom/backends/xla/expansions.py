@@ -269,13 +269,16 @@ def _erfc(w: _Writer, x: str) -> str:
     short = w.converted(w.converted(size, w.type, single), single, w.type)
     power = w.of("exponential", w.of("negate", w.of("multiply", short, short)))
     rest = w.of("multiply", w.of("subtract", short, size), w.of("add", short, size))
-    third = w.of("divide", rest, three)
     more = w.of("multiply", rest, w.of("add", w.number("0.5"), w.of(
-        "multiply", w.number("0.5"), third)))
+        "multiply", w.number("0.16666666666666666"), rest)))
     power = w.of("multiply", power, w.of("add", one, w.of(
         "multiply", rest, w.of("add", one, more))))
-    found = w.of("divide", w.of("multiply", power, _polynomial(
-        w, t, error_functions.COMPLEMENT)), w.of("add", one, w.of("add", size, size)))
+    # even and odd powers apart, so that a step does not wait for each other one
+    square, c = w.of("multiply", t, t), error_functions.COMPLEMENT
+    series = w.of("add", w.of("multiply", _polynomial(w, square, c[::2]), t),
+                  _polynomial(w, square, c[1::2]))
+    found = w.of("divide", w.of("multiply", power, series),
+                 w.of("add", one, w.of("add", size, size)))
     return w.select(w.compare("LT", x, w.number("0.0")), w.of("subtract", two, found), found)
 
 
