@@ -18,7 +18,8 @@ import lazyloom
 import lazyloom_numpy as np
 from lazyloom.backends import fingerprint
 from lazyloom.backends.xla import compiler_defects, jax_compat
-from tests.contract.helpers import ROOT, script
+from lazyloom.dtypes import dtype_named
+from tests.contract.helpers import ROOT, rec, script
 
 pytestmark = [
     pytest.mark.usefixtures("fresh_cache"), pytest.mark.xla,
@@ -56,6 +57,12 @@ DEFECTS: Final = {
         o, a = np.ones((10, 4, 6), "float32"), np.ones((10, 4, 6, 9, 9, 9, 9, 9), "float32")
         right = same(jit(lambda o, a: (o[(..., *[None] * 5)] * a).sum(2))(o, a), a.sum(2))
         """, crashes=True),
+    "YNNPACK's extrema of NaN": Defect("", OLDEST, None, """
+        x = rng.normal(size=(2400, 2))
+        x[::3, 0] = np.nan
+        right = (same(jit(lambda x: x.min(1))(x), x.min(1))
+                 and same(jit(lambda x: x.max(1))(x), x.max(1)))
+        """),
     "integers that wrap": Defect(
         "https://github.com/tensorflow/tensorflow/issues/118178", OLDEST, (0, 11, 1), """
         x = np.array([12, 7, 20, -128], "int8")
@@ -205,6 +212,24 @@ def test_products_with_many_rows(name: str, dtype: str, n: int) -> None:
     found = WITH_PRODUCTS[name](np, np.asarray(m), np.asarray(x))
     onp.testing.assert_allclose(
         onp.asarray(found), WITH_PRODUCTS[name](onp, m, x), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+@pytest.mark.parametrize(("shape", "axis"), [
+    ((4096,), (0,)), ((600, 2), (1,)), ((600, 2), (0,)), ((1, 1, 4096, 2), (2,)),
+    ((3, 70000), (1,)), ((128, 128), (0, 1)), ((70000, 3), (0,)), ((512, 256), (1,))])
+def test_extrema_of_what_is_not_a_number(
+    dtype: str, shape: tuple[int, ...], axis: tuple[int, ...]
+) -> None:
+    kind = dtype_named(dtype).numpy
+    ends = [onp.nan, -onp.nan, onp.inf, -onp.inf, 0.0, -0.0]
+    for part in (0.0, 1e-4, 0.3):
+        x = onp.where(RNG.random(shape) < part, RNG.choice(ends, shape), RNG.normal(size=shape))
+        x = x.astype(kind)
+        y = rec("add", lazyloom.from_host(x), lazyloom.from_host(onp.zeros((), kind)))
+        for op, function in (("max", onp.max), ("min", onp.min)):
+            found = rec(op, y, axes=axis).read().astype(onp.float64)
+            onp.testing.assert_array_equal(found, function(x.astype(onp.float64), axis))
 
 
 def test_products_with_many_rows_captured() -> None:

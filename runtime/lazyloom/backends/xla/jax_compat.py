@@ -25,7 +25,7 @@ from ...settings import tuning
 from .. import allocation
 from ..backend import Executable
 from ..host_arrays import writable
-from . import compiler_defects, jax_import, reductions, start_memory
+from . import compiler_defects, extrema, jax_import, reductions, start_memory
 
 _lock = threading.Lock()
 _device: Any = None
@@ -189,8 +189,11 @@ def compile_text(text: str) -> Any:
         _find_lapack()
     jaxlib = versions()["jaxlib"]
     text = compiler_defects.guarded(text, jaxlib)
-    if device().platform == "cpu" and not compiler_defects.ynnpack_fuses(jaxlib):
-        text = reductions.in_blocks(text)
+    if device().platform == "cpu":
+        if compiler_defects.ynnpack_fuses(jaxlib):
+            text = reductions.extrema_in_blocks(extrema.of_integers(text))
+        else:
+            text = reductions.in_blocks(text)
     options = xla_client.CompileOptions()
     options.env_option_overrides = compiler_options()
     return client().compile_and_load(text, _device_list, options)

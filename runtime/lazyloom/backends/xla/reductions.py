@@ -7,7 +7,7 @@ rows to each other as vectors is one pass over the operand, which fuses with wha
 left, a small part, is reduced in windows as before.
 
 This is for versions of jaxlib whose YNNPACK may run no fusions (:mod:`.compiler_defects`): with
-others it runs reductions, as quickly.
+others it runs reductions, as quickly, but for maxima that :mod:`.extrema` made of integers.
 
 A sum's error becomes less: a block's terms are few.
 """
@@ -21,11 +21,12 @@ from typing import Final
 
 from .stablehlo_text import extents_of, numbers_in, rewritten, with_extents
 
-_ELEMENT: Final = "f32|f64"
-_REDUCE: Final = re.compile(
+_REDUCE: Final = (
     r"( *)(%[\w.$-]+) = stablehlo\.reduce\((%[\w.$#-]+) init: (%[\w.$#-]+)\) applies "
-    r"stablehlo\.(add|maximum|minimum) across dimensions = \[([\d, ]*)\] : "
-    rf"\((tensor<(?:\d+x)+({_ELEMENT})>), (tensor<(?:{_ELEMENT})>)\) -> (tensor<\S+>)$")
+    r"stablehlo\.({}) across dimensions = \[([\d, ]*)\] : "
+    r"\((tensor<(?:\d+x)+({})>), (tensor<(?:\w+)>)\) -> (tensor<\S+>)$")
+_FLOATS: Final = re.compile(_REDUCE.format("add|maximum|minimum", "f32|f64"))
+_INTEGERS: Final = re.compile(_REDUCE.format("maximum|minimum", "i32|i64"))
 #: extents of reduced axes up to which XLA makes no windows. What is left of a block is more, or
 #: its loop would be within that of what is left
 WINDOW: Final = 32
@@ -34,7 +35,7 @@ WINDOW: Final = 32
 _ROWS: Final = (4, 16)
 _KEPT_ROWS: Final = (2, 8)
 #: elements of such a part
-_PART: Final = {"f32": 16, "f64": 8}
+_PART: Final = {"f32": 16, "f64": 8, "i32": 16, "i64": 8}
 #: elements that lie side by side where they are kept, at least
 _SIDE_BY_SIDE: Final = 4
 #: results at least: those of fewer have no loop that threads share
@@ -44,8 +45,13 @@ LEAST: Final = 1 << 16
 
 
 def in_blocks(text: str) -> str:
-    """The StableHLO module with such reductions in two."""
-    return rewritten(text, "reduce(", _written)
+    """The StableHLO module with such reductions of floating-point numbers in two."""
+    return rewritten(text, "reduce(", lambda line: _written(_FLOATS.match(line)))
+
+
+def extrema_in_blocks(text: str) -> str:
+    """The StableHLO module with such maxima and minima of integers in two."""
+    return rewritten(text, "reduce(", lambda line: _written(_INTEGERS.match(line)))
 
 
 def _block(rows: int, bounds: tuple[int, int], beside: int) -> int:
@@ -58,8 +64,7 @@ def _block(rows: int, bounds: tuple[int, int], beside: int) -> int:
                  if rows % k == 0 and rows // k * beside > WINDOW), 0)
 
 
-def _written(line: str) -> Iterator[str] | None:
-    m = _REDUCE.match(line)
+def _written(m: re.Match[str] | None) -> Iterator[str] | None:
     if m is None:
         return None
     margin, name, x, first, step, axes, type_, element, scalar, result = m.groups()
