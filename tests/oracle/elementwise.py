@@ -416,10 +416,12 @@ def _extreme(largest: bool) -> Rule:
             e = np.where(clear, np.where(larger, x.e, y.e), e)
             nan = np.isnan(x.v) | np.isnan(y.v)
             e = np.where(nan & np.isfinite(e), 0, e)
+            # of two zeros, or what counts as one, either is the larger, as it is or as a zero
             zeros = (flushed(x.v, x.dtype) == 0) & (flushed(y.v, y.dtype) == 0) & (
-                np.signbit(x.v) != np.signbit(y.v))
-            e = np.where(zeros, np.fmax(e, limits(x.dtype).tiny), e)
-            v = np.where(zeros & (v == 0), np.where(x.v == 0, y.v, x.v), v)
+                (x.v != y.v) | (np.signbit(x.v) != np.signbit(y.v)))
+            sizes = np.abs(x.v) + np.abs(y.v)
+            e = np.where(zeros, np.fmax(e, sizes.astype(np.float64) + limits(x.dtype).tiny), e)
+            v = np.where(zeros, np.where(np.abs(x.v) < np.abs(y.v), y.v, x.v), v)
             taint = joined(xs)
             e = np.where(np.isinf(taint) & ~clear, np.inf, e)
             e = np.where(np.isnan(taint), np.nan, e)
@@ -595,8 +597,10 @@ def _nextafter(p: Any, xs: list[Shade], aval: Any) -> Shade:
     small = [np.abs(x.v) < limits(aval.dtype).least for x in xs]
     found = shade_of(np.nextafter(*given))
     # zeros and what is subnormal may be taken for each other
-    return Shade(aval.dtype, found.v, np.where(
-        small[0] | small[1], 2 * float(limits(aval.dtype).least), 0))
+    either = small[0] | small[1]
+    at = limits(aval.dtype)
+    return Shade(aval.dtype, np.where(either & (found.v == 0), at.tiny, found.v),
+                 np.where(either, 2 * float(at.least), 0))
 
 
 def _rounding(p: Any, xs: list[Shade], aval: Any) -> Shade:

@@ -178,7 +178,9 @@ def _reduce_prod(p: Any, xs: list[Shade], aval: Any, step: Any) -> Shade:
         return Shade(aval.dtype, np.prod(x.v, axes, dtype=aval.dtype),
                      np.where(x.e.any(axes), np.inf, 0.0))
     count = int(np.prod([x.shape[a] for a in axes]))
-    return _product(np.prod(flushed(x.v, x.dtype), axes), x, axes, count, aval.dtype)
+    found = _product(np.prod(flushed(x.v, x.dtype), axes), x, axes, count, aval.dtype)
+    # one number may be moved
+    return _alone(found, np.prod(x.v, axes)) if count == 1 else found
 
 
 def _product(v: Any, x: Shade, axes: tuple[int, ...], count: int, dtype: Any) -> Shade:

@@ -82,6 +82,26 @@ def test_vectors_and_matrices(rows: int, columns: int, count: int, form: str) ->
         assert units(product(x, y), x, y) <= UNITS
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "name", ["dot", "vdot", "vector by matrix", "matrix by vector", "its columns"])
+def test_vectors_of_equal_numbers_op_by_op(name: str, dtype: str) -> None:
+    """Their roundings all go one way, so that adding them one by one is off without bound."""
+    x = np.full(65537, 1 / 3, dtype)
+    rows = np.stack([x, x, x])
+    products: dict[str, Callable[[], Any]] = {
+        "dot": lambda: lp.dot(lp.array(x), lp.array(x)),
+        "vdot": lambda: lp.vdot(lp.array(x), lp.array(x)),
+        "vector by matrix": lambda: lp.array(x) @ lp.array(np.ascontiguousarray(rows.T)),
+        "matrix by vector": lambda: lp.array(rows) @ lp.array(x),
+        "its columns": lambda: lp.array(np.ascontiguousarray(rows.T)).T @ lp.array(x)}
+    memory.clear()
+    with lazyloom.options(**FORMS["pieces"]):
+        found = np.ravel(products[name]().read())[0]
+    exact = np.longdouble(x[0].real) ** 2 * x.size
+    assert abs(found - exact) / exact / (np.finfo(dtype).eps / 2) <= 128
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", ["float64", "complex64", "complex128"])
 def test_other_dtypes(dtype: str, form: str) -> None:

@@ -91,17 +91,28 @@ def _sum_along(x: Array, axis: int, dtype: Any) -> Array:
     return found
 
 
-#: terms from which on a product is summed in blocks, and multiplications up to which it is
+#: terms from which on a product is summed in blocks, of vectors, whose terms BLAS adds to several
+#: sums, and multiplications up to which it is
 _TERMS: Final = 8192
+_TERMS_OF_VECTORS: Final = 16384
 _MULTIPLICATIONS: Final = 1 << 21
 
 
 def product_in_blocks(a: Array, b: Array) -> Array:
-    """The product of matrices, whose error does not grow with the extent that is summed over.
+    """The product of matrices or vectors, whose error does not grow with what is summed over.
 
     BLAS adds all terms of a small result to one accumulator, one by one.
     """
     terms = a.shape[-1]
+    if b.ndim == 1:
+        least = _TERMS_OF_VECTORS if a.ndim == 1 else _TERMS
+        if terms < least or a.size > _MULTIPLICATIONS:
+            return np.dot(a, b)
+        if a.ndim == 1 or a.strides[1] == a.itemsize and a.dtype.kind == "f":
+            return _product_by_vector(a, b)
+        return product_in_blocks(a, b[:, None])[:, 0]
+    if a.ndim == 1:
+        return np.dot(a, b) if terms < _TERMS else product_in_blocks(a[None], b)[0]
     if terms < _TERMS or terms * a.shape[-2] * b.shape[-1] > _MULTIPLICATIONS:
         return np.matmul(a, b)
     count = terms // SERIAL
@@ -112,6 +123,17 @@ def product_in_blocks(a: Array, b: Array) -> Array:
     if whole < terms:
         found += np.matmul(a[..., whole:], b[..., whole:, :])
     return found
+
+
+def _product_by_vector(a: Array, b: Array) -> Array:
+    blocks = b.size // SERIAL
+    whole = blocks * SERIAL
+    x = a[..., :whole].reshape(*a.shape[:-1], blocks, SERIAL)
+    y = b[:whole].reshape(blocks, SERIAL)
+    # vecdot conjugates
+    found = np.add.reduce(
+        np.einsum("...ij,ij->...i", x, y) if a.dtype.kind == "c" else np.vecdot(x, y), -1)
+    return found + np.dot(a[..., whole:], b[whole:]) if whole < b.size else found
 
 
 def _complex_product(a: Array, b: Array) -> Array:

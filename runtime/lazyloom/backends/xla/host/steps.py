@@ -351,9 +351,7 @@ def _dot_general(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
         math.prod(natural) * a.shape[-1] >= LONG
     ):
         function = "product"
-    elif dtype.kind in "fc" and len(rows) == len(columns) == 1 and not (
-        isinstance(a.shape[-1], int) and a.shape[-1] < MANY
-    ):
+    elif dtype.kind in "fc" and not (isinstance(a.shape[-1], int) and a.shape[-1] < MANY):
         function = "product_in_blocks"
     found = w.let(f"{function}({a.text}, {b.text})", natural, dtype)
     return w.reshaped(found, shape, shape)
