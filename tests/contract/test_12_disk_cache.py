@@ -454,7 +454,7 @@ WRITER = """
     from lazyloom.cache import disk
 
     folder, limit, number = disk.folder(), disk.limit(), int(sys.argv[1])
-    most = 0
+    sizes = []
 
     def size():
         # while nobody writes
@@ -463,15 +463,14 @@ WRITER = """
             return sum(entry.stat().st_size for entry in disk.files(folder))
 
     def write(thread):
-        global most
         for k in range(40):
             disk.store("program", b"%d %d %d" % (number, thread, k), os.urandom(3000 + 97 * k))
-            most = max(most, size())
+            sizes.append(size())
 
     threads = [threading.Thread(target=write, args=(k,)) for k in range(2)]
     for thread in threads: thread.start()
     for thread in threads: thread.join()
-    print(most, size())
+    print(max(sizes), size())
 """
 
 
@@ -483,7 +482,8 @@ def test_several_writers_keep_the_limit_together(tmp_path: Path) -> None:
         for k in range(3)], timeout=120)
     for each in done:
         most, last = map(int, each.stdout.split())
-        assert last <= most <= limit, f"{most} bytes of {limit}"
+        # the other processes may have written since
+        assert max(most, last) <= limit, f"{most} and {last} bytes of {limit}"
     assert last > limit // 2
 
 
