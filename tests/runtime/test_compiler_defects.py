@@ -69,6 +69,10 @@ DEFECTS: Final = {
         right = (same(jit(lambda x: x * x < 0)(x), x * x < 0)
                  and same(jit(lambda x: abs(x) < 0)(x), abs(x) < 0))
         """),
+    "sums of complex numbers": Defect("", OLDEST, (0, 12, 0, 1), """
+        a, b = np.array([3, 2 + 1j]), np.array([1e30, -1e20])
+        right = same(jit(lambda a, b: (a + b) - b)(a, b), (a + b) - b)
+        """),
     "comparisons of NaN": Defect("", OLDEST, None, """
         x = np.array([np.nan, -1, 2], "float32")
         right = (same(jit(lambda x: abs(x) >= 0)(x), abs(x) >= 0)
@@ -230,6 +234,17 @@ def test_extrema_of_what_is_not_a_number(
         for op, function in (("max", onp.max), ("min", onp.min)):
             found = rec(op, y, axes=axis).read().astype(onp.float64)
             onp.testing.assert_array_equal(found, function(x.astype(onp.float64), axis))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_sums_are_added_in_their_order(dtype: str) -> None:
+    a = onp.array([3, 2, onp.inf, -0.0], dtype)
+    b = onp.array([1e30, -1e20, onp.inf, -0.0], dtype)
+    x, y = np.asarray(a), np.asarray(b)
+    with onp.errstate(all="ignore"):
+        for found, expected in (((x + y) - y, (a + b) - b), ((x - y) + y, (a - b) + b),
+                                (y + x - y - x, b + a - b - a)):
+            onp.testing.assert_array_equal(onp.asarray(found), expected)
 
 
 def test_products_with_many_rows_captured() -> None:

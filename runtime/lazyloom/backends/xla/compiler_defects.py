@@ -29,6 +29,8 @@ PADDING_CUTS: Final[Version] = (0, 12, 0, 1)
 #: A pad that cuts elements off is added to the padding of a window
 #: (https://github.com/openxla/xla/issues/48715).
 PADS_ADD_UP: Final[Version] = (0, 12, 0, 1)
+#: Sums of complex numbers are added in any order, (a + b) - b as a (no report is known).
+COMPLEX_SUMS_KEEP_THEIR_ORDER: Final[Version] = (0, 12, 0, 1)
 #: Fusions that YNNPACK runs give wrong values or end the process
 #: (https://github.com/jax-ml/jax/issues/39103, 39257 and 40412).
 YNNPACK_FUSES: Final[Version] = (0, 11, 1)
@@ -81,6 +83,8 @@ _CONVOLUTION: Final = (
 _PAD: Final = (
     rf"{_SET}pad ({_NAME}), ({_NAME}), low = \[(.*)\], high = \[(.*)\], interior = \[(.*)\] : "
     rf"\(({_TENSOR}), ({_TENSOR})\) -> ({_TENSOR})$")
+_COMPLEX_SUM: Final = (
+    rf"{_SET}(add|subtract) ({_NAME}), ({_NAME}) : tensor<((?:\d+x)*)complex<(f32|f64)>>$")
 
 
 def _multiply(m: re.Match[str]) -> Iterator[str]:
@@ -222,6 +226,19 @@ def _convolution(m: re.Match[str]) -> Iterator[str]:
            f"pad = [[{padded}]]{window} : ({cut}, {end}")
 
 
+def _complex_sum(m: re.Match[str]) -> Iterator[str]:
+    """Of the parts, as numbers of their own."""
+    margin, name, step, x, y, dims, element = m.groups()
+    whole, part = f"tensor<{dims}complex<{element}>>", f"tensor<{dims}{element}>"
+    found = []
+    for each, (a, b, total) in (("real", _further(name, "abr")), ("imag", _further(name, "cdi"))):
+        yield f"{margin}{a} = stablehlo.{each} {x} : ({whole}) -> {part}"
+        yield f"{margin}{b} = stablehlo.{each} {y} : ({whole}) -> {part}"
+        yield f"{margin}{total} = stablehlo.{step} {a}, {b} : {part}"
+        found.append(total)
+    yield f"{margin}{name} = stablehlo.complex {', '.join(found)} : {whole}"
+
+
 def _further(name: str, letters: str) -> list[str]:
     """Names of values that a statement has beside its result."""
     return [f"%guard{name[1:]}_{letter}" for letter in letters]
@@ -242,6 +259,8 @@ _GUARDS: Final[Mapping[str, tuple[str, _Written, Version]]] = {
     "dynamic_slice": (_SLICE, _slice, STARTS_ARE_CLAMPED),
     "pad": (_PAD, _pad, PADS_ADD_UP),
     "convolution": (_CONVOLUTION, _convolution, PADDING_CUTS),
+    "add": (_COMPLEX_SUM, _complex_sum, COMPLEX_SUMS_KEEP_THEIR_ORDER),
+    "subtract": (_COMPLEX_SUM, _complex_sum, COMPLEX_SUMS_KEEP_THEIR_ORDER),
 }
 _STATEMENT: Final = re.compile(r"^ *%\S+ = stablehlo\.(\w+)")
 
