@@ -273,7 +273,7 @@ def _erfc(w: _Writer, x: str) -> str:
         "multiply", w.number("0.16666666666666666"), rest)))
     power = w.of("multiply", power, w.of("add", one, w.of(
         "multiply", rest, w.of("add", one, more))))
-    # even and odd powers apart, so that a step does not wait for each other one
+    # even and odd powers apart: two chains of steps, neither of which waits for the other
     square, c = w.of("multiply", t, t), error_functions.COMPLEMENT
     series = w.of("add", w.of("multiply", _polynomial(w, square, c[::2]), t),
                   _polynomial(w, square, c[1::2]))

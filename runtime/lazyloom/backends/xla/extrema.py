@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from .stablehlo_text import rewritten
+
 _NAME: Final = r"%[\w$.#-]+"
 _REDUCE: Final = re.compile(
     rf"( *)({_NAME}) = stablehlo\.reduce\(({_NAME}) init: ({_NAME})\) applies "
@@ -22,24 +24,23 @@ _BITS: Final = {"bf16": 16, "f16": 16, "f32": 32, "f64": 64}
 
 def of_integers(text: str) -> str:
     """The StableHLO module, its floating-point maxima and minima along axes those of integers."""
-    if "applies stablehlo.m" not in text:
-        return text
-    lines: list[str] = []
-    for line in text.split("\n"):
-        found = _REDUCE.match(line)
-        lines += [line] if found is None else _written(found)
-    return "\n".join(lines)
+    return rewritten(text, "reduce(", _written)
 
 
-def _written(m: re.Match[str]) -> Iterator[str]:
+def _written(line: str) -> Iterator[str] | None:
+    m = _REDUCE.match(line)
+    return None if m is None else _of_integers(m)
+
+
+def _of_integers(m: re.Match[str]) -> Iterator[str]:
     margin, name, x, first, kind, across, extents, element, left = m.groups()
     bits = _BITS[element]
     largest = 2 ** (bits - 1) - 1
     nan = largest if kind == "maximum" else -largest - 1
     own = f"%extremum{name[1:]}"
 
-    def of(dims: str, of_what: str) -> str:
-        return f"tensor<{dims}{of_what}>"
+    def of(dims: str, scalar: str) -> str:
+        return f"tensor<{dims}{scalar}>"
 
     def flipped(prefix: str, given: str, dims: str) -> Iterator[str]:
         """Of negative numbers all bits but the sign; twice is nothing."""
