@@ -53,7 +53,8 @@ def summed(
         finite = np.isfinite(np.asarray(v).astype(wide(dtype)))
         # in one order it overflows on its way, in another one not
         over = ~np.isnan(found) & (magnitude + error >= float(at.largest) * (1 - 1e-2))
-        zero = (found == 0) & (magnitude == 0)
+        # zeros whose sign is not decided, and nothing that may be larger
+        zero = (found == 0) & (magnitude == 0) & (error <= 2 * count * float(at.tiny))
         e = np.where(zero & (e > 0), float(at.tiny), e)
         e = np.where(over, np.inf, np.where(finite, e, 0))
         if undecided is not None:
