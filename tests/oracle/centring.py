@@ -49,6 +49,9 @@ def centred(found: Shade, x: Shade, axes: tuple[int, ...]) -> Shade:
         size = magnitude_of(found.v)
         left = np.mean(own + unit_of(x.dtype) * folded(count) * size, axes, keepdims=True)
         bound = own + left + 2 * limits(found.dtype).unit * size
+        # a zero whose sign is not decided
+        bound = np.fmax(bound, np.where(
+            (found.v == 0) & (found.e > 0), float(limits(found.dtype).tiny), 0))
         bound = np.where(np.isfinite(found.e) & np.isfinite(found.v) & np.isfinite(bound),
                          np.fmin(found.e, bound), found.e)
     return found if unknown is not None else Shade(found.dtype, found.v, bound)

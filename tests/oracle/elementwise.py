@@ -248,7 +248,11 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
         if function is None:
             return None
         if name in ("add", "sub", "add_any"):
-            return pointwise(function, xs, aval.dtype, 2 * SIMPLE)
+            found = pointwise(function, xs, aval.dtype, 2 * SIMPLE)
+            # a part that is a zero of either sign stays so
+            bounded = np.logical_or.reduce([np.broadcast_to(x.e > 0, found.shape) for x in xs])
+            return Shade(found.dtype, found.v, np.where(
+                bounded, np.maximum(found.e, float(limits(aval.dtype).tiny)), found.e))
         found = pointwise(function, xs, aval.dtype, 4 * FUNCTION)
         # a part whose terms are too small is a zero of either sign
         at = limits(aval.dtype)

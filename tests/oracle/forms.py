@@ -36,6 +36,8 @@ ELSEWHERE: Final = {
 HERE: Final = ("pieces", "whole", "again", "matched", "captured", "padded", "generators", "xla")
 ALL: Final = ("pieces", "numpy", "whole", "again", "matched", "captured", "padded", "generators",
               "xla", "narrow")
+#: in which other code generators may take part
+GENERATED: Final = {"whole", "again", "matched", "captured", "generators", "narrow"}
 #: what the form of a process of its own does there
 DOES: Final = {"numpy": "pieces", "narrow": "whole"}
 #: calls after which a trace is known, and a function captured

@@ -85,12 +85,12 @@ def folded(count: int) -> float:
 
     Any order will do for a few terms. What adds many one after the other is off by as many
     roundings as there are terms, in the worst case; what adds in parts, as pairwise sums and sums
-    of vectors do, by as many as the longest part and the logarithm of the count. The first 32 terms
-    may be added one by one, and each doubling from there on may add 4 roundings.
+    of vectors do, by as many as the longest part and the logarithm of the count. The first 128
+    terms may be added one by one, and each doubling from there on may add 4 roundings.
     """
     if count <= 1:
         return 0.0
-    return float(min(count - 1, 32) + (4 * np.log2(count / 32) if count > 32 else 0))
+    return float(min(count - 1, 128) + (4 * np.log2(count / 128) if count > 128 else 0))
 
 
 class Shade:

@@ -116,8 +116,13 @@ class Shadows:
     def __init__(self) -> None:
         self.process: Any = None
 
-    def ask(self, program: Any) -> None:
-        """Send a program; its shadow is made while this process runs the program's forms."""
+    def ask(self, program: Any, means: str = "exact") -> None:
+        """Send a program; its shadow is made while this process runs the program's forms.
+
+        Args:
+            program: what is asked about.
+            means: "exact" where they are taken off, as the contract has them, or "rounded".
+        """
         if self.process is None:
             environment = {
                 **os.environ, "LAZYLOOM_BACKEND": "tests.oracle.shadow:Shadow",
@@ -126,7 +131,7 @@ class Shadows:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "tests.oracle.shadow"], env=environment,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
-        pickle.dump(program, self.process.stdin)
+        pickle.dump((program, means), self.process.stdin)
         self.process.stdin.flush()
 
     def answer(self) -> list[Shade] | str:
@@ -176,9 +181,10 @@ def serve() -> None:
     os.dup2(2, 1)
     while True:
         try:
-            program = pickle.load(given)
+            program, means = pickle.load(given)
         except EOFError:
             return
+        interpreter.exact_means = means == "exact"
         pickle.dump(answer(program), given_out)
         given_out.flush()
 
