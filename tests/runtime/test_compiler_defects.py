@@ -327,6 +327,19 @@ def test_comparisons_of_nan_with_zero(dtype: str) -> None:
             assert compare(function(np, given)).tolist() == compare(function(onp, x)).tolist(), name
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(1, 0, 1), (3, 0, 5)])
+def test_exponentials_of_statistics_of_nothing(dtype: str, shape: tuple[int, ...]) -> None:
+    """LLVM gives no value to the integer that it makes of a NaN that it knows."""
+    x = lazyloom.from_host(onp.zeros(shape, dtype))
+    with lazyloom.options(reproducible=True):
+        for statistic in ("mean", "var", "std"):
+            of_nothing = lazyloom.apply(statistic, [x], {"axes": (1,)})
+            for name in ("exp", "exp2", "expm1", "tanh", "sigmoid", "sinh"):
+                found = lazyloom.apply(name, [of_nothing], {}).read()
+                assert onp.isnan(found.astype("float32")).all(), (statistic, name)
+
+
 def _block(x: Any, start: int, size: int) -> Any:
     return lazyloom.apply("dynamic_slice", [x, np.asarray(start)], {"sizes": (size,)})
 

@@ -30,6 +30,7 @@ from typing import Final
 
 from . import error_functions
 from .kept_values import unknown_zero
+from .stablehlo_text import extents_of
 
 _STATEMENT: Final = re.compile(
     r"^ *(%(\w+)) = (?:stablehlo|chlo)\.(\w+) (%\w+(?:#\d+)?) : "
@@ -60,6 +61,9 @@ _SPREAD: Final = re.compile(r"^ *(%\w+) = stablehlo\.broadcast_in_dim (%\w+), ")
 _TRUTH: Final = re.compile(
     r"^ *(%(\w+)) = stablehlo\.convert (%\w+(?:#\d+)?) : "
     r"\((tensor<([0-9x]*)(bf16|f32)>)\) -> (tensor<[0-9x]*i1>)$")
+_REDUCE: Final = re.compile(
+    r"^ *(%(\w+)) = (stablehlo\.reduce\(.* : \((tensor<[^,>]*>), tensor<[^,>]*>\) -> "
+    r"(tensor<[0-9x]*(?:f32|f64)>))$")
 _PRODUCT: Final = re.compile(
     r"^ *(%(\w+)) = (?:stablehlo\.multiply (%\w+(?:#\d+)?), (%\w+(?:#\d+)?)|"
     r"chlo\.square (%\w+(?:#\d+)?)) : (tensor<([0-9x]*)complex<(f32|f64)>>)(?: -> \S+)?$")
@@ -366,6 +370,10 @@ def _lines(text: str) -> Iterator[str]:
         if of_two is not None:
             yield from _of_two(*of_two.groups())
             continue
+        of_nothing = _REDUCE.match(line)
+        if of_nothing is not None and 0 in extents_of(of_nothing[4]):
+            yield from _of_nothing(*of_nothing.groups())
+            continue
         of_parts = _PRODUCT.match(line)
         if of_parts is not None:
             result, name, x, y, base, type_, extents, element = of_parts.groups()
@@ -441,6 +449,17 @@ def _of_two(
     w = _Writer(f"own{name}", wide)
     found = make(w, w.converted(x, narrow, wide), w.converted(y, narrow, wide))
     yield from _ending(w, w.converted(found, wide, narrow), result)
+
+
+def _of_nothing(result: str, name: str, reduction: str, _: str, type_: str) -> Iterator[str]:
+    """What is left of no elements, a number that the compiler does not know.
+
+    Of one that it does, as 0 / 0 in a mean of nothing, LLVM makes a NaN while it compiles, and of
+    that an exponential is any number.
+    """
+    w = _Writer(f"own{name}", type_)
+    w.lines.append(f"    %own{name}_r = {reduction}")
+    yield from _ending(w, w.plus_unknown_zero(f"%own{name}_r"), result)
 
 
 def _is_finite(line: str) -> list[str]:
