@@ -47,6 +47,33 @@ def test_sums_do_not_lose_more_with_more_numbers(
         assert np.max(abs(found / expected - 1)) < 8 * EPS, name
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [((4096,), (0,)), ((32_767,), (0,)), ((65_535,), (0,)), ((32_767, 2), (0, 1)),
+     ((3, 20_011), (1,)), ((20_011, 3), (0,)), ((181, 3, 119), (0, 1, 2)), ((5, 8191, 1), (1, 2)),
+     ((200_003,), (0,))],
+    ids=str)  # fmt: skip
+def test_sums_of_equal_numbers(shape: tuple[int, ...], axes: tuple[int, ...], dtype: str) -> None:
+    """Their roundings all go one way, so that adding them one by one is off without bound."""
+    terms = math.prod([shape[a] for a in axes])
+    for number in (1 / 3, 0.8, 3.3, 999.123):
+        x = np.full(shape, number, dtype)
+        exact = np.longdouble(x.flat[0]) * terms
+        clipped = rec("minimum", ll.from_host(x), ll.from_host(np.full(shape, 1e6, dtype)))
+        for name, found in (
+            ("sum", rec("sum", ll.from_host(x), axes=axes)),
+            ("mean", rec("mean", clipped, axes=axes)),
+            ("norm", rec("norm", ll.from_host(np.sqrt(x)), axes=axes, order=2.0)),
+        ):
+            wide = read(found).astype(np.longdouble)
+            total = {"sum": wide, "mean": wide * terms, "norm": wide**2}[name]
+            if name == "norm":
+                exact = np.longdouble(np.sqrt(x).flat[0]) ** 2 * terms
+            units = np.max(abs(total / exact - 1)) / (np.finfo(dtype).eps / 2)
+            assert units <= 128 * np.log2(terms) / 7, (name, number)
+
+
 def test_sums_of_little_are_what_they_were() -> None:
     """Of few, of none, of complex numbers and of integers, in any layout."""
     rng = np.random.default_rng(4)

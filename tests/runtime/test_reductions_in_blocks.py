@@ -49,11 +49,27 @@ def test_what_is_cut(
 
 
 @pytest.mark.parametrize(
+    ("shape", "axes", "left", "across"),
+    [((20, 30, 119), (0, 1, 2), "71400", [0]), ((3, 20, 30, 7), (1, 2, 3), "3x4200", [1]),
+     ((16, 8, 16, 16), (0, 2, 3), "16x8x256", [0, 2]), ((543, 119), (0, 1), "64617", [0]),
+     ((20, 30, 7, 2), (0, 1, 2), "4200x2", [0])],
+    ids=str)  # fmt: skip
+def test_axes_that_lie_together_become_one(
+    shape: tuple[int, ...], axes: tuple[int, ...], left: str, across: list[int]
+) -> None:
+    reshape, barrier, reduce = in_blocks(reduction(shape, axes)).split("\n")
+    assert reshape.endswith(f"-> tensor<{left}xf32>") and "optimization_barrier" in barrier
+    assert "init: %cst)" in reduce and f"dimensions = {across} : (tensor<{left}xf32>" in reduce
+    assert in_blocks(reduction(shape, axes, step="maximum")).count("\n") == 0
+
+
+@pytest.mark.parametrize(
     "text",
     [reduction((400, 400), (1,), "i32"), reduction((400, 400), (1,), step="multiply"),
      reduction((64, 64), (1,)), reduction((1 << 20,), (0,)), reduction((1000, 1001), (1,)),
      reduction((32, 4096), (0,)), reduction((1021, 100), (0,)), reduction((0, 70_000), (0,)),
-     reduction((400, 400), ()), "    %3 = stablehlo.add %1, %2 : tensor<400x400xf32>"])
+     reduction((400, 400), ()), reduction((32, 16), (0, 1)), reduction((543, 16), (0, 1)),
+     reduction((20, 2, 30), (0, 2)), "    %3 = stablehlo.add %1, %2 : tensor<400x400xf32>"])
 def test_what_is_not(text: str) -> None:
     assert in_blocks(text) == text
 

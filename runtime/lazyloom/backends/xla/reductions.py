@@ -9,7 +9,9 @@ left, a small part, is reduced in windows as before.
 This is for versions of jaxlib whose YNNPACK may run no fusions (:mod:`.compiler_defects`): with
 others it runs reductions, as quickly, but for maxima that :mod:`.extrema` made of integers.
 
-A sum's error becomes less: a block's terms are few.
+A sum's error becomes less: a block's terms are few. Where windows would leave many terms to be
+added one by one, as over axes of up to 32 elements (71,400 equal numbers of shape (20, 30, 119)
+were 2,900 units off), axes that lie together are made one.
 """
 
 from __future__ import annotations
@@ -40,6 +42,8 @@ _PART: Final = {"f32": 16, "f64": 8, "i32": 16, "i64": 8}
 _SIDE_BY_SIDE: Final = 4
 #: results at least: those of fewer have no loop that threads share
 _RESULTS: Final = 8
+#: terms that are added one by one, at most, where axes stay apart
+_ONE_BY_ONE: Final = 512
 #: elements of an operand from which on it is worth a second loop
 LEAST: Final = 1 << 16
 
@@ -71,32 +75,44 @@ def _written(m: re.Match[str] | None) -> Iterator[str] | None:
     extents = extents_of(type_)
     across = sorted(numbers_in(axes))
     size = math.prod(extents)
-    if not across or size < LEAST or size < _RESULTS * math.prod([extents[a] for a in across]):
+    if not across or not size:
         return None
     # the last axes that are reduced and lie together
     end = begin = across[-1]
     while begin - 1 in across:
         begin -= 1
     run = math.prod(extents[begin : end + 1])
-    side = math.prod(extents[end + 1 :])
-    if end == len(extents) - 1:
-        part = _PART[element]
-        block = _block(run // part, _ROWS, part) if run % part == 0 else 0
-        inner = [part]
-    elif side >= _SIDE_BY_SIDE:
-        block = _block(run, _KEPT_ROWS, 1)
-        inner = []
-    else:
-        return None
-    if not block:
-        return None
-    count = run // block // math.prod(inner)
-    cut = [*extents[:begin], count, block, *inner, *extents[end + 1 :]]
-    left = [*extents[:begin], count, *inner, *extents[end + 1 :]]
-    merged = [*extents[:begin], math.prod([count, *inner]), *extents[end + 1 :]]
-    blocks, partial, rest = (with_extents(type_, e) for e in (cut, left, merged))
-    return _two(margin, name, x, first, step, [*[a for a in across if a < begin], begin], begin + 1,
-                (type_, blocks, partial, rest, scalar, result))
+    outer = [a for a in across if a < begin]
+    block, inner = 0, [_PART[element]] if end == len(extents) - 1 else []
+    if size >= LEAST and size >= _RESULTS * math.prod([extents[a] for a in across]):
+        if inner:
+            block = _block(run // inner[0], _ROWS, inner[0]) if run % inner[0] == 0 else 0
+        elif math.prod(extents[end + 1 :]) >= _SIDE_BY_SIDE:
+            block = _block(run, _KEPT_ROWS, 1)
+    if block:
+        count = run // block // math.prod(inner)
+        cut = [*extents[:begin], count, block, *inner, *extents[end + 1 :]]
+        left = [*extents[:begin], count, *inner, *extents[end + 1 :]]
+        merged = [*extents[:begin], math.prod([count, *inner]), *extents[end + 1 :]]
+        blocks, partial, rest = (with_extents(type_, e) for e in (cut, left, merged))
+        return _two(margin, name, x, first, step, [*outer, begin], begin + 1,
+                    (type_, blocks, partial, rest, scalar, result))
+    if step == "add" and begin < end and _one_by_one([extents[a] for a in across]) > _ONE_BY_ONE:
+        rest = with_extents(type_, [*extents[:begin], run, *extents[end + 1 :]])
+        own = f"%run{name[1:]}"
+        return iter((
+            f"{margin}{own}_axis = stablehlo.reshape {x} : ({type_}) -> {rest}",
+            # XLA would reduce the axes that it was made of
+            f"{margin}{own} = stablehlo.optimization_barrier {own}_axis : {rest}",
+            f"{margin}{name} = stablehlo.reduce({own} init: {first}) applies stablehlo.{step} "
+            f"across dimensions = {[*outer, begin]} : ({rest}, {scalar}) -> {result}"))
+    return None
+
+
+def _one_by_one(extents: list[int]) -> int:
+    """How many terms are added one after the other, in a window or of what windows leave."""
+    return max(math.prod([min(n, WINDOW) for n in extents]),
+               math.prod([-(-n // WINDOW) for n in extents]))
 
 
 def _two(

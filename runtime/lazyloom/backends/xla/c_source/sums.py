@@ -14,6 +14,7 @@ from .values import (
     Shape,
     Value,
     View,
+    c_type,
     dim_text,
     number_text,
     product,
@@ -54,8 +55,8 @@ def _reduce(sign: str, start: Any, extremum: str = "") -> Rule:
         if real:
             # a NaN is the result wherever it stands
             f.line(f"i32 {name}n = 0;")
-        inner_shape = tuple(x.shape[k] for k in axes)
-        along = _opened(f, inner_shape, name, sign, extremum, dtype)
+        along, own, closing = _opened(
+            f, tuple(x.shape[k] for k in axes), name, "" if extremum else sign, dtype)
         body = Body(f)
         text = x.at(body, whole_index(x.shape, axes, index, along))
         for line in body.lines:
@@ -65,8 +66,8 @@ def _reduce(sign: str, start: Any, extremum: str = "") -> Rule:
                 f.line(f"{name}n |= ({text} != {text});")
             f.line(f"{name} = {text} {extremum} {name} ? {text} : {name};")
         else:
-            f.line(f"{name} {sign}= {text};")
-        f.close(inner_shape)
+            f.line(f"{own} {sign}= {text};")
+        f.line(closing)
         at = found.at(body, index)
         f.line(f"{at} = {name}n ? ({kind})NAN : {name};" if real else f"{at} = {name};")
         f.close(shape)
@@ -75,20 +76,50 @@ def _reduce(sign: str, start: Any, extremum: str = "") -> Rule:
     return rule
 
 
+#: numbers that are added to one before that is added to the rest, along the innermost axis, where
+#: a vector has several sums, and along others
+_ADDED: Final = {4: 1024, 8: 512}
+_ADDED_OUTSIDE: Final = 128
+
+
 def _opened(
-    f: Function, shape: Shape, name: str, sign: str, extremum: str, dtype: Any
-) -> list[str]:
-    """Loops whose innermost is computed in parts by vectors."""
+    f: Function, shape: Shape, name: str, sign: str, dtype: Any
+) -> tuple[list[str], str, str]:
+    """Loops whose innermost is computed in parts by vectors.
+
+    Long sums of floating-point numbers are sums of blocks, so that their error does not grow with
+    their length.
+
+    Returns:
+        The index, what the elements are added to (or combined with) and what closes the loops.
+    """
     long = [k for k, n in enumerate(shape) if not same(n, 1)]
     if not long:
-        return f.open(shape)
-    index = ["0"] * len(shape)
+        return f.open(shape), name, "}"
+    index, closing = ["0"] * len(shape), ""
+    blocks = sign == "+" and dtype.kind == "f"
     for k in long:
-        index[k] = f.fresh("j")
-        if k == long[-1] and not extremum and sign in ("+", "*", "|", "&"):
+        index[k] = i = f.fresh("j")
+        last = k == long[-1]
+        first, end = "0", dim_text(shape[k])
+        most = _ADDED[dtype.itemsize] if last and blocks else _ADDED_OUTSIDE
+        if blocks and not (isinstance(shape[k], int) and shape[k] <= most):
+            block, stop, part = f.fresh("j"), f.fresh("e"), f.fresh("r")
+            f.line(f"for (i64 {block} = 0; {block} < {end}; {block} += {most}) {{")
+            f.line(f"i64 {stop} = {end} - {block} < {most} ? {end} : {block} + {most};")
+            f.line(f"{c_type(dtype)} {part} = 0;")
+            closing = f"{name} += {part}; }}" + closing
+            name, first, end = part, block, stop
+        if last and sign in ("+", "*", "|", "&"):
             f.line(f"#pragma omp simd reduction({sign}:{name})")
-        f.line(f"for (i64 {index[k]} = 0; {index[k]} < {dim_text(shape[k])}; {index[k]}++) {{")
-    return index
+        f.line(f"for (i64 {i} = {first}; {i} < {end}; {i}++) {{")
+        closing = "}" + closing
+        if blocks and not last:
+            part = f.fresh("r")
+            f.line(f"{c_type(dtype)} {part} = 0;")
+            closing = f"{name} += {part}; " + closing
+            name = part
+    return index, name, closing
 
 
 def _least(dtype: Any) -> Any:
@@ -200,11 +231,11 @@ def _dot_general(f: Function, p: Any, xs: Sequence[Value], shape: Shape, dtype: 
         column = f.open(columns)
         name = f.fresh("r")
         f.line(f"{found.kind} {name} = 0;")
-        along = _opened(f, summed, name, "+", "", dtype)
+        along, own, closing = _opened(f, summed, name, "+", dtype)
         left = placed(a, [(lhs_batch, batch), (m, row), (lhs_contract, along)])
         right = placed(b, [(rhs_batch, batch), (n, column), (rhs_contract, along)])
-        f.line(f"{name} += {left} * {right};")
-        f.close(summed)
+        f.line(f"{own} += {left} * {right};")
+        f.line(closing)
         f.line(f"{found.at(Body(f), [*batch, *row, *column])} = {name};")
         f.close(columns)
     f.close(rows)
