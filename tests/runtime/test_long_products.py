@@ -82,24 +82,30 @@ def test_vectors_and_matrices(rows: int, columns: int, count: int, form: str) ->
         assert units(product(x, y), x, y) <= UNITS
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("terms", [1100, 8191, 65537, 1 << 20])
 @pytest.mark.parametrize(
-    "name", ["dot", "vdot", "vector by matrix", "matrix by vector", "its columns"])
-def test_vectors_of_equal_numbers_op_by_op(name: str, dtype: str) -> None:
+    "name", ["dot", "vdot", "vector by matrix", "matrix by vector", "its columns", "matrices"])
+def test_equal_numbers(name: str, terms: int, dtype: str, form: str) -> None:
     """Their roundings all go one way, so that adding them one by one is off without bound."""
-    x = np.full(65537, 1 / 3, dtype)
+    if form == "whole" and name in ("matrix by vector", "its columns"):
+        pytest.skip("what docs/forms.md leaves as it is")
+    x = np.full(terms, 1 / 3, dtype)
     rows = np.stack([x, x, x])
+    columns = np.ascontiguousarray(rows.T)
     products: dict[str, Callable[[], Any]] = {
         "dot": lambda: lp.dot(lp.array(x), lp.array(x)),
         "vdot": lambda: lp.vdot(lp.array(x), lp.array(x)),
-        "vector by matrix": lambda: lp.array(x) @ lp.array(np.ascontiguousarray(rows.T)),
+        "vector by matrix": lambda: lp.array(x) @ lp.array(columns),
         "matrix by vector": lambda: lp.array(rows) @ lp.array(x),
-        "its columns": lambda: lp.array(np.ascontiguousarray(rows.T)).T @ lp.array(x)}
+        "its columns": lambda: lp.array(columns).T @ lp.array(x),
+        "matrices": lambda: lp.array(columns).T @ lp.array(2 * columns) / 2}
     memory.clear()
-    with lazyloom.options(**FORMS["pieces"]):
+    with lazyloom.options(**FORMS[form]):
         found = np.ravel(products[name]().read())[0]
     exact = np.longdouble(x[0].real) ** 2 * x.size
-    assert abs(found - exact) / exact / (np.finfo(dtype).eps / 2) <= 128
+    assert abs(found - exact) / exact / (np.finfo(dtype).eps / 2) <= 128 * np.log2(terms) / 7
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -149,7 +155,7 @@ def test_what_is_not_long_or_has_many_elements_stays() -> None:
         text = line.format(**of)
         return in_blocks(text) == text
 
-    assert stays(k=8191, m=3, n=3, t="f32")
+    assert stays(k=1023, m=3, n=3, t="f32")
     assert stays(k=65536, m=4, n=3, t="f32")
     assert stays(k=65536, m=1, n=1, t="f32")
     assert stays(k=65536, m=3, n=3, t="i32")

@@ -5,7 +5,8 @@ of at most three rows and columns add all terms to one accumulator: with 65,537 
 174 units off, with 400,000 of them 800. So the long axis is cut into blocks, which are a batch, and
 the results of the blocks are added, by a reduction, which goes in parts.
 
-Where one term is summed of complex numbers, it is a product of two numbers, as which it is written.
+Where one term is summed, it is a product of two numbers, as which it is written: XLA, which makes
+one of it later, would not be kept from taking exponentials together in it (:mod:`.kept_values`).
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ from .stablehlo_text import (
 )
 
 #: terms from which on a product is summed in blocks
-LONG: Final = 8192
-#: about as many terms as a block has
-BLOCK: Final = 1024
+LONG: Final = 1024
+#: about as many terms as a block has, of a result of few rows and columns and of one with a vector:
+#: 1,024 equal ones are 200 units off, 256 are 46 and 128 are 37
+BLOCK: Final = 128
+BLOCK_OF_VECTOR: Final = 256
 #: the most rows and columns of a result whose product goes into one accumulator
 FEW: Final = 3
 _ZERO: Final = {"f32": "0.0", "f64": "0.0", "complex<f32>": "(0.0, 0.0)",
@@ -84,7 +87,7 @@ def _written(line: str) -> Iterator[str] | None:
         return None
     p = _Product(statement)
     element = fractional(p.types[2])
-    if element.startswith("complex") and p.contracted[0] and p.terms() == 1:
+    if element and p.contracted[0] and p.terms() == 1:
         return _of_one_term(statement, p)
     if (element not in _ZERO or any(fractional(t) != element for t in p.types)
             or 0 in p.extents[2] or not p.contracted[0] or p.terms() < LONG
@@ -133,7 +136,8 @@ def _blocks(statement: Statement, p: _Product, element: str) -> Iterator[str]:
     place = p.longest()
     axes = [p.contracted[side][place] for side in (0, 1)]
     extent = p.extents[0][axes[0]]
-    each = _extent_of_blocks(extent, max(1, BLOCK * extent // p.terms()))
+    block = BLOCK_OF_VECTOR if p.rows == 1 or p.columns == 1 else BLOCK
+    each = _extent_of_blocks(extent, max(1, block * extent // p.terms()))
     count = extent // each
     own = f"%blocks{name[1:]}"
     attributes = statement.text.rpartition(" : ")[0].partition("contracting_dims")[2]

@@ -304,7 +304,7 @@ LONG: Final = 1 << 25
 
 
 #: terms from which on a product may be summed in blocks
-MANY: Final = 8192
+MANY: Final = 1024
 
 
 def _dot_general(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
