@@ -458,6 +458,10 @@ def _dot_general(p: Any, xs: list[Shade], aval: Any, step: Any) -> Shade:
         error = error + 2.0**-52 * count * magnitude
     found = summed(v.astype(wide(aval.dtype)), magnitude, error, max(2, count) + 1, aval.dtype,
                    unknown)
+    if not limits(aval.dtype).flushes:
+        # a subnormal number is rounded by more than its own unit
+        found = Shade(found.dtype, found.v, np.where(
+            found.e > 0, found.e + float(limits(aval.dtype).tiny), found.e))
     # whether a zero is negative depends on where a sum starts
     zero = (found.v == 0) & (found.e == 0)
     bound = np.where(zero, float(limits(aval.dtype).tiny), found.e)

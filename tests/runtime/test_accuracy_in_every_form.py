@@ -236,3 +236,17 @@ def test_erfc_of_float64_is_within_7_units() -> None:
     assert np.max(units) < 7.25, x[normal][np.argmax(units)]
     assert (found[~normal] == 0).all()
     assert np.isnan(read(rec("erfc", ll.from_host(np.array([np.nan]))))).all()
+
+
+def test_a_mean_that_is_taken_off_is_one_number() -> None:
+    """In each loop that computes what is left: rounded before it is taken off."""
+    rng = np.random.default_rng(1)
+    for count in (9, 33, 100):
+        x = (1000 + rng.standard_normal(count)).astype(np.float32)
+        wide = x.astype(np.longdouble) - x.astype(np.longdouble).mean()
+        expected = wide / np.sqrt((wide**2).mean() + np.longdouble(1e-5))
+        normal = rec("layer_norm", ll.from_host(x), normalized_ndim=1, eps=1e-5)
+        for name, step in (("max", np.max), ("min", np.min)):
+            place = rec(f"arg{name}", normal)
+            found = read(rec("take_along_axis", normal, rec("reshape", place, shape=(1,)), axis=0))
+            assert abs(found[0] - step(expected)) < 2e-6

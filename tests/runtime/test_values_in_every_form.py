@@ -270,3 +270,39 @@ def test_the_angle_of_a_subnormal_number_is_on_its_side(dtype: ll.DType) -> None
                 given = np.where(np.abs(given) < 1, np.copysign(zero, given), given)
                 np.testing.assert_array_max_ulp(given, expected, 1)
                 np.testing.assert_array_equal(np.signbit(given), np.signbit(expected))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
+def test_sums_of_products_that_are_too_large(axes: tuple[int, ...], dtype: Any) -> None:
+    """Infinities of both signs make NaN, and one that is not rounded yet would make none."""
+    rng = np.random.default_rng(5)
+    largest = np.finfo(dtype).max
+    # sums of those that are not too large are not, either, in any order
+    x = rng.standard_normal((16, 17)).astype(dtype) * dtype(largest / 1e6)
+    y = np.abs(rng.standard_normal((16, 17))).astype(dtype) + 3
+    x[rng.random(x.shape) < 0.1] = largest / 2
+    x[rng.random(x.shape) < 0.1] = -largest / 2
+    found = {}
+    for form in (False, True):
+        with ll.options(reproducible=form):
+            product = rec("multiply", ll.from_host(x), ll.from_host(y))
+            scaled = rec("multiply", ll.from_host(x), number(5.0, product.type.dtype))
+            found[form] = [np.asarray(rec("sum", p, axes=axes).read()) for p in (product, scaled)]
+    for op_by_op, compiled in zip(found[False], found[True], strict=True):
+        assert (classes(op_by_op) == classes(compiled)).all()
+    assert np.isnan(found[False][0]).any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_of_one_term_are_multiplications(dtype: Any) -> None:
+    """XLA makes one of it, and exp(a) * exp(b) would be exp(a + b)."""
+    x = np.linspace(0.4, 0.6, 40, dtype=dtype) * np.log(np.finfo(dtype).max)
+    found = []
+    for form in (False, True):
+        with ll.options(reproducible=form):
+            column = rec("exp", ll.from_host(x.reshape(-1, 1)))
+            row = rec("exp", ll.from_host(x.reshape(1, -1)))
+            found.append(np.asarray(rec("log", rec("matmul", column, row)).read()))
+    assert (classes(found[0]) == classes(found[1])).all()
+    assert np.isinf(found[0]).any()

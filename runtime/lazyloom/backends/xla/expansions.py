@@ -14,7 +14,9 @@ LLVM compares with 0 by the bits what was bfloat16, and where the same number is
 infinite (``x == 0 or isinf(x)`` is one instruction that looks at the class). The logarithm of a
 complex number has an angle, which two subnormal parts have not. These steps get their operand with
 a -0.0 added that the compiler does not know, which makes zeros of them; so does what C's ``fmod``
-gives, which knows no mode of the processor.
+gives, which knows no mode of the processor. So does a mean that an op takes off: XLA multiplies by
+1/n, and LLVM takes that product off before it is rounded in one loop and not in the next, in which
+what is left of the numbers is another.
 
 XLA computes what takes long (``divide``, ``log``, ``exponential``) once for all who use it, and the
 rest once for each of them. So a function that may stand in a long chain depends on x through such a
@@ -64,6 +66,11 @@ _TRUTH: Final = re.compile(
 _REDUCE: Final = re.compile(
     r"^ *(%(\w+)) = (stablehlo\.reduce\(.* : \((tensor<[^,>]*>), tensor<[^,>]*>\) -> "
     r"(tensor<[0-9x]*(?:f32|f64)>))$")
+_SUM: Final = re.compile(
+    r"^ *(%\w+) = stablehlo\.(?:reduce\(.*applies stablehlo\.add |"
+    r"(?:broadcast_in_dim|reshape|convert) (%\w+)\b)")
+_MEAN: Final = re.compile(
+    r"^ *(%(\w+)) = stablehlo\.divide (%\w+), (%\w+) : (tensor<[0-9x]*(?:f32|f64)>)$")
 _PRODUCT: Final = re.compile(
     r"^ *(%(\w+)) = (?:stablehlo\.multiply (%\w+(?:#\d+)?), (%\w+(?:#\d+)?)|"
     r"chlo\.square (%\w+(?:#\d+)?)) : (tensor<([0-9x]*)complex<(f32|f64)>>)(?: -> \S+)?$")
@@ -346,10 +353,13 @@ def _lines(text: str) -> Iterator[str]:
     #: float32 that was bfloat16
     widened: set[str] = set()
     infinite: set[str] = set()
+    sums: set[str] = set()
+    takes_off = "stablehlo.subtract" in text
     for line in text.split("\n"):
         if "func.func" in line:
             widened.clear()
             infinite.clear()
+            sums.clear()
         region = (region or "^bb0(" in line) and "stablehlo.return" not in line
         if region:
             yield _in_region(line, zeros)
@@ -362,6 +372,15 @@ def _lines(text: str) -> Iterator[str]:
             infinite.add(infinity[1])
         elif spread is not None and spread[2] in infinite:
             infinite.add(spread[1])
+        summed = _SUM.match(line) if takes_off else None
+        if summed is not None and (summed[2] is None or summed[2] in sums):
+            sums.add(summed[1])
+        mean = _MEAN.match(line) if sums else None
+        if mean is not None and mean[3] in sums:
+            result, name, x, y, type_ = mean.groups()
+            w = _Writer(f"own{name}", type_)
+            yield from _ending(w, w.plus_unknown_zero(w.of("divide", x, y)), result)
+            continue
         known_bits = _is_finite(line) or _known_bits(line, widened, infinite)
         if known_bits:
             yield from known_bits

@@ -41,6 +41,7 @@ DIVISOR: Final = "divisor"
 BY_CONSTANT: Final = "by constant"  # multiplies it by a constant, or divides
 PLUS_CONSTANT: Final = "plus constant"
 PRODUCT_OF_ALL: Final = "product of all"  # is reduced by multiplication
+SUMMED: Final = "summed"  # is reduced by addition
 TRUTH: Final = "truth"  # is compared with 0
 NARROWED: Final = "narrowed"  # becomes float32 or bfloat16
 
@@ -64,8 +65,11 @@ HIDDEN: Final[Mapping[str, frozenset[str]]] = {
 #: for each use, what ends in a product that may be added before it is rounded, or is multiplied
 #: with others of its kind before it is computed
 _PRODUCTS: Final = frozenset(("multiply", "square", "exponential", "power", "logistic", SCALED))
+#: those of them that may be too large where a sum of them is not; rounding an exponential that is
+#: summed takes 1.5 times as long (a million float64 elements)
+_LARGE: Final = frozenset(("multiply", "square", SCALED))
 ROUNDED: Final[Mapping[str, frozenset[str]]] = {
-    "add": _PRODUCTS, "subtract": _PRODUCTS, PRODUCT_OF_ALL: _EXPONENTIALS | _ROOTS,
+    "add": _PRODUCTS, "subtract": _PRODUCTS, SUMMED: _LARGE, PRODUCT_OF_ALL: _EXPONENTIALS | _ROOTS,
     # LLVM looks at the bits, where subnormal numbers are no zeros
     "compare": frozenset((WIDENED,)), TRUTH: frozenset((WIDENED,)),
     # of a subnormal number float64 has a zero; both compilers convert at once, which keeps it
@@ -183,6 +187,8 @@ def _uses(step: Statement, constants: set[str]) -> Iterator[tuple[str, frozenset
             how.add(PLUS_CONSTANT)
         elif step.kind == "reduce" and "stablehlo.multiply" in step.text:
             how = {PRODUCT_OF_ALL}
+        elif step.kind == "reduce" and "stablehlo.add" in step.text:
+            how = {SUMMED}
         elif step.kind == "convert" and step.type.endswith("i1>"):
             how = {TRUTH}
         elif step.kind == "convert" and _NARROWED.search(step.text):
