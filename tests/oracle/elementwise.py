@@ -289,7 +289,7 @@ def rule(name: str, xs: Sequence[Shade], params: Any, aval: Any) -> Shade | None
         pole = (e > 0) & (x - e <= 0) & (np.floor(x + e) >= np.ceil(x - e))
         # near its zeros it is off by what its terms are
         found = Shade(found.dtype, found.v, np.where(pole, np.inf, np.where(
-            np.isfinite(found.v) & (found.v != 0), found.e + 16 * limits(found.dtype).unit,
+            np.isfinite(found.v) & (found.v != 0), found.e + 48 * limits(found.dtype).unit,
             found.e)))
     if name in ("mul", "square", "div"):
         # where it is fused into a sum, what is too large alone may not be so

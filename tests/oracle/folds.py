@@ -363,7 +363,7 @@ def _sort(p: Any, xs: list[Shade], aval: Any, step: Any) -> list[Shade]:
     with np.errstate(all="ignore"):
         gaps = np.abs(high.v.astype(np.longdouble) - low.v.astype(np.longdouble)) if (
             first.dtype.kind != "c") else np.abs(high.v - low.v)
-        ties = ~(gaps > low.e + high.e) if is_inexact(first.dtype) else (high.v == low.v)
+        ties = ~(gaps > low.e + high.e)
         if not p["is_stable"]:
             ties |= high.v == low.v
         unsettled = ties.any(axis, keepdims=True)
