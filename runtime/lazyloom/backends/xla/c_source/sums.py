@@ -80,6 +80,10 @@ def _reduce(sign: str, start: Any, extremum: str = "") -> Rule:
 #: a vector has several sums, and along others
 _ADDED: Final = {4: 1024, 8: 512}
 _ADDED_OUTSIDE: Final = 128
+#: rows that a product adds one by one, at most, and work that is left to NumPy however many its
+#: calls are
+_ROWS: Final = 512
+_TOO_MUCH: Final = 1 << 30
 
 
 def _opened(
@@ -215,7 +219,8 @@ def _dot_general(f: Function, p: Any, xs: Sequence[Value], shape: Shape, dtype: 
 
     batch, row = f.open(batches), f.open(rows)
     if _side_by_side(b, n) and not _side_by_side(b, rhs_contract):
-        # a row of the result is a sum of rows
+        # a row of the result is a sum of rows, which are added one by one: long ones by NumPy
+        f.work.append(f"({product(map(dim_text, summed))} > {_ROWS}) * {_TOO_MUCH}")
         column = f.open(columns)
         f.line(f"{found.at(Body(f), [*batch, *row, *column])} = 0;")
         f.close(columns)
