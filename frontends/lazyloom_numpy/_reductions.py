@@ -245,13 +245,26 @@ def _mean(a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, where: Any) -
     value = _inexact(argument(a), dtype)
     axes = _axes(axis, len(value.type.shape), True)
     if where is not True:
+        d, value = value.type.dtype, _in_single(value)
         count = _count(where, value.type.shape, axes, keepdims, value.type.dtype)
         total = record("sum", (_masked(value, where, 0),), {"axes": axes, "keepdims": keepdims})
-        return finish(record("divide", (total, count)), out, "mean")
+        return finish(_rounded(record("divide", (total, count)), d), out, "mean")
     result = record("mean", (value,), {"axes": axes, "keepdims": keepdims})
     if result.type.size and _how_many(value, axes) == 0:
         result = _warned(result, "empty mean", "mean")
     return finish(result, out, "mean")
+
+
+def _in_single(value: Any) -> Any:
+    """Numbers of half precision, whose counts and squares are too large for it, as float32."""
+    d = value.type.dtype
+    half = d.kind == "f" and d.numpy.itemsize == 2
+    return record("cast", (value,), {"dtype": lazyloom.dtypes.float32}) if half else value
+
+
+def _rounded(value: Any, d: DType) -> Any:
+    """The value in the dtype that it was computed for."""
+    return value if value.type.dtype == d else record("cast", (value,), {"dtype": d})
 
 
 def _as_mask(mask: Any, shape: tuple[int, ...]) -> ndarray:
@@ -318,6 +331,8 @@ def _spread(op: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepd
         if result.type.size and _how_many(value, axes) <= amount:
             result = _warned(result, "too few to vary", op)
         return finish(result, out, op)
+    wanted = value.type.dtype.real
+    value = _in_single(value)
     d = value.type.dtype
     if mean is None:
         count = _count(where, value.type.shape, axes, True, d)
@@ -330,8 +345,10 @@ def _spread(op: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepd
     squares = record("sum", (record("square", (size,)),), {"axes": axes, "keepdims": keepdims})
     real = squares.type.dtype
     count = _count(where, value.type.shape, axes, keepdims, real)
-    result = record("divide", (squares, record("subtract", (count, dt.scalar(amount, real)))))
-    return finish(record("sqrt", (result,)) if op == "std" else result, out, op)
+    left = record("subtract", (count, dt.scalar(amount, real)))
+    result = record("divide", (squares, record("maximum", (left, dt.scalar(0.0, real)))))
+    result = record("sqrt", (result,)) if op == "std" else result
+    return finish(_rounded(result, wanted), out, op)
 
 
 def var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,

@@ -201,3 +201,24 @@ def test_casts_of_numbers_out_of_range(target: str) -> None:
         for d, theirs in zip(("float32", "float64"), expected):
             onp.testing.assert_array_equal(
                 onp.asarray(np.array(x.astype(d)).astype(target)), theirs)
+
+
+def test_counts_of_half_precision_are_not_too_large() -> None:
+    x = onp.random.default_rng(0).standard_normal(70_001).astype("float16")
+    x[5] = onp.nan
+    wide = x.astype("float64")
+    for name in ("nanmean", "nanvar", "nanstd"):
+        found = getattr(np, name)(np.asarray(x))
+        assert found.dtype == "float16"
+        onp.testing.assert_allclose(float(found), getattr(onp, name)(wide), rtol=2e-3)
+
+
+def test_variances_of_fewer_elements_than_are_taken_off() -> None:
+    x, few = onp.arange(6.0).reshape(2, 3), onp.array([True, False, False])
+    for where, ddof in ((few, 2), (few, 1), (~few, 3), (onp.zeros(3, bool), 1)):
+        for name in ("var", "std"):
+            with onp.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                expected = getattr(onp, name)(x, axis=1, where=where, ddof=ddof)
+                found = getattr(np, name)(np.asarray(x), axis=1, where=where, ddof=ddof)
+                onp.testing.assert_array_equal(onp.asarray(found), expected)

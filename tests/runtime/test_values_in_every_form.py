@@ -306,3 +306,30 @@ def test_products_of_one_term_are_multiplications(dtype: Any) -> None:
             found.append(np.asarray(rec("log", rec("matmul", column, row)).read()))
     assert (classes(found[0]) == classes(found[1])).all()
     assert np.isinf(found[0]).any()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("form", [False, True], ids=["pieces", "whole"])
+def test_sums_of_negated_zeros_begin_at_zero(dtype: str, form: bool) -> None:
+    """XLA would negate the sum, which makes -0.0 of it."""
+    with ll.options(reproducible=form):
+        x = ll.from_host(np.zeros((4, 8), dtype))
+        negated = rec("negative", x)
+        for found in (
+            rec("sum", negated, axes=(0,)), rec("sum", negated, axes=(0, 1)),
+            rec("mean", negated, axes=(1,)), rec("sum", rec("reshape", negated, shape=(2, 16))),
+            rec("sum", rec("negative", rec("abs", x)), axes=(1,)),
+            *([rec("sum", rec("imag", rec("conj", x)))] if dtype == "complex64" else []),
+        ):
+            values = np.atleast_1d(np.asarray(found.read()))
+            for part in (values.real, values.imag if dtype == "complex64" else values):
+                assert not np.signbit(part.astype("float32")).any()
+
+
+@pytest.mark.parametrize("form", [False, True], ids=["pieces", "whole"])
+def test_cumulative_sums_of_one_complex_number_are_that_number(form: bool) -> None:
+    x = np.array([[complex(1, np.inf), complex(2, -0.0), complex(-0.0, -0.0)]])
+    with ll.options(reproducible=form):
+        found = np.asarray(rec("cumsum", ll.from_host(x), axis=0).read())
+    assert (classes(found.real) == classes(x.real)).all()
+    assert (classes(found.imag) == classes(x.imag)).all()

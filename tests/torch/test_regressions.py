@@ -242,3 +242,16 @@ def test_scales_before_operands_while_autocasting() -> None:
     m = torch.eye(2)
     with torch.autocast("cpu", dtype=torch.bfloat16), pytest.warns(UserWarning):
         assert torch.addmm(0.5, m, 2.0, m, m).float().tolist() == (2.5 * m).tolist()
+
+
+def test_means_and_norms_that_half_precision_cannot_hold() -> None:
+    x = torch.ones(70_001, dtype=torch.float16, requires_grad=True)
+    mean = x.nanmean()
+    mean.backward()
+    assert mean.dtype == torch.float16 and mean.item() == 1.0
+    assert abs(x.grad[0].item() * 70_001 - 1) < 0.01
+    y = torch.full((1, 4096), 2000.0, dtype=torch.float16, requires_grad=True)
+    found = torch.renorm(y, 2, 0, 1.0)
+    found.float().sum().backward()
+    assert found.dtype == torch.float16 and abs(found[0, 0].item() - 1 / 64) < 1e-4
+    assert y.grad.abs().max().item() < 1e-4

@@ -88,8 +88,11 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
     if not input.is_floating_point():
         raise RuntimeError(
             f"nanmean(): expected input to have floating point dtype but got {input.dtype!r}")
-    count = sum(pointwise.FUNCTIONS["logical_not"](pointwise.isnan(input)), dim, keepdim)
-    return pointwise.div(nansum(input, dim, keepdim, dtype=dtype), count)
+    given = input.to(dtype or input.dtype)
+    count = sum(pointwise.FUNCTIONS["logical_not"](pointwise.isnan(given)), dim, keepdim)
+    # a count of half precision is infinite from 65,520 on
+    wide = given.float() if given.dtype.itemsize == 2 else given
+    return pointwise.div(nansum(wide, dim, keepdim), count).to(given.dtype)
 
 
 def _some(name: str, v: Any, dim: Any) -> Any:

@@ -2,8 +2,9 @@
 
 Its algebraic simplifier takes two steps together where that is right for real numbers:
 ``log(exp(x))`` becomes ``x``, ``exp(a) * exp(b)`` becomes ``exp(a + b)``, ``sqrt(x * x)`` becomes
-``abs(x)``, ``(x + 1) - 1`` becomes ``x``, ``x + 0`` becomes ``x`` and ``x * convert(p)`` becomes
-``select(p, x, 0)``. For numbers of a dtype that is another result: one
+``abs(x)``, ``(x + 1) - 1`` becomes ``x``, ``x + 0`` becomes ``x``, ``x * convert(p)`` becomes
+``select(p, x, 0)``, and the sum of ``-x`` becomes that of ``x`` with the other sign, of zeros, too.
+For numbers of a dtype that is another result: one
 side is infinite, a zero with another sign or not a number where the other is not. And LLVM adds a
 product, with which exponentials end, too, before it is rounded or overflows, computes
 ``prod(x ** y)`` as ``prod(x) ** y``, since XLA lets it multiply in any order there, compares by
@@ -35,6 +36,7 @@ SCALED: Final = "scaled"  # a product with a constant, or a quotient by one
 SHIFTED: Final = "shifted"  # a sum with a constant, or a difference
 MASK: Final = "mask"  # a number made of a truth value
 WIDENED: Final = "widened"  # float32 made of bfloat16
+NEGATED: Final = "negated"  # is another value with the other sign, or an imaginary part
 DOUBLED: Final = "doubled"  # float64 made of float32 or bfloat16, parts of complex numbers too
 #: how a step uses a value: the step's name, and these
 DIVISOR: Final = "divisor"
@@ -61,6 +63,7 @@ HIDDEN: Final[Mapping[str, frozenset[str]]] = {
     DIVISOR: _EXPONENTIALS | _ROOTS | {"divide", MASK},
     BY_CONSTANT: frozenset((SCALED, MASK)),
     PLUS_CONSTANT: frozenset((SHIFTED,)),
+    SUMMED: frozenset((NEGATED,)),
 }  # fmt: skip
 #: for each use, what ends in a product that may be added before it is rounded, or is multiplied
 #: with others of its kind before it is computed
@@ -87,6 +90,7 @@ _MOVES: Final = frozenset(("broadcast_in_dim", "reshape", "transpose", "slice", 
                            "negate"))  # fmt: skip
 
 
+_NEGATED: Final = frozenset((NEGATED,))
 _DOUBLED: Final = re.compile(r"(?:bf16|f32)>+\) -> tensor<[0-9x]*(?:complex<)?f64>")
 _NARROWED: Final = re.compile(r"f64>+\) -> tensor<[0-9x]*(?:complex<)?(?:bf16|f32)>")
 
@@ -122,7 +126,8 @@ class _Values:
             elif step.kind in _MOVES and step.operands:
                 if step.operands[0] in constants:
                     constants.update(step.names)
-                self.made[step.names[0]] = self.made.get(step.operands[0], none)
+                self.made[step.names[0]] = self.made.get(step.operands[0], none) | (
+                    _NEGATED if step.kind == "negate" else none)
                 self.passed[step.names[0]] = self.passed.get(step.operands[0], frozenset())
             elif step.kind == "call":
                 flow = flows.get(step.called)
@@ -167,6 +172,8 @@ def _what(step: Statement, constants: set[str]) -> frozenset[str]:
         found.add(SCALED)
     elif step.kind in ("add", "subtract") and with_constant:
         found.add(SHIFTED)
+    elif step.kind == "imag":
+        found.add(NEGATED)
     elif step.kind == "convert" and "i1>)" in step.text:
         found.add(MASK)
     elif step.kind == "convert" and "bf16>)" in step.text and step.type.endswith("f32>"):
@@ -216,9 +223,10 @@ def kept_inside(text: str) -> str:
         values = _Values(function, flows)
         for step in function.statements:
             name = step.names[0]
-            if (step.kind in _MOVES or step.kind == "call" or "#" in name
+            if (step.kind in _MOVES and step.kind != "negate" or step.kind == "call" or "#" in name
                     or not fractional(step.type)
-                    or not _met(values.made.get(name, frozenset()),
+                    or not _met(_NEGATED if step.kind == "negate"
+                                else values.made.get(name, frozenset()),
                                 values.used.get(name, frozenset()), HIDDEN)):
                 continue
             inner = f"%kept{name[1:]}"
@@ -299,10 +307,14 @@ def kept(instructions: Sequence[Instruction], lowered: Sequence[Lowered], leadin
     behind, products = set(), set()
     for (n, r), use in used.items():
         flow = flows[n]
-        if flow is None or flow.passed[r]:
-            # where it comes from, it is looked at
+        if flow is None:
             continue
         element = fractional(lowered[n].results[r])
+        if flow.passed[r]:
+            # where it comes from, it is looked at, but for signs that it gets here
+            if element and _met(flow.made[r] & _NEGATED, use, HIDDEN):
+                behind.add((n, r))
+            continue
         if element and _met(made[n][r], use, HIDDEN):
             behind.add((n, r))
         # of half precision, every step's result is rounded

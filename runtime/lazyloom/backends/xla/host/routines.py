@@ -202,7 +202,9 @@ def accumulate(function: Any, x: Array, axis: int, reverse: bool) -> Array:
     # what is computed of one number is not subnormal, while accumulate() takes it as it is
     first = found[(*([slice(None)] * axis), slice(0, 1))]
     if function is not np.add or x.shape[axis] == 1:
-        np.multiply(first, 1, out=first)
+        # in parts: of a complex number, infinity times 0 would be added to the other one
+        for part in (first.real, first.imag) if x.dtype.kind == "c" else (first,):
+            np.multiply(part, 1, out=part)
     elif x.dtype.kind == "c" or (first == 0).any():
         np.add(found, 0, out=found)
     return np.flip(found, axis) if reverse else found
