@@ -257,8 +257,7 @@ def _mean(a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, where: Any) -
 
 def _in_single(value: Any) -> Any:
     """Numbers of half precision, whose counts and squares are too large for it, as float32."""
-    d = value.type.dtype
-    half = d.kind == "f" and d.numpy.itemsize == 2
+    half = value.type.dtype.itemsize == 2
     return record("cast", (value,), {"dtype": lazyloom.dtypes.float32}) if half else value
 
 

@@ -269,13 +269,12 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     at = axis(dim, input.ndim)
     others = tuple(d for d in range(input.ndim) if d != at)
     # a norm may be too large for half precision
-    half = input.dtype.itemsize == 2
-    wide = input.float() if half else input
+    wide = input.float() if input.dtype.itemsize == 2 else input
     over = linalg.vector_norm(wide.detach(), p, others, True) > maxnorm
     # what stays as it is has no gradient by way of its norm, which may be NaN
     sizes = linalg.vector_norm(pointwise.where(over, wide, 1.0), p, others, True)
     factor = pointwise.where(over, maxnorm / (sizes + 1e-7), 1.0)
-    made: Tensor = (wide * factor).to(input.dtype) if half else input * factor.to(sizes.dtype)
+    made: Tensor = (wide * factor.to(sizes.dtype)).to(input.dtype)
     made._lay(None, 0)
     return made
 

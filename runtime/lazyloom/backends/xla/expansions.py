@@ -14,9 +14,11 @@ LLVM compares with 0 by the bits what was bfloat16, and where the same number is
 infinite (``x == 0 or isinf(x)`` is one instruction that looks at the class). The logarithm of a
 complex number has an angle, which two subnormal parts have not. These steps get their operand with
 a -0.0 added that the compiler does not know, which makes zeros of them; so does what C's ``fmod``
-gives, which knows no mode of the processor. So does a mean that an op takes off: XLA multiplies by
-1/n, and LLVM takes that product off before it is rounded in one loop and not in the next, in which
-what is left of the numbers is another.
+gives, which knows no mode of the processor.
+
+A mean that an op takes off gets that -0.0, too, so that it is rounded once: XLA multiplies the sum
+by 1/n, and LLVM takes the product off rounded in one loop and unrounded in the next, so that the
+two loops would have different numbers.
 
 XLA computes what takes long (``divide``, ``log``, ``exponential``) once for all who use it, and the
 rest once for each of them. So a function that may stand in a long chain depends on x through such a

@@ -4,9 +4,9 @@ Its algebraic simplifier takes two steps together where that is right for real n
 ``log(exp(x))`` becomes ``x``, ``exp(a) * exp(b)`` becomes ``exp(a + b)``, ``sqrt(x * x)`` becomes
 ``abs(x)``, ``(x + 1) - 1`` becomes ``x``, ``x + 0`` becomes ``x``, ``x * convert(p)`` becomes
 ``select(p, x, 0)``, and the sum of ``-x`` becomes that of ``x`` with the other sign, of zeros, too.
-For numbers of a dtype that is another result: one
-side is infinite, a zero with another sign or not a number where the other is not. And LLVM adds a
-product, with which exponentials end, too, before it is rounded or overflows, computes
+For numbers of a dtype that is another result: one side is infinite, a zero with another sign or not
+a number where the other is not. And LLVM adds a product, with which exponentials end, too, before
+it is rounded or overflows, computes
 ``prod(x ** y)`` as ``prod(x) ** y``, since XLA lets it multiply in any order there, compares by
 their bits with 0 numbers that were bfloat16, of which subnormal ones are zeros, and hands on what
 becomes float64 and float32 again as it was.
@@ -85,12 +85,13 @@ _ZERO: Final = {
     "complex<f64>": "dense<[(-0.0, -0.0), (5.0, 0.0), (3.0, 0.0)]> : tensor<3xcomplex<f64>>",
 }  # fmt: skip
 
-#: steps whose result has the elements of their first operand, but for signs
-_MOVES: Final = frozenset(("broadcast_in_dim", "reshape", "transpose", "slice", "reverse",
-                           "negate"))  # fmt: skip
-
-
 _NEGATED: Final = frozenset((NEGATED,))
+#: steps whose result has the elements of their first operand, but for signs; what they make of them
+_MOVES: Final[Mapping[str, frozenset[str]]] = {
+    **dict.fromkeys(("broadcast_in_dim", "reshape", "transpose", "slice", "reverse"), frozenset()),
+    "negate": _NEGATED}
+
+
 _DOUBLED: Final = re.compile(r"(?:bf16|f32)>+\) -> tensor<[0-9x]*(?:complex<)?f64>")
 _NARROWED: Final = re.compile(r"f64>+\) -> tensor<[0-9x]*(?:complex<)?(?:bf16|f32)>")
 
@@ -126,8 +127,7 @@ class _Values:
             elif step.kind in _MOVES and step.operands:
                 if step.operands[0] in constants:
                     constants.update(step.names)
-                self.made[step.names[0]] = self.made.get(step.operands[0], none) | (
-                    _NEGATED if step.kind == "negate" else none)
+                self.made[step.names[0]] = self.made.get(step.operands[0], none) | _MOVES[step.kind]
                 self.passed[step.names[0]] = self.passed.get(step.operands[0], frozenset())
             elif step.kind == "call":
                 flow = flows.get(step.called)
@@ -219,15 +219,15 @@ def kept_inside(text: str) -> str:
     """
     lines = text.split("\n")
     flows = _flows(lines)
+    none: frozenset[str] = frozenset()
     for function in functions(lines):
         values = _Values(function, flows)
         for step in function.statements:
             name = step.names[0]
-            if (step.kind in _MOVES and step.kind != "negate" or step.kind == "call" or "#" in name
-                    or not fractional(step.type)
-                    or not _met(_NEGATED if step.kind == "negate"
-                                else values.made.get(name, frozenset()),
-                                values.used.get(name, frozenset()), HIDDEN)):
+            # of what is moved, the step that makes it is looked at
+            made = _MOVES.get(step.kind, values.made.get(name, none))
+            if (step.kind == "call" or "#" in name or not fractional(step.type)
+                    or not _met(made, values.used.get(name, none), HIDDEN)):
                 continue
             inner = f"%kept{name[1:]}"
             lines[step.line] = (lines[step.line].replace(f"{name} =", f"{inner} =", 1)

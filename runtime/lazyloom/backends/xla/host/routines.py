@@ -9,7 +9,7 @@ import numpy as np
 
 from ....extension import in_c
 from ...native import native
-from ...parts import product
+from ...parts import product as product_in_parts
 from ...subnormals import flushing
 from .blocks import in_blocks
 from .counting import true_positions
@@ -99,6 +99,8 @@ _MULTIPLICATIONS: Final = 1 << 21
 #: as many and more BLAS adds in blocks of its own, to one sum: 640 units off for a million terms
 _TERMS_OF_MATRICES: Final = 1 << 17
 _BLOCK_OF_MATRICES: Final = 8192
+#: of products on several threads, which are added one after the other
+_LARGE_BLOCK: Final = 1 << 16
 #: the same for a vector by a matrix whose terms do not lie side by side, with fewer than four rows
 #: or columns, for each of which BLAS has one sum (0.7 % off for a million terms), and with more
 _FEW: Final = 4
@@ -131,6 +133,17 @@ def product_in_blocks(a: Array, b: Array) -> Array:
     found = _sum_along(np.matmul(rows, columns), rows.ndim - 3, a.dtype)
     if whole < terms:
         found += np.matmul(a[..., whole:], b[..., whole:, :])
+    return found
+
+
+def product(a: Array, b: Array) -> Array:
+    """A product on several threads, of as many terms at once as BLAS adds well."""
+    terms = a.shape[-1]
+    if terms < _TERMS_OF_MATRICES:
+        return product_in_parts(a, b)
+    found: Array = product_in_parts(a[..., :_LARGE_BLOCK], b[..., :_LARGE_BLOCK, :])
+    for k in range(_LARGE_BLOCK, terms, _LARGE_BLOCK):
+        found += product_in_parts(a[..., k : k + _LARGE_BLOCK], b[..., k : k + _LARGE_BLOCK, :])
     return found
 
 
