@@ -163,6 +163,40 @@ def test_what_two_loops_read_is_computed_once() -> None:
     assert not barriers(instructions, "cpu")
 
 
+def test_what_a_product_and_a_sum_read_is_computed_once() -> None:
+    """The gradients of a layer: XLA would compute it while it transposes it for the product."""
+    generator = onp.random.default_rng(0)
+    for rows, apart in ((16384, True), (16, False)):
+        x = np.array(generator.standard_normal((rows, 32)).astype(onp.float32))
+        w = np.array(generator.standard_normal((8, 32)).astype(onp.float32))
+        bias = np.array(onp.ones(32, onp.float32))
+        lazyloom.sync(x, w, bias)
+
+        def loss(w: Any, bias: Any, x: Any = x) -> Any:
+            h = np.tanh(np.maximum(x, 0.0) @ w.T + bias[:8])
+            return (h * h).sum()
+
+        found = lazyloom.value_and_grad(loss, argnums=(0, 1))(w, bias)[1]
+        instructions = lazyloom.program_of(*found).structure.instructions
+        ends = barriers(instructions, "cpu")
+        assert bool(ends) is apart, [i.spec.op.name for i in instructions]
+        for n in ends:  # what it is, is not a product itself, and not only handed on
+            assert not instructions[n].spec.heavy
+        assert not barriers(instructions, "tpu")
+        expected = _gradients(*(onp.asarray(a, onp.float64) for a in (x, w, bias)))
+        for a, b in zip(found, expected, strict=True):
+            onp.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-2)
+
+
+def _gradients(x: Any, w: Any, bias: Any) -> tuple[Any, Any]:
+    relu = onp.maximum(x, 0.0)
+    h = onp.tanh(relu @ w.T + bias[:8])
+    g = 2 * h * (1 - h * h)
+    of_bias = onp.zeros_like(bias)
+    of_bias[:8] = g.sum(0)
+    return g.T @ relu, of_bias
+
+
 def test_reshapes_of_transposed_values_compile_in_steps() -> None:
     """XLA's time to compile doubles with each that is fused: twelve did not end in 20 s."""
     host = onp.arange(10.0)

@@ -1,7 +1,7 @@
 """Where a program ends XLA's fusions, because going on would cost more than the memory saved.
 
 XLA:CPU fuses what it can and computes a value again for each of its readers. That is right for
-readers at the same index, which share the work inside a loop, and goes wrong in four ways:
+readers at the same index, which share the work inside a loop, and goes wrong in five ways:
 
 - a long chain becomes one loop, whose machine code takes LLVM out of memory;
 - so does a short chain of ops that are many steps each: sixteen dropouts in a row, each twenty
@@ -10,7 +10,10 @@ readers at the same index, which share the work inside a loop, and goes wrong in
   ``roll``), each place computes it anew, with all that it was computed from: the code of a few
   steps of such a loop grows, and its work with it, as a power of the steps;
 - where a value of many steps is read by several loops (a reduction beside what is computed with
-  its result) or by far more elements than it has (the key of a random draw), each computes it.
+  its result) or by far more elements than it has (the key of a random draw), each computes it;
+- where a product reads it, which takes nothing but memory, and a reduction as well (the gradients
+  of a layer's weight and bias), XLA would compute it for the reduction and while it transposes it
+  for the product, from one cache line to the next: a transformer's step took 1.5 times as long.
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ from ...ops.derived import VMAP
 from ...program.program import Instruction, Result
 from ...settings import LOWERINGS_KEPT
 from .lowering import lower
+from .reductions import LEAST
+from .while_loops import handed_on
 
 #: XLA may fuse a chain of at most so many ops: the CPU code of jaxlib 0.10 for one loop of 600
 #: additions to a vector of 4 takes LLVM tens of gigabytes
@@ -44,7 +49,7 @@ def barriers(instructions: list[Instruction], platform: str) -> set[int]:
     on_cpu = platform == "cpu"
     read = _elements_read(instructions if on_cpu else [])
     again = _computed_again(instructions if on_cpu else [])
-    found: set[int] = set()
+    found = _multiplied_and_reduced(instructions) if on_cpu else set()
     #: how many ops in a row XLA may fuse, up to each
     depths: list[int] = []
     #: how many steps those are
@@ -63,7 +68,10 @@ def barriers(instructions: list[Instruction], platform: str) -> set[int]:
                 many = steps_of(i) + max([steps[at] for at in before], default=0)
                 fold = _folded(i, max([folds[at] for at in before], default=fold))
             moves = i.spec.op.offset_reads or any(moved[at] for at in before)
-        if depth and (
+        if number in found:
+            depth, many, moves = 0, 0, False
+            fold = (0, False)
+        elif depth and (
             depth == FUSED or many >= FUSED_STEPS or fold[0] == FOLDED
             or (moves and read[number] > READS * i.types[0].size)
             or (many >= MANY_STEPS and again[number] > READS * i.types[0].size)
@@ -136,6 +144,28 @@ def _computed_again(instructions: list[Instruction]) -> Counter[int]:
     for at in shared:
         found[at] += instructions[at].types[0].size
     return found
+
+
+def _multiplied_and_reduced(instructions: list[Instruction]) -> set[int]:
+    """The instructions whose first result is both an operand of a product and large in a sum.
+
+    Directly, or handed on by an op whose result is its operand.
+    """
+    lowered = [lower(i.spec, i.operand_types) for i in instructions]
+    same = handed_on(instructions, lowered)
+    multiplied: set[int] = set()
+    reduced: set[int] = set()
+    for i, found in zip(instructions, lowered, strict=True):
+        loops = _count(found.text)[1]
+        if not (i.spec.heavy or loops):
+            continue
+        for item, t in zip(i.operands, i.operand_types, strict=True):
+            while isinstance(item, Result) and item in same:
+                item = same[item]
+            if isinstance(item, Result) and not item.number and t is not None and t.size >= LEAST:
+                (multiplied if i.spec.heavy else reduced).add(item.instruction)
+    return {n for n in multiplied & reduced
+            if not instructions[n].spec.heavy and _count(lowered[n].text)[0]}
 
 
 def _sources(i: Instruction) -> list[int]:
