@@ -7,12 +7,16 @@ interpreted, several times slower; ``python -m lazyloom info`` says which.
 
 from __future__ import annotations
 
+import hashlib
+import importlib.metadata
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock, Thread
 from typing import Any
 
 from setuptools import Extension, setup
@@ -86,6 +90,68 @@ def say(text: str) -> None:
 BEGUN = time.monotonic()
 
 
+class Objects:
+    """Compiles the sources of an extension side by side, and those alone that changed.
+
+    In the place of a compiler's ``compile``, which takes all of them one after the other.
+    """
+
+    #: seconds between two words on how far it is
+    OFTEN = 5.0
+
+    def __init__(self, one: Any, force: bool) -> None:
+        self.one = one
+        self.force = force
+        self.lock = Lock()
+        self.said = time.monotonic()
+
+    def __call__(self, sources: list[str], **options: Any) -> list[str]:
+        """The object files."""
+        done = 0
+
+        def objects(source: str) -> list[str]:
+            nonlocal done
+            found = self._object(source, options)
+            with self.lock:
+                done += 1
+                if time.monotonic() - self.said > self.OFTEN and len(sources) > 1:
+                    self.said = time.monotonic()
+                    say(f"compiled {done} of {len(sources)} files")
+            return found
+
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            return [name for found in pool.map(objects, sources) for name in found]
+
+    def _object(self, source: str, options: Any) -> list[str]:
+        """The object file of a source: the one that is there, if it is of the same text and flags."""
+        digest = hashlib.sha256(repr((sorted(options.items()), HEADERS)).encode())
+        for path in (source, *(options.get("depends") or ())):
+            with open(path, "rb") as file:
+                digest.update(hashlib.sha256(file.read()).digest())
+        place = os.path.join(options.get("output_dir") or "", f"{os.path.splitext(source)[0]}.o")
+        mark = f"{place}.sha256"
+        if not self.force and os.path.exists(place) and os.path.exists(mark):
+            with open(mark, encoding="ascii") as file:
+                if file.read() == digest.hexdigest():
+                    return [place]
+        made = list(self.one([source], **options))
+        if made == [place]:
+            with open(mark, "w", encoding="ascii") as file:
+                file.write(digest.hexdigest())
+        return made
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "none"
+
+
+#: versions of the packages whose headers are included
+HEADERS = tuple(_version(name) for name in ("numpy", "jaxlib", "mypy"))
+
+
 class OptionalBuild(build_ext):
     """Compiles the core; a failure is reported and leaves the modules interpreted."""
 
@@ -99,12 +165,12 @@ class OptionalBuild(build_ext):
         """What calls C first, with which kernels are made while all else is compiled."""
         whole = self.distribution.get_command_obj("build", create=False)
         kernels = getattr(whole, "kernels", None)
+        self.compiler.compile = Objects(self.compiler.compile, self.force)
         parts = [
             ("what calls C", [e for e in self.extensions if e.name == NATIVE]),
             ("other functions in C", [e for e in self.extensions
                                       if e.name in NATIVES and e.name != NATIVE]),
-            ("the core, most of it one file of C: two to four minutes on one processor",
-             [e for e in self.extensions if e.name not in NATIVES]),
+            ("the core", [e for e in self.extensions if e.name not in NATIVES]),
         ]
         built: list[Any] = []
         for number, (what, chosen) in enumerate(parts):
@@ -143,6 +209,8 @@ class OptionalBuild(build_ext):
 
 #: nothing for debuggers, as of the core
 FLAGS = [] if sys.platform == "win32" else ["-g0"]
+#: nobody else calls the core's functions, so they need no table
+HIDDEN = [] if sys.platform == "win32" else ["-fvisibility=hidden"]
 #: products are rounded before they are added
 EXACT = [] if sys.platform == "win32" else ["-ffp-contract=off"]
 
@@ -198,10 +266,19 @@ def core_extensions() -> list[Any]:
 
         os.chdir(os.path.dirname(os.path.abspath(__file__)))
         os.environ["MYPYPATH"] = "runtime"
-        say(f"translating the core's {len(CORE)} modules to C: half a minute")
+        say(f"translating the core's {len(CORE)} modules to C")
         extensions: list[Any] = mypycify(
             [*OPTIONS, *[f"runtime/lazyloom/{m}.py" for m in CORE]],
-            opt_level="3", debug_level="0", group_name="lazyloom._core")
+            opt_level="3", debug_level="0", group_name="lazyloom._core", multi_file=True)
+        for extension in extensions:
+            # they have one list
+            extension.extra_compile_args = [*extension.extra_compile_args, *HIDDEN]
+            # mypyc writes the headers of a group with a package's name there, and its files above
+            headers = os.path.join("build", "lazyloom")
+            extension.include_dirs.append(headers)
+            extension.depends = [*extension.depends, *(
+                os.path.join(headers, name) for name in sorted(os.listdir(headers))
+                if name.endswith(".h"))]
         for path in {source for e in extensions for source in e.sources}:
             if "__native" in path:
                 with open(path, encoding="utf-8") as file:
@@ -232,6 +309,8 @@ class Kernels:
     def __init__(self, place: str) -> None:
         self.place = place
         self.process: subprocess.Popen[str] | None = None
+        self.reader: Thread | None = None
+        self.said = "no reason was given"
         self.copy: tempfile.TemporaryDirectory[str] | None = None
 
     def begin(self) -> None:
@@ -246,14 +325,15 @@ class Kernels:
         self._start(self.copy.name)
 
     def made(self) -> tuple[int, str]:
-        """Wait for them: the process's status, and what it said."""
+        """Wait for them: the process's status, and what it said last."""
         if self.process is None:
             self._start(self.place)
-        assert self.process is not None
-        said, _ = self.process.communicate()
+        assert self.process is not None and self.reader is not None
+        status = self.process.wait()
+        self.reader.join()
         if self.copy is not None:
             self.copy.cleanup()
-        return self.process.returncode, said
+        return status, self.said
 
     def stop(self) -> None:
         """End it, if it is under way: what it is for was not built."""
@@ -262,13 +342,21 @@ class Kernels:
             self.made()
 
     def _start(self, folder: str) -> None:
-        say("making kernels of the usual ops: four minutes on two processors")
+        say("making kernels of the usual ops")
         environment = {**os.environ, "PYTHONPATH": folder, "LAZYLOOM_CACHE": "0",
                        "JAX_PLATFORMS": "cpu"}  # fmt: skip
         output = os.path.join(self.place, "lazyloom", "kernels.bin")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "lazyloom", "kernels", "--output", output], cwd=folder,
-            env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            [sys.executable, "-m", "lazyloom", "kernels", "--keep", "--output", output],
+            cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True)
+        self.reader = Thread(target=self._hear, args=(self.process.stdout,))
+        self.reader.start()
+
+    def _hear(self, lines: Any) -> None:
+        for line in lines:
+            self.said = line.strip() or self.said
+            say(line.rstrip())
 
 
 class BuildWithKernels(build):
@@ -282,10 +370,6 @@ class BuildWithKernels(build):
 
     def run(self) -> None:
         place = os.path.abspath(self.build_lib)
-        for name in ("kernels.bin", "kernels.so"):
-            made = os.path.join(place, "lazyloom", name)
-            if os.path.exists(made):
-                os.remove(made)
         if os.environ.get("LAZYLOOM_KERNELS", "1").lower() not in ("0", "off", "no", "false"):
             self.kernels = Kernels(place)
         try:
@@ -298,11 +382,12 @@ class BuildWithKernels(build):
             return
         status, said = self.kernels.made()
         if status:
-            why = (said.strip().splitlines() or ["no reason was given"])[-1]
+            for name in ("kernels.bin", "kernels.so"):
+                made = os.path.join(place, "lazyloom", name)
+                if os.path.exists(made):
+                    os.remove(made)
             print(f"warning: the package comes without kernels of the host, which are made when "
-                  f"they are met: {why}", file=sys.stderr)
-        else:
-            print(said, end="")
+                  f"they are met: {said}", file=sys.stderr)
         say("built")
 
 

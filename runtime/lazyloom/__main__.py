@@ -31,8 +31,13 @@ def main(arguments: list[str] | None = None) -> int:
     kernels.add_argument(
         "--output", default=shipped.path(), help="another file (default: %(default)s)")
     kernels.add_argument("--processes", type=int, default=_cores())
+    kernels.add_argument(
+        "--keep", action="store_true", help="leave a file that is right here as it is")
     given = parser.parse_args(arguments)
     if given.command == "kernels":
+        if given.keep and native.made_for_here(given.output):
+            print(f"kernels are there already, in {given.output}")
+            return 0
         return _kernels(given.output, given.processes)
     if given.command == "cache":
         if given.action == "clear":

@@ -55,6 +55,14 @@ def library() -> Any:
     return shipped.once(_opened, path(), _open)
 
 
+def made_for_here(kernels: str) -> bool:
+    """Whether a file of kernels, and the library beside it, are right in this environment."""
+    host = fingerprint.host_fingerprint()
+    beside = os.path.join(os.path.dirname(os.path.abspath(kernels)), NAME)
+    return shipped.is_of(kernels, host) and (
+        NATIVE is None or not isinstance(opened(beside, mark(host)), str))
+
+
 def _open(place: str) -> Any:
     if NATIVE is None:
         return "none: what calls them was not compiled"

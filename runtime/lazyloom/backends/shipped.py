@@ -66,6 +66,11 @@ def _open(place: str, fingerprint: bytes) -> Archive | str:
     return found
 
 
+def is_of(place: str, fingerprint: bytes) -> bool:
+    """Whether there is a file at a path that is right where the fingerprint is this."""
+    return not isinstance(_open(place, fingerprint), str)
+
+
 def load(kind: str, description: bytes, fingerprint: bytes) -> bytes | None:
     """The payload of that description where the fingerprint is this, or None."""
     if not wanted():

@@ -9,7 +9,7 @@ import re
 import shlex
 import subprocess
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ....interrupts import reraise_from_handler
@@ -78,12 +78,17 @@ class Functions:
         assert found and not end
         return f"{start}return native({given})\n"
 
-    def compiled(self, folder: str) -> list[str]:
-        """Object files of them, without those that the compiler refuses. Raises CompilerError."""
+    def compiled(self, folder: str, say: Callable[[str], None] | None = None) -> list[str]:
+        """Object files of them, without those that the compiler refuses. Raises CompilerError.
+
+        ``say`` is called with a line on how far it is.
+        """
         # what fails here fails for all
         objects = [_object(folder, f"{os.getpid()}-none", prelude())]
         names = list(self.texts)
         for start in range(0, len(names), _TOGETHER):
+            if say is not None:
+                say(f"{start} of {len(names)} functions in C are compiled")
             objects += self._objects(folder, start, names[start : start + _TOGETHER])
         return objects
 

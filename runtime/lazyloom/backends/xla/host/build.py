@@ -9,7 +9,7 @@ import tempfile
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -46,6 +46,8 @@ _DIM: Final = re.compile(r"(?:(\d+)\*)?([a-z]+)(?:-(\d+))?")
 _COLLECTED: Final = 5000
 #: bytes of text that entries may have in common
 _COMMON: Final = 32 << 10
+#: seconds between two lines on how far it is
+_OFTEN: Final = 5.0
 
 
 class Made(NamedTuple):
@@ -114,12 +116,33 @@ def part(number: int, parts: int, folder: str) -> Part:
     # each collection would look at all that JAX brought
     gc.disable()
     functions = Functions()
-    entries, count = entries_of(cases(), number, parts, functions.named)
+    say = _said() if number == 0 else None
+    entries, count = entries_of(_counted(list(cases()), say), number, parts, functions.named)
     try:
-        objects, why = functions.compiled(folder), ""
+        objects, why = functions.compiled(folder, say), ""
     except CompilerError as error:
         objects, why = [], str(error)
     return Part(entries, count, len(functions.texts), objects, why)
+
+
+def _said() -> Callable[[str], None]:
+    """Prints a line, if the last one is some seconds ago."""
+    last = time.monotonic()
+
+    def say(text: str) -> None:
+        nonlocal last
+        if time.monotonic() - last > _OFTEN:
+            last = time.monotonic()
+            print(text, flush=True)
+
+    return say
+
+
+def _counted(chosen: Sequence[Case], say: Callable[[str], None] | None) -> Iterator[Case]:
+    for number, case in enumerate(chosen):
+        if say is not None:
+            say(f"kernels of {number} of {len(chosen)} ops at types are written")
+        yield case
 
 
 def entries_of(
