@@ -54,8 +54,7 @@ SOURCES := $(shell find runtime frontends capi -type f \( -name '*.py' -o -name 
 
 $(VENV)/.base: $(SOURCES) | $(PY)
 	@$(PIP) install 'setuptools>=77' 'mypy>=2.1' 'jax>=0.10.2' 'jaxlib>=0.10.2' 'numpy>=2'
-	@echo "installing lazyloom, its core compiled, with kernels of the usual ops: some minutes"
-	@rm -rf build/lib
+	@echo "installing lazyloom, its core compiled, with kernels of the usual ops"
 	@touch $@.begun  # what is edited from now on is newer than what is installed
 	@$(PIP) -v -v install --no-build-isolation '.[build]' 2>&1 | tee $(VENV)/install.log | \
 	  grep -E --line-buffered '^ *(\[[0-9]+:[0-9]+\]|warning:) ' || \

@@ -123,7 +123,7 @@ class Objects:
             return [name for found in pool.map(objects, sources) for name in found]
 
     def _object(self, source: str, options: Any) -> list[str]:
-        """The object file of a source: the one that is there, if it is of the same text and flags."""
+        """The object file of a source; the one that is there, if it is of this text and flags."""
         digest = hashlib.sha256(repr((sorted(options.items()), HEADERS)).encode())
         for path in (source, *(options.get("depends") or ())):
             with open(path, "rb") as file:
@@ -166,6 +166,8 @@ class OptionalBuild(build_ext):
         whole = self.distribution.get_command_obj("build", create=False)
         kernels = getattr(whole, "kernels", None)
         self.compiler.compile = Objects(self.compiler.compile, self.force)
+        # what is there is linked again: by its date alone one cannot see whether it is right
+        self.force = True
         parts = [
             ("what calls C", [e for e in self.extensions if e.name == NATIVE]),
             ("other functions in C", [e for e in self.extensions
@@ -299,6 +301,10 @@ def core_extensions() -> list[Any]:
 ENOUGH = 8 << 30
 
 
+#: files of kernels, in the package's folder
+KERNELS = ("kernels.bin", "kernels.so")
+
+
 class Kernels:
     """The kernels of the host, made by what was built, in a process of its own.
 
@@ -345,7 +351,7 @@ class Kernels:
         say("making kernels of the usual ops")
         environment = {**os.environ, "PYTHONPATH": folder, "LAZYLOOM_CACHE": "0",
                        "JAX_PLATFORMS": "cpu"}  # fmt: skip
-        output = os.path.join(self.place, "lazyloom", "kernels.bin")
+        output = os.path.join(self.place, "lazyloom", KERNELS[0])
         self.process = subprocess.Popen(
             [sys.executable, "-m", "lazyloom", "kernels", "--keep", "--output", output],
             cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -372,6 +378,7 @@ class BuildWithKernels(build):
         place = os.path.abspath(self.build_lib)
         if os.environ.get("LAZYLOOM_KERNELS", "1").lower() not in ("0", "off", "no", "false"):
             self.kernels = Kernels(place)
+        self._clear(place)
         try:
             super().run()
         except BaseException:
@@ -382,13 +389,22 @@ class BuildWithKernels(build):
             return
         status, said = self.kernels.made()
         if status:
-            for name in ("kernels.bin", "kernels.so"):
-                made = os.path.join(place, "lazyloom", name)
-                if os.path.exists(made):
-                    os.remove(made)
+            self.kernels = None
+            self._clear(place)
             print(f"warning: the package comes without kernels of the host, which are made when "
                   f"they are met: {said}", file=sys.stderr)
         say("built")
+
+    def _clear(self, place: str) -> None:
+        """Remove what an earlier build left, but for what takes long to make and may be right."""
+        names = self.get_finalized_command("build_ext").get_ext_filename
+        kept = {os.path.join(place, names(e.name)) for e in self.distribution.ext_modules or ()}
+        if self.kernels is not None:
+            kept |= {os.path.join(place, "lazyloom", name) for name in KERNELS}
+        for folder, _, files in os.walk(place):
+            for path in (os.path.join(folder, name) for name in files):
+                if path not in kept:
+                    os.remove(path)
 
 
 setup(ext_modules=[*native_extensions(), *core_extensions()],

@@ -16,7 +16,7 @@ import lazyloom
 import lazyloom_numpy as np
 from lazyloom import codegen, errors
 from lazyloom.backends import measuring
-from lazyloom.backends.xla import backend as xla
+from lazyloom.backends.xla import compiling
 from lazyloom.backends.xla.backend import Xla
 from lazyloom.backends.xla.regions import engines, timing
 from lazyloom.cache import memory
@@ -213,7 +213,7 @@ def test_both_that_are_timed_do_what_the_region_does(
     def compiled(request: Any, found: Any, started: Any = None) -> Any:
         if found is not None:
             check(request.structure, request.outputs, found)
-        return xla._compiled(request, found, started)
+        return compiling._compiled(request, found, started)
 
     monkeypatch.setattr(timing, "_run", run)
     x, y = np.asarray(A), np.asarray(A[:, :1].copy())

@@ -31,7 +31,7 @@ from lazyloom.backends.xla.host.find import form_text, text_of
 from lazyloom.backends.xla.host.kernels import kernel_text, load, load_family
 from lazyloom.backends.xla.host.writer import Unsupported
 from lazyloom.backends.xla.jax_compat import trace, with_symbols
-from lazyloom.backends.xla.lowering import function_of
+from lazyloom.backends.xla.op_definitions import function_of
 from lazyloom.dtypes import float32, float64
 from lazyloom.ops.samples import samples
 from lazyloom.ops.spec import OpDef, lookup

@@ -11,7 +11,7 @@ import lazyloom_numpy as lnp
 from lazyloom.backends.xla.host.counting import true_positions
 from lazyloom.backends.xla.host.kernels import kernel_text, load
 from lazyloom.backends.xla.jax_compat import trace
-from lazyloom.backends.xla.lowering import function_of
+from lazyloom.backends.xla.op_definitions import function_of
 from lazyloom.ops.spec import lookup
 from lazyloom.trace.specs import spec_of
 from tests.ops.checks import type_of

@@ -22,7 +22,7 @@ from lazyloom.backends.xla.host.kernels import kernel_text, load
 from lazyloom.backends.xla.host.special import erf, erfc
 from lazyloom.backends.xla.host.writer import Unsupported, released
 from lazyloom.backends.xla.jax_compat import trace
-from lazyloom.backends.xla.lowering import function_of
+from lazyloom.backends.xla.op_definitions import function_of
 from lazyloom.counters import counters
 from lazyloom.ops.samples import samples
 from lazyloom.ops.spec import OpDef, lookup, table

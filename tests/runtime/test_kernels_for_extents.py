@@ -20,7 +20,7 @@ from lazyloom.backends.xla.host import find
 from lazyloom.backends.xla.host.find import form_text
 from lazyloom.backends.xla.host.kernels import kernel_text, load, load_family
 from lazyloom.backends.xla.jax_compat import trace
-from lazyloom.backends.xla.lowering import function_of
+from lazyloom.backends.xla.op_definitions import function_of
 from lazyloom.counters import counters
 from lazyloom.dtypes import float32
 from lazyloom.ops.kinds import T

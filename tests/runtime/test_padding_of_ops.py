@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from lazyloom.backends.xla.jax_compat import trace
-from lazyloom.backends.xla.lowering import function_of
+from lazyloom.backends.xla.op_definitions import function_of
 from lazyloom.backends.xla.padding.dims import (
     FUNCTIONS,
     Description,

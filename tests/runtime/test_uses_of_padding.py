@@ -12,7 +12,7 @@ from jax import lax
 
 from lazyloom.backends.xla import jax_compat
 from lazyloom.backends.xla.jax_compat import trace
-from lazyloom.backends.xla.lowering import function_of
+from lazyloom.backends.xla.op_definitions import function_of
 from lazyloom.backends.xla.padding.dims import (
     ANY,
     FUNCTIONS,

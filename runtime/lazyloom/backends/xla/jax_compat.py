@@ -25,7 +25,7 @@ from ...settings import tuning
 from .. import allocation
 from ..backend import Executable
 from ..host_arrays import writable
-from . import compiler_defects, extrema, jax_import, reductions, start_memory
+from . import jax_import, start_memory
 
 _lock = threading.Lock()
 _device: Any = None
@@ -178,12 +178,18 @@ def versions() -> dict[str, str]:
 def compiler_options() -> list[tuple[str, str]]:
     """The options of XLA that every program is compiled with; they go before ``XLA_FLAGS``."""
     on_cpu = device().platform == "cpu"
-    return XLA_OPTIONS + (compiler_defects.options(versions()["jaxlib"]) if on_cpu else [])
+    if not on_cpu:
+        return XLA_OPTIONS
+    from .compiler_defects import options
+
+    return XLA_OPTIONS + options(versions()["jaxlib"])
 
 
 def compile_text(text: str) -> Any:
     """Compile a StableHLO module given as text for the device."""
     from jaxlib import xla_client
+
+    from . import compiler_defects, extrema, reductions
 
     if "@lapack_" in text:
         _find_lapack()

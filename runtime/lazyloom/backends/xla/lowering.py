@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ...counters import counters
 from ...dtypes import ALL, dtype_named
-from ...ops.spec import TABLE, OpDef
+from ...ops.spec import OpDef
 from ...trace.specs import Spec, spec_of
 from ...types import TensorType, tensor_type
 from .. import fingerprint
@@ -20,6 +20,7 @@ from .kept_values import kept_inside
 from .layouts import Layout
 from .long_products import in_blocks
 from .lowered import Lowered, Placed
+from .op_definitions import description_of, function_of
 from .physical import Replayed, replay
 from .regions.region_op import called, lowered_region, placed_region
 
@@ -140,15 +141,6 @@ def name_of(spec: Spec, description: bytes) -> str:
     return f"{kind}_{hashlib.sha256(description).hexdigest()[:16]}"
 
 
-def description_of(spec: Spec, types: tuple[TensorType | None, ...]) -> bytes:
-    """What is kept on disk of an op at operand types is found by this."""
-    attrs = json.dumps([[k, repr(b)] for k, b in zip(spec.attrs, spec.bits, strict=True)])
-    operands = ",".join("_" if t is None else f"{t.text}@{t.placement}" for t in types)
-    versions = " ".join(sorted([
-        f"{op.name} {op.version}" for op in spec.ops if op.version != TABLE and op is not spec.op]))
-    return f"{spec.op.name}\n{spec.op.version}\n{attrs}\n{operands}\n{versions}".encode()
-
-
 def _from_disk_or_jax(spec: Spec, types: tuple[TensorType | None, ...]) -> Lowered:
     description = description_of(spec, types)
     storable = spec.versioned
@@ -172,26 +164,6 @@ def _unpack(data: bytes) -> Lowered | None:
     except (ValueError, TypeError):
         counters["disk_errors"] += 1
         return None
-
-
-def function_of(
-    spec: Spec, types: tuple[TensorType | None, ...], attributes: Mapping[str, Any] | None = None
-) -> Callable[..., Any]:
-    """The op's definition as a function of the operands that are there.
-
-    ``attributes`` replace the spec's.
-    """
-    present = [i for i, t in enumerate(types) if t is not None]
-    arity = len(types)
-    attrs = spec.attrs if attributes is None else attributes
-
-    def fn(*arguments: Any) -> Any:
-        operands: list[Any] = [None] * arity
-        for i, x in zip(present, arguments, strict=True):
-            operands[i] = x
-        return spec.op.fn(*operands, **attrs)
-
-    return fn
 
 
 def text_of(

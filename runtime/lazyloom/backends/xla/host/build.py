@@ -24,7 +24,7 @@ from ....trace.specs import Spec, spec_of
 from ....types import TensorType, tensor_type
 from ... import fingerprint, native
 from ..c_source.library import CompilerError, Functions, linked
-from ..lowering import description_of
+from ..op_definitions import description_of
 from .families import Family
 from .find import InC, form_text, text_of
 from .usual import cases

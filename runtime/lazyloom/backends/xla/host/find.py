@@ -21,7 +21,7 @@ from ... import allocation, fingerprint
 from ...backend import HostKernel
 from ...native import is_native, with_absent
 from ..jax_compat import trace, with_symbols
-from ..lowering import description_of, function_of
+from ..op_definitions import description_of, function_of
 from .blocks import LARGE
 from .families import Family
 from .joined import joined

@@ -17,7 +17,8 @@ from ....types import TensorType
 from ... import fingerprint
 from ..jax_compat import trace, with_symbols, x64
 from ..lowered import Lowered
-from ..lowering import description_of, function_of, lower, name_of, text_of
+from ..lowering import lower, name_of, text_of
+from ..op_definitions import description_of, function_of
 from .dims import Description, NotPadded, is_static, named, python
 from .interpret import NeedsExtents, Run, Value
 from .rules import RULES
