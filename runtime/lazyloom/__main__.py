@@ -27,18 +27,21 @@ def main(arguments: list[str] | None = None) -> int:
     cache = commands.add_parser("cache", help="the disk cache")
     cache.add_argument("action", choices=["info", "clear"])
     kernels = commands.add_parser(
-        "kernels", help="make the kernels that come with the package, as its build does")
+        "kernels", help="make the usual kernels of ops: minutes; a build makes the most common")
     kernels.add_argument(
         "--output", default=shipped.path(), help="another file (default: %(default)s)")
     kernels.add_argument("--processes", type=int, default=_cores())
     kernels.add_argument(
         "--keep", action="store_true", help="leave a file that is right here as it is")
+    kernels.add_argument(
+        "--common", action="store_true", help="only those that programs mostly meet")
     given = parser.parse_args(arguments)
     if given.command == "kernels":
-        if given.keep and native.made_for_here(given.output):
+        every = not given.common
+        if given.keep and native.made_for_here(given.output, every):
             print(f"kernels are there already, in {given.output}")
             return 0
-        return _kernels(given.output, given.processes)
+        return _kernels(given.output, given.processes, every)
     if given.command == "cache":
         if given.action == "clear":
             print(f"removed {disk.clear()} bytes from {disk.folder()}")
@@ -57,11 +60,11 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _kernels(path: str, processes: int) -> int:
+def _kernels(path: str, processes: int, every: bool) -> int:
     # brings the whole table and JAX
     from .backends.xla.host.build import build
 
-    made = build(path, processes)
+    made = build(path, processes, every)
     print(f"{made.kernels} kernels of {made.entries} ops at types in {made.seconds:.0f} s: "
           f"{os.path.getsize(path)} bytes in {path}")
     print(f"functions in C  {made.functions}" if not made.why else

@@ -1,0 +1,47 @@
+"""Which of the usual kernels an installation from source makes: four minutes are too long for all.
+
+Those of arithmetic and comparisons of scalars, vectors and matrices, and those that programs have
+met: ``met.txt`` beside this module has digests of what these are found by, one a line, which
+``docs/kernels_met.py`` writes from runs of programs.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from typing import Final
+
+from ....dtypes import bool_, float32, float64, int64
+from .usual_case import Case
+
+NAME: Final = "met.txt"
+#: hexadecimal digits of a digest
+DIGITS: Final = 12
+#: of arithmetic, the dtypes and the rank up to which kernels are made whether they were met or not
+_DTYPES: Final = (float32, float64, int64, bool_)
+_RANK: Final = 2
+
+
+def path() -> str:
+    """Where the digests are."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), NAME)
+
+
+def digest(kind: str, place: bytes) -> str:
+    """What stands in the file for a kernel of that kind (of any extents or not) at that place."""
+    return hashlib.sha256(kind.encode() + b"\0" + place).hexdigest()[:DIGITS]
+
+
+@functools.lru_cache(maxsize=1)
+def met() -> frozenset[str]:
+    """The digests of the file."""
+    with open(path(), encoding="ascii") as file:
+        return frozenset(line.strip() for line in file if not line.startswith("#"))
+
+
+def basic(case: Case) -> bool:
+    """Whether a case is arithmetic of small ranks, with no axis of 1."""
+    operands = [o for o in case.operands if o is not None]
+    return case.op.usual and all(
+        dtype in _DTYPES and len(dims) <= _RANK and 1 not in dims for dims, dtype in operands)
