@@ -4,7 +4,7 @@
 
 runs the examples, the programs of the benchmarks and of the conformance tests, and scripts of your
 own, each in a process and from an empty cache, and writes
-``runtime/lazyloom/backends/xla/host/met.txt``: a digest for each usual kernel that one of them asked
+``runtime/lazyloom/backends/xla/host/met.txt``: a digest for each usual kernel that one asked
 for. ``--add`` keeps what stands there, if it is still one of the usual kernels; about a third of
 what is there was asked for by programs that others wrote, which are not in this repository.
 """

@@ -201,12 +201,17 @@ def _power_of_integers(x: Any, y: Any) -> Any:
     return found
 
 
+def _bits_set(x: Any) -> Any:
+    """Of the number as it stands in memory; NumPy counts those of its absolute value."""
+    return np.bitwise_count(x.view(f"u{x.dtype.itemsize}")).astype(x.dtype)
+
+
 _INTEGER: Final[dict[str, Callable[..., Any]]] = {
     "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply,
     "div": _integer_div, "rem": _integer_rem, "neg": lambda x: (0 - x).astype(x.dtype),
     "max": np.maximum, "min": np.minimum, "sign": np.sign, "abs": np.abs,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
-    "square": lambda x: x * x, "population_count": np.bitwise_count,
+    "square": lambda x: x * x, "population_count": _bits_set,
     "shift_left": _shift(np.left_shift, _none),
     "shift_right_arithmetic": _shift(
         np.right_shift, lambda x: np.where(x < 0, -1, 0) if x.dtype.kind == "i" else _none(x)),

@@ -73,7 +73,8 @@ def _by_definition(
             if spec.op.name.startswith("random_"):
                 with np.errstate(all="ignore"):
                     size = np.abs(shade.v).astype(np.float64)
-                e = np.where(np.isfinite(size), 4 * FUNCTION * limits(x.dtype).unit * size, 0)
+                # of angles, an arccosine near 1 makes 30 units of one
+                e = np.where(np.isfinite(size), 32 * FUNCTION * limits(x.dtype).unit * size, 0)
         made.append(Shade(x.dtype, shade.v, e))
     return made
 

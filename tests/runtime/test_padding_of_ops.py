@@ -59,6 +59,9 @@ REASONS = (
     r"(cholesky|eig|eigh|geqrf|householder_product|lu|qr|svd|triangular_solve) of |a reshape of |"
     r"reduce by a function of its own|integer_pow with a dynamic y|a slice of every |a pad between|"
     r"a convolution with a dynamic kernel |windows that are dynamic|"
+    # --thorough
+    r"fft (over|with) a dynamic |random_split of dynamic |a scatter of windows of a dynamic |"
+    r"a dimension (of .* elements, which may be more|that is padded as )|"
     r"\w+(\.vjp)?: (Type|Value|TracerBoolConversion|InconclusiveDimensionOperation)")
 
 
