@@ -135,6 +135,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     a = _array(y)
     position = dt.normalize_axis(axis, a.ndim)
     if x is None:
+        if isinstance(dx, str | bytes):
+            raise TypeError(f"dx is {dx!r}, expected a number or an array of numbers")
         d: Any = dx
     else:
         points = _array(x)

@@ -1,8 +1,8 @@
 """Which of the usual kernels an installation from source makes: four minutes are too long for all.
 
-Those of arithmetic and comparisons of scalars, vectors and matrices, and those that programs have
-met: ``met.txt`` beside this module has digests of what these are found by, one a line, which
-``docs/kernels_met.py`` writes from runs of programs.
+Those of arithmetic, comparisons, sums and means of scalars, vectors and matrices, those of layers
+that keep residuals, and those that programs have met: ``met.txt`` beside this module has digests of
+what these are found by, one a line, which ``docs/kernels_met.py`` writes from runs of programs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 from typing import Final
 
 from ....dtypes import bool_, float32, float64, int64
-from .usual_case import Case
+from .usual_case import FLOATS, Case
 
 NAME: Final = "met.txt"
 #: hexadecimal digits of a digest
@@ -21,6 +21,7 @@ DIGITS: Final = 12
 #: of arithmetic, the dtypes and the rank up to which kernels are made whether they were met or not
 _DTYPES: Final = (float32, float64, int64, bool_)
 _RANK: Final = 2
+_SUMS: Final = ("accumulation", "reduction")
 
 
 def path() -> str:
@@ -41,7 +42,13 @@ def met() -> frozenset[str]:
 
 
 def basic(case: Case) -> bool:
-    """Whether a case is arithmetic of small ranks, with no axis of 1."""
+    """Whether a case is one that is made whether programs met it or not."""
+    if case.residuals:
+        return True
     operands = [o for o in case.operands if o is not None]
-    return case.op.usual and all(
-        dtype in _DTYPES and len(dims) <= _RANK and 1 not in dims for dims, dtype in operands)
+    if any(len(dims) > _RANK or d not in _DTYPES for dims, d in operands):
+        return False
+    if case.op.family in _SUMS:
+        return all(d in FLOATS for _, d in operands)
+    # a batch of one is most often of single precision
+    return case.op.usual and all(d is float32 or 1 not in dims for dims, d in operands)
