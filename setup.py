@@ -119,8 +119,11 @@ class Objects:
                     say(f"compiled {done} of {len(sources)} files")
             return found
 
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        pool = ThreadPoolExecutor(processors())
+        try:
             return [name for found in pool.map(objects, sources) for name in found]
+        finally:
+            pool.shutdown(cancel_futures=True)  # after an error, or Ctrl-C
 
     def _object(self, source: str, options: Any) -> list[str]:
         """The object file of a source; the one that is there, if it is of this text and flags."""
@@ -139,6 +142,13 @@ class Objects:
             with open(mark, "w", encoding="ascii") as file:
                 file.write(digest.hexdigest())
         return made
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _version(name: str) -> str:
@@ -322,7 +332,7 @@ class Kernels:
 
     def begin(self) -> None:
         """Begin while other things are built, where there are processors and memory for both."""
-        if (os.cpu_count() or 1) < 2 or not hasattr(os, "sysconf") or (
+        if processors() < 2 or not hasattr(os, "sysconf") or (
             os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") < ENOUGH
         ):
             return
