@@ -128,7 +128,8 @@ _REAL: Final[dict[str, tuple[Callable[..., Any], float]]] = {
     "lgamma": (_in_double(_lgamma), 4 * FUNCTION),
     "digamma": (_digamma, 4 * FUNCTION),
     "bessel_i0e": (_in_double(scipy.special.i0e), 4 * FUNCTION),
-    "bessel_i1e": (_in_double(scipy.special.i1e), 4 * FUNCTION),
+    # an odd function, of -0.0 too
+    "bessel_i1e": (_in_double(lambda x: np.where(x == 0, x, scipy.special.i1e(x))), 4 * FUNCTION),
     "floor": (np.floor, 0), "ceil": (np.ceil, 0),
     "rem": (np.fmod, SIMPLE),
 }  # fmt: skip

@@ -106,7 +106,9 @@ def unlike(found: np.ndarray, other: np.ndarray, shade: Shade, number: int) -> l
         a, b = (x.astype(np.float64) for x in (found, other))
         alike = (np.isfinite(a) & np.isfinite(b)) | (np.isnan(a) & np.isnan(b)) | (a == b)
         size = max(float(np.max(np.abs(b), where=np.isfinite(b), initial=0.0)), 1e-30)
-        far = np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) > UNTOLD * size)
+        units = 4 * limits(found.dtype).unit if is_float(found.dtype) else 0.0
+        near = max(UNTOLD, units) * size
+        far = np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) > near)
     where = untold & (~alike | far)
     if not where.any():
         return []
