@@ -52,7 +52,13 @@ $(PY):
 SOURCES := $(shell find runtime frontends capi -type f \( -name '*.py' -o -name '*.pyi' -o -name '*.[ch]' \
   -o -name '*.json' -o -name py.typed \) -not -path 'capi/lazyloom_capi/lib/*') setup.py pyproject.toml
 
-$(VENV)/.base: $(SOURCES) | $(PY)
+# The names of the sources: one that is gone makes nothing newer.
+$(VENV)/.names: FORCE | $(PY)
+	@echo '$(sort $(SOURCES))' | cmp -s - $@ || echo '$(sort $(SOURCES))' > $@
+
+FORCE:
+
+$(VENV)/.base: $(SOURCES) $(VENV)/.names | $(PY)
 	@$(PIP) install 'setuptools>=77' 'mypy>=2.1' 'jax>=0.10.2' 'jaxlib>=0.10.2' 'numpy>=2'
 	@echo "installing lazyloom, its core compiled, with kernels of the usual ops"
 	@touch $@.begun  # what is edited from now on is newer than what is installed

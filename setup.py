@@ -99,8 +99,9 @@ class Objects:
     #: seconds between two words on how far it is
     OFTEN = 5.0
 
-    def __init__(self, one: Any, force: bool) -> None:
+    def __init__(self, one: Any, command: Any, force: bool) -> None:
         self.one = one
+        self.command = command
         self.force = force
         self.lock = Lock()
         self.said = time.monotonic()
@@ -127,7 +128,8 @@ class Objects:
 
     def _object(self, source: str, options: Any) -> list[str]:
         """The object file of a source; the one that is there, if it is of this text and flags."""
-        digest = hashlib.sha256(repr((sorted(options.items()), HEADERS)).encode())
+        digest = hashlib.sha256(
+            repr((self.command, sorted(options.items()), HEADERS)).encode())
         for path in (source, *(options.get("depends") or ())):
             with open(path, "rb") as file:
                 digest.update(hashlib.sha256(file.read()).digest())
@@ -175,9 +177,10 @@ class OptionalBuild(build_ext):
         """What calls C first, with which kernels are made while all else is compiled."""
         whole = self.distribution.get_command_obj("build", create=False)
         kernels = getattr(whole, "kernels", None)
-        self.compiler.compile = Objects(self.compiler.compile, self.force)
+        self.compiler.compile = Objects(
+            self.compiler.compile, getattr(self.compiler, "compiler_so", None), self.force)
         # what is there is linked again: by its date alone one cannot see whether it is right
-        self.force = True
+        self.force = self.compiler.force = True
         parts = [
             ("what calls C", [e for e in self.extensions if e.name == NATIVE]),
             ("other functions in C", [e for e in self.extensions
@@ -189,20 +192,24 @@ class OptionalBuild(build_ext):
             if chosen:
                 say(f"compiling {what}")
                 self.extensions = chosen
-                super().build_extensions()
+                try:
+                    super().build_extensions()
+                except Exception as error:
+                    self._without(error)
                 built += self.extensions
             if number == 0 and kernels is not None and parts[2][1]:
                 kernels.begin()
         self.extensions = built
 
     def build_extension(self, ext: Any) -> None:
+        if ext.name not in NATIVES:
+            super().build_extension(ext)
+            return
         try:
             super().build_extension(ext)
         except Exception as error:
-            if ext.name not in NATIVES:
-                self._without(error)
-                return
             print(f"warning: {NATIVES[ext.name]}: {error}", file=sys.stderr)
+            self._remove(ext)
             self.extensions = [e for e in self.extensions if e.name != ext.name]
 
     def copy_extensions_to_source(self) -> None:
@@ -216,7 +223,16 @@ class OptionalBuild(build_ext):
             raise error
         print(f"warning: the core is not compiled and will run interpreted: {error}",
               file=sys.stderr)
+        # what an earlier build left is of other sources
+        for extension in self.extensions:
+            if extension.name not in NATIVES:
+                self._remove(extension)
         self.extensions = [e for e in self.extensions if e.name in NATIVES]
+
+    def _remove(self, extension: Any) -> None:
+        path = self.get_ext_fullpath(extension.name)
+        if os.path.exists(path):
+            os.remove(path)
 
 
 #: nothing for debuggers, as of the core
@@ -337,8 +353,9 @@ class Kernels:
         ):
             return
         self.copy = tempfile.TemporaryDirectory()
+        # modules of the core are those of an earlier build, if there are any
         shutil.copytree(os.path.join(self.place, "lazyloom"),
-                        os.path.join(self.copy.name, "lazyloom"))
+                        os.path.join(self.copy.name, "lazyloom"), ignore=_of_the_core)
         self._start(self.copy.name)
 
     def made(self) -> tuple[int, str]:
@@ -376,6 +393,13 @@ class Kernels:
             say(line.rstrip())
 
 
+def _of_the_core(folder: str, names: list[str]) -> list[str]:
+    """The compiled modules in a folder that are not what calls C."""
+    natives = {name.rpartition(".")[2] for name in NATIVES}
+    return [name for name in names if name.endswith((".so", ".pyd"))
+            and name not in KERNELS and name.partition(".")[0] not in natives]
+
+
 class BuildWithKernels(build):
     """Makes the kernels of the host that come with the package, by what was built.
 
@@ -402,8 +426,10 @@ class BuildWithKernels(build):
             return
         status, said = self.kernels.made()
         if status:
-            self.kernels = None
-            self._clear(place)
+            for name in KERNELS:
+                path = os.path.join(place, "lazyloom", name)
+                if os.path.exists(path):
+                    os.remove(path)
             print(f"warning: the package comes without kernels of the host, which are made when "
                   f"they are met: {said}", file=sys.stderr)
         say("built")

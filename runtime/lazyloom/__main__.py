@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import sys
 
 from . import __version__, ops
@@ -38,6 +39,12 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if given.command == "kernels":
         every = not given.common
+        folder = os.path.dirname(os.path.abspath(given.output))
+        if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+            parser.error(f"--output is {given.output!r}, and {folder} is no folder that can be "
+                         "written; name a file in one that can")
+        if given.processes < 1:
+            parser.error(f"--processes is {given.processes}, expected at least 1")
         if given.keep and native.made_for_here(given.output, every):
             print(f"kernels are there already, in {given.output}")
             return 0
@@ -64,6 +71,8 @@ def _kernels(path: str, processes: int, every: bool) -> int:
     # brings the whole table and JAX
     from .backends.xla.host.build import build
 
+    # ends as Ctrl-C does: with its processes, and what it has written aside
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     made = build(path, processes, every)
     print(f"{made.kernels} kernels of {made.entries} ops at types in {made.seconds:.0f} s: "
           f"{os.path.getsize(path)} bytes in {path}")

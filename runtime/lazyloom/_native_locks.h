@@ -15,8 +15,12 @@ typedef struct {
 #error "OwnedLock counts on the interpreter's lock"
 #endif
 
-static PyObject *owned_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(names))
+static PyObject *owned_new(PyTypeObject *type, PyObject *args, PyObject *names)
 {
+    if (PyTuple_GET_SIZE(args) || (names && PyDict_GET_SIZE(names))) {
+        PyErr_SetString(PyExc_TypeError, "OwnedLock takes no arguments");
+        return NULL;
+    }
     OwnedLock *self = (OwnedLock *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     self->freed = PyThread_allocate_lock();
@@ -52,17 +56,21 @@ static int refuse_owner(void)
 static int lock_owned(OwnedLock *self)
 {
     const unsigned long here = PyThread_get_thread_ident();
+    int called = 0;
     if (self->owner == here) return refuse_owner();
-    while (self->owner) {
+    /* who comes while another is told to look again waits behind it */
+    while (self->owner || (self->told && !called)) {
         PyLockStatus status;
         self->waiting++;
         Py_BEGIN_ALLOW_THREADS
         status = PyThread_acquire_lock_timed(self->freed, -1, 1);
         Py_END_ALLOW_THREADS
         self->waiting--;
-        if (status == PY_LOCK_ACQUIRED) self->told = 0;
-        /* a signal came: its handler may raise, and the lock is not held then */
+        called = status == PY_LOCK_ACQUIRED;
+        if (called) self->told = 0;
+        /* a signal came: its handler may raise, and the lock is not held then, or keep the lock */
         if (status == PY_LOCK_INTR && Py_MakePendingCalls() < 0) return -1;
+        if (self->owner == here) return refuse_owner();
     }
     self->owner = here;
     return 0;

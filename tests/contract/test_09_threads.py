@@ -283,6 +283,24 @@ def test_a_lock_lets_one_thread_in_at_a_time(kind: Any) -> None:
     assert counts == [800, 800]
 
 
+@pytest.mark.parametrize("kind", [locks.OwnedLock, extension.in_c("OwnedLock", locks.OwnedLock)],
+                         ids=["Python", "C"])
+def test_a_lock_is_handed_to_who_waits(kind: Any) -> None:
+    """Where a thread that sleeps while it holds the lock takes it again at once."""
+    lock, counts, end = kind(), [0, 0, 0], time.monotonic() + 20
+
+    def work(k: int) -> None:
+        while min(counts) < 20 and time.monotonic() < end:
+            with lock:
+                counts[k] += 1
+                time.sleep(0.001)
+
+    in_threads([lambda k=k: work(k) for k in range(3)])  # type: ignore[misc]
+    assert min(counts) >= 20 and max(counts) < 400, counts
+    with pytest.raises(TypeError):
+        kind(1)
+
+
 def test_a_forked_child_is_refused_where_a_thread_was_writing() -> None:
     done = script(
         """

@@ -45,9 +45,9 @@ def compiled(
         place.write_text(Path(source).read_text())
         return [str(place)]
 
-    def run(flag: str = "-O2", force: bool = False) -> list[str]:
+    def run(flag: str = "-O2", force: bool = False, command: str = "cc") -> list[str]:
         made.clear()
-        objects = commands["Objects"](compiler, force)
+        objects = commands["Objects"](compiler, [command], force)
         found = objects(["a.c", "b.c"], output_dir="temp", extra_postargs=[flag], depends=["a.h"])
         assert found == [str(Path("temp") / name) for name in ("a.o", "b.o")]
         return sorted(made)
@@ -73,6 +73,7 @@ def test_headers_flags_and_what_is_missing_count(compiled: Callable[..., list[st
     assert compiled("-O3", force=True) == ["a.c", "b.c"]
     Path("temp/a.o").unlink()
     assert compiled("-O3") == ["a.c"]
+    assert compiled("-O3", command="clang") == ["a.c", "b.c"]
 
 
 def test_what_failed_is_compiled_again(compiled: Callable[..., list[str]]) -> None:

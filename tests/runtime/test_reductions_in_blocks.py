@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.backends.xla import compiler_defects, jax_compat
+from lazyloom.backends.xla import compiler_defects, jax_compat, reductions
 from lazyloom.backends.xla.reductions import in_blocks
 from tests.contract.helpers import rec
 
@@ -124,9 +124,9 @@ def test_numbers_that_are_none(shape: tuple[int, ...], axes: tuple[int, ...]) ->
 @pytest.mark.usefixtures("whole")
 def test_it_is_in_use_where_the_guard_is(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    compiled = jax_compat.reductions.in_blocks
+    compiled = reductions.in_blocks
     monkeypatch.setattr(
-        jax_compat.reductions, "in_blocks", lambda text: seen.append(text) or compiled(text))
+        reductions, "in_blocks", lambda text: seen.append(text) or compiled(text))
     x = ll.from_host(np.ones((3, 700, 101), np.float32))
     assert (rec("sum", x, axes=(1,)).read() == 700).all()
     guarded = bool(compiler_defects.options(jax_compat.versions()["jaxlib"]))

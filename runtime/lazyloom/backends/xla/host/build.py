@@ -6,12 +6,14 @@ import gc
 import os
 import re
 import tempfile
+import threading
 import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.connection import wait
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ....cache import archive
@@ -85,10 +87,18 @@ def build(path: str, processes: int, every: bool = True) -> Made:
     if os.path.exists(library):
         os.remove(library)
     with tempfile.TemporaryDirectory() as folder:
-        with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-            parts = list(pool.map(
-                part, range(processes), [processes] * processes, [folder] * processes,
-                [every] * processes))
+        with ProcessPoolExecutor(
+            processes, get_context("spawn"), initializer=_end_with_parent
+        ) as pool:
+            try:
+                parts = list(pool.map(
+                    part, range(processes), [processes] * processes, [folder] * processes,
+                    [every] * processes))
+            except BaseException:
+                # an error of one, or SIGTERM or Ctrl-C here: the others are not waited for
+                for process in active_children():
+                    process.terminate()
+                raise
         why = next((p.why for p in parts if p.why), "")
         if not why:
             try:
@@ -102,6 +112,19 @@ def build(path: str, processes: int, every: bool = True) -> Made:
     archive.write(path, fingerprint.host_fingerprint(), entries, _common(entries))
     return Made(len(entries), sum(p.kernels for p in parts), sum(p.functions for p in parts),
                 why, time.perf_counter() - started)
+
+
+def _end_with_parent() -> None:
+    """Watch the process that started this one: where it was killed, nobody wants this part."""
+    parent = parent_process()
+    assert parent is not None
+    sentinel = parent.sentinel
+
+    def watch() -> None:
+        wait([sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _common(entries: Sequence[Entry]) -> bytes:

@@ -1,8 +1,9 @@
 """Which of the usual kernels an installation from source makes: four minutes are too long for all.
 
-Those of arithmetic, comparisons, sums and means of scalars, vectors and matrices, those of layers
-that keep residuals, and those that programs have met: ``met.txt`` beside this module has digests of
-what these are found by, one a line, which ``docs/kernels_met.py`` writes from runs of programs.
+Those of arithmetic, comparisons and reductions of scalars, vectors and matrices, those of layers
+that keep residuals, random draws, and those that programs have met: ``met.txt`` beside this module
+has digests of what these are found by, one a line, which ``docs/kernels_met.py`` writes from runs
+of programs.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ DIGITS: Final = 12
 #: of arithmetic, the dtypes and the rank up to which kernels are made whether they were met or not
 _DTYPES: Final = (float32, float64, int64, bool_)
 _RANK: Final = 2
-_SUMS: Final = ("accumulation", "reduction")
+_REDUCTIONS: Final = ("accumulation", "reduction", "extremum")
+_DRAWS: Final = ("draw", "typed_draw")
 
 
 def path() -> str:
@@ -46,9 +48,11 @@ def basic(case: Case) -> bool:
     if case.residuals:
         return True
     operands = [o for o in case.operands if o is not None]
+    if case.op.family in _DRAWS:
+        return len(case.attributes.get("shape", ())) < _RANK
     if any(len(dims) > _RANK or d not in _DTYPES for dims, d in operands):
         return False
-    if case.op.family in _SUMS:
+    if case.op.family in _REDUCTIONS:
         return all(d in FLOATS for _, d in operands)
     # a batch of one is most often of single precision
     return case.op.usual and all(d is float32 or 1 not in dims for dims, d in operands)
