@@ -376,7 +376,8 @@ class Kernels:
             self.made()
 
     def _start(self, folder: str) -> None:
-        say("making kernels of the usual ops" if self.every else "making kernels of common ops")
+        say("making kernels of the usual ops: two minutes on two processors" if self.every else
+            "making kernels of common ops")
         environment = {**os.environ, "PYTHONPATH": folder, "LAZYLOOM_CACHE": "0",
                        "JAX_PLATFORMS": "cpu"}  # fmt: skip
         output = os.path.join(self.place, "lazyloom", KERNELS[0])
@@ -404,8 +405,8 @@ class BuildWithKernels(build):
     """Makes the kernels of the host that come with the package, by what was built.
 
     They are right for the versions of jax, jaxlib and NumPy that are there while it is built, and
-    are not used with others. They are those that programs mostly meet; LAZYLOOM_KERNELS=all makes
-    all usual ones, in minutes. Where jax is missing, or it is 0, there are none.
+    are not used with others. LAZYLOOM_KERNELS=common makes only those that programs mostly meet, in
+    a third of the time. Where jax is missing, or it is 0, there are none.
     """
 
     kernels: Kernels | None = None
@@ -414,7 +415,7 @@ class BuildWithKernels(build):
         place = os.path.abspath(self.build_lib)
         wanted = os.environ.get("LAZYLOOM_KERNELS", "1").lower()
         if wanted not in ("0", "off", "no", "false"):
-            self.kernels = Kernels(place, wanted == "all")
+            self.kernels = Kernels(place, wanted != "common")
         self._clear(place)
         try:
             super().run()

@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     cache = commands.add_parser("cache", help="the disk cache")
     cache.add_argument("action", choices=["info", "clear"])
     kernels = commands.add_parser(
-        "kernels", help="make the usual kernels of ops: minutes; a build makes the most common")
+        "kernels", help="make the usual kernels of ops, as a build does: minutes")
     kernels.add_argument(
         "--output", default=shipped.path(), help="another file (default: %(default)s)")
     kernels.add_argument("--processes", type=int, default=_cores())
