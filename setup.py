@@ -338,9 +338,8 @@ class Kernels:
     of the package, in which no module turns into another meanwhile.
     """
 
-    def __init__(self, place: str, every: bool) -> None:
+    def __init__(self, place: str) -> None:
         self.place = place
-        self.every = every
         self.process: subprocess.Popen[str] | None = None
         self.reader: Thread | None = None
         self.said = "no reason was given"
@@ -376,15 +375,14 @@ class Kernels:
             self.made()
 
     def _start(self, folder: str) -> None:
-        say("making kernels of the usual ops: two minutes on two processors" if self.every else
-            "making kernels of common ops")
+        say("making kernels of the usual ops: two minutes on two processors")
         environment = {**os.environ, "PYTHONPATH": folder, "LAZYLOOM_CACHE": "0",
                        "JAX_PLATFORMS": "cpu"}  # fmt: skip
         output = os.path.join(self.place, "lazyloom", KERNELS[0])
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "lazyloom", "kernels", "--keep", "--output", output,
-             *([] if self.every else ["--common"])], cwd=folder, env=environment,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            [sys.executable, "-m", "lazyloom", "kernels", "--keep", "--output", output],
+            cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True)
         self.reader = Thread(target=self._hear, args=(self.process.stdout,))
         self.reader.start()
 
@@ -405,17 +403,15 @@ class BuildWithKernels(build):
     """Makes the kernels of the host that come with the package, by what was built.
 
     They are right for the versions of jax, jaxlib and NumPy that are there while it is built, and
-    are not used with others. LAZYLOOM_KERNELS=common makes only those that programs mostly meet, in
-    a third of the time. Where jax is missing, or it is 0, there are none.
+    are not used with others. Where jax is missing, or LAZYLOOM_KERNELS=0 is set, there are none.
     """
 
     kernels: Kernels | None = None
 
     def run(self) -> None:
         place = os.path.abspath(self.build_lib)
-        wanted = os.environ.get("LAZYLOOM_KERNELS", "1").lower()
-        if wanted not in ("0", "off", "no", "false"):
-            self.kernels = Kernels(place, wanted != "common")
+        if os.environ.get("LAZYLOOM_KERNELS", "1").lower() not in ("0", "off", "no", "false"):
+            self.kernels = Kernels(place)
         self._clear(place)
         try:
             super().run()

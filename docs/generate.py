@@ -258,8 +258,7 @@ def options() -> str:
         "| `LAZYLOOM_DEBUG_LOCKS` | `1` checks every write of a field that a lock guards "
         "(`lazyloom/locks.py`), where the core runs interpreted |",
         "| `LAZYLOOM_KERNELS` | `0` leaves the kernels that come with the package alone; when "
-        "installing, it comes without, and with `common` with "
-        "[fewer of them](forms.md#kernels-of-the-host) |",
+        "installing, it comes without |",
         "| `LAZYLOOM_C_KERNELS` | `0` has these kernels call NumPy, not C |",
         "| `LAZYLOOM_COMPILER` | the Python that "
         "[compiles beside the program](forms.md#compiling-beside-the-program), if not the "

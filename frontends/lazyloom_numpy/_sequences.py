@@ -135,8 +135,6 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     a = _array(y)
     position = dt.normalize_axis(axis, a.ndim)
     if x is None:
-        if isinstance(dx, str | bytes):
-            raise TypeError(f"dx is {dx!r}, expected a number or an array of numbers")
         d: Any = dx
     else:
         points = _array(x)
@@ -146,7 +144,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
             shape[position] = d.shape[0]
             d = d.reshape(tuple(shape))
     after, before = _slices(a, position, slice(1, None), slice(None, -1))
-    return (d * (after + before) / 2.0).sum(axis)
+    return ((after + before) * d / 2.0).sum(axis)
 
 
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *,

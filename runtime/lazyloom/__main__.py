@@ -28,27 +28,24 @@ def main(arguments: list[str] | None = None) -> int:
     cache = commands.add_parser("cache", help="the disk cache")
     cache.add_argument("action", choices=["info", "clear"])
     kernels = commands.add_parser(
-        "kernels", help="make the usual kernels of ops, as a build does: minutes")
+        "kernels", help="make the kernels that come with the package, as its build does")
     kernels.add_argument(
         "--output", default=shipped.path(), help="another file (default: %(default)s)")
     kernels.add_argument("--processes", type=int, default=_cores())
     kernels.add_argument(
         "--keep", action="store_true", help="leave a file that is right here as it is")
-    kernels.add_argument(
-        "--common", action="store_true", help="only those that programs mostly meet")
     given = parser.parse_args(arguments)
     if given.command == "kernels":
-        every = not given.common
         folder = os.path.dirname(os.path.abspath(given.output))
         if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
             parser.error(f"--output is {given.output!r}, and {folder} is no folder that can be "
                          "written; name a file in one that can")
         if given.processes < 1:
             parser.error(f"--processes is {given.processes}, expected at least 1")
-        if given.keep and native.made_for_here(given.output, every):
+        if given.keep and native.made_for_here(given.output):
             print(f"kernels are there already, in {given.output}")
             return 0
-        return _kernels(given.output, given.processes, every)
+        return _kernels(given.output, given.processes)
     if given.command == "cache":
         if given.action == "clear":
             print(f"removed {disk.clear()} bytes from {disk.folder()}")
@@ -67,13 +64,13 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _kernels(path: str, processes: int, every: bool) -> int:
+def _kernels(path: str, processes: int) -> int:
     # brings the whole table and JAX
     from .backends.xla.host.build import build
 
     # ends as Ctrl-C does: with its processes, and what it has written aside
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    made = build(path, processes, every)
+    made = build(path, processes)
     print(f"{made.kernels} kernels of {made.entries} ops at types in {made.seconds:.0f} s: "
           f"{os.path.getsize(path)} bytes in {path}")
     print(f"functions in C  {made.functions}" if not made.why else

@@ -5,7 +5,7 @@
 
 typedef struct {
     PyObject_HEAD
-    PyThread_type_lock freed;  /* held but for a moment: who waits for the lock waits for this one */
+    PyThread_type_lock freed;  /* who waits for the lock waits for this one to be released */
     unsigned long owner;       /* the thread that holds the lock; 0 where none does */
     Py_ssize_t waiting;        /* threads that wait */
     int told;                  /* whether one of them has been told to look again */

@@ -76,7 +76,8 @@ CASES: list[Case] = [
     case(_n("diff", "ediff1d", "trapezoid"), lambda m, x: (
         m.diff(x), m.diff(x, 2, axis=0), m.diff(x, prepend=0), m.diff(x, append=x[:, :1]),
         m.diff(x, n=0), m.ediff1d(x), m.ediff1d(x, to_begin=x[0], to_end=[7]), m.trapezoid(x),
-        m.trapezoid(x, dx=0.5, axis=0), m.trapezoid(x, x=[0, 1, 3, 4]), m.diff(x, 9)),
+        m.trapezoid(x, dx=0.5, axis=0), m.trapezoid(x[0], dx=[0.5, 2.0, 1.0]),
+        m.trapezoid(x, x=[0, 1, 3, 4]), m.diff(x, 9)),
          shapes=[((3, 4),)], dtypes=["uint8", "float32", "complex128"]),
     case("numpy.diff", lambda m, x: m.diff(x), shapes=[((4,),)], dtypes=["bool"]),
     case("numpy.diff", lambda m, x: m.diff(x), shapes=[((),)]),

@@ -49,7 +49,8 @@ def barriers(instructions: list[Instruction], platform: str) -> set[int]:
     on_cpu = platform == "cpu"
     read = _elements_read(instructions if on_cpu else [])
     again = _computed_again(instructions if on_cpu else [])
-    found = _multiplied_and_reduced(instructions) if on_cpu else set()
+    kept = _multiplied_and_reduced(instructions) if on_cpu else set()
+    found: set[int] = set()
     #: how many ops in a row XLA may fuse, up to each
     depths: list[int] = []
     #: how many steps those are
@@ -68,11 +69,8 @@ def barriers(instructions: list[Instruction], platform: str) -> set[int]:
                 many = steps_of(i) + max([steps[at] for at in before], default=0)
                 fold = _folded(i, max([folds[at] for at in before], default=fold))
             moves = i.spec.op.offset_reads or any(moved[at] for at in before)
-        if number in found:
-            depth, many, moves = 0, 0, False
-            fold = (0, False)
-        elif depth and (
-            depth == FUSED or many >= FUSED_STEPS or fold[0] == FOLDED
+        if depth and (
+            number in kept or depth == FUSED or many >= FUSED_STEPS or fold[0] == FOLDED
             or (moves and read[number] > READS * i.types[0].size)
             or (many >= MANY_STEPS and again[number] > READS * i.types[0].size)
         ):

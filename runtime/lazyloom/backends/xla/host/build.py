@@ -24,12 +24,11 @@ from ....ops.spec import OpDef
 from ....program.extents import at_numbers, description, form_of, may_vary, outline
 from ....trace.specs import Spec, spec_of
 from ....types import TensorType, tensor_type
-from ... import fingerprint, native, shipped
+from ... import fingerprint, native
 from ..c_source.library import CompilerError, Functions, linked
 from ..op_definitions import description_of
 from .families import Family
 from .find import InC, form_text, text_of
-from .met import basic, digest, met
 from .usual import cases
 from .usual_case import Case, Extent
 
@@ -76,12 +75,8 @@ class Part(NamedTuple):
     why: str
 
 
-def build(path: str, processes: int, every: bool = True) -> Made:
-    """Make the kernels and write them to a file; see :mod:`lazyloom.backends.shipped`.
-
-    Args:
-        every: all the usual ones, and not only those that programs mostly meet (:mod:`.met`).
-    """
+def build(path: str, processes: int) -> Made:
+    """Make the kernels and write them to a file; see :mod:`lazyloom.backends.shipped`."""
     started = time.perf_counter()
     library = os.path.join(os.path.dirname(os.path.abspath(path)), native.NAME)
     if os.path.exists(library):
@@ -92,8 +87,7 @@ def build(path: str, processes: int, every: bool = True) -> Made:
         ) as pool:
             try:
                 parts = list(pool.map(
-                    part, range(processes), [processes] * processes, [folder] * processes,
-                    [every] * processes))
+                    part, range(processes), [processes] * processes, [folder] * processes))
             except BaseException:
                 # an error of one, or SIGTERM or Ctrl-C here: the others are not waited for
                 for process in active_children():
@@ -107,8 +101,6 @@ def build(path: str, processes: int, every: bool = True) -> Made:
             except CompilerError as error:
                 why = str(error)
     entries = [e for p in parts for e in p.entries]
-    if every:
-        entries.append((*shipped.EVERY, b""))
     archive.write(path, fingerprint.host_fingerprint(), entries, _common(entries))
     return Made(len(entries), sum(p.kernels for p in parts), sum(p.functions for p in parts),
                 why, time.perf_counter() - started)
@@ -142,14 +134,13 @@ def _common(entries: Sequence[Entry]) -> bytes:
     return b"".join(reversed(chosen))
 
 
-def part(number: int, parts: int, folder: str, every: bool = True) -> Part:
+def part(number: int, parts: int, folder: str) -> Part:
     """One of so many parts of all entries, their functions in C compiled in a folder."""
     # each collection would look at all that JAX brought
     gc.disable()
     functions = Functions()
     say = _said() if number == 0 else None
-    entries, count = entries_of(
-        _counted(list(cases()), say), number, parts, functions.named, every)
+    entries, count = entries_of(_counted(list(cases()), say), number, parts, functions.named)
     try:
         objects, why = functions.compiled(folder, say), ""
     except CompilerError as error:
@@ -178,9 +169,8 @@ def _counted(chosen: Sequence[Case], say: Callable[[str], None] | None) -> Itera
 
 
 def entries_of(
-    chosen: Iterable[Case], number: int = 0, parts: int = 1, in_c: InC | None = None,
-    every: bool = True,
-) -> tuple[list[Entry], int]:  # fmt: skip
+    chosen: Iterable[Case], number: int = 0, parts: int = 1, in_c: InC | None = None
+) -> tuple[list[Entry], int]:
     """The entries of these cases and their vjps, or of one part of them; how many kernels."""
     families: dict[bytes, Family] = {}
     alone: dict[bytes, bytes] = {}
@@ -190,10 +180,7 @@ def entries_of(
         # an outline's derivatives have outlines that no other's have
         if pair is None or zlib.crc32(description(*pair[0])) % parts != number:
             continue
-        whole = every or basic(case)
         for each in (pair, *_derived(case, pair)):
-            if not (whole or digest(*place_of(each)) in met()):
-                continue
             made = _enter(each, families, alone, in_c)
             count += made
             if made and count % _COLLECTED == 0:
@@ -205,20 +192,6 @@ def entries_of(
             found.append(("kernels", place, family.packed()))
     found += [("kernel", place, text) for place, text in alone.items()]
     return found, count
-
-
-def places_of(case: Case) -> list[tuple[str, bytes]]:
-    """What the kernels of a case and its vjps are found by."""
-    pair = _pair(case)
-    return [] if pair is None else [place_of(each) for each in (pair, *_derived(case, pair))]
-
-
-def place_of(pair: Pair) -> tuple[str, bytes]:
-    """What the kernel of a pair is found by: that of one for any extents, or of these alone."""
-    (spec, types), other = pair
-    if outline(spec, types)[1] == outline(*other)[1]:
-        return "kernel", description_of(spec, types)
-    return "kernels", description(spec, types)
 
 
 def _enter(
