@@ -95,7 +95,7 @@ def _by_number(name: str, xs: Sequence[Shade], aval: Any, step: Any) -> Shade:
             given.append(x.v)
     params = dict(step.params)
     if "fill_value" in params:
-        params["fill_value"] = None
+        params["fill_value"] = -1
     with jax.enable_x64(True):
         arrays = [jax.numpy.asarray(g) for g in given]
         found = np.asarray(scattered(jax.lax.scatter, arrays, params) if name == "scatter" else (
