@@ -9,8 +9,9 @@ called it, is told of ``__array__`` alone.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
+from sys import _getframe
+from types import CodeType
 from typing import Any, Final
 
 #: of the flags of ``PyObject_GetBuffer``
@@ -19,15 +20,26 @@ _INDIRECT: Final = 0x100
 
 _MAKERS: Final = frozenset(("memoryview", "bytearray", "PickleBuffer"))
 _INTERFACE: Final = "__array_interface__"
+#: what code asks for by name, by its id: whether it makes memoryviews, whether it asks for the
+#: interface. numpy.asarray(x) is called in loops, and what calls it is looked at twice each time
+_asking: Final[dict[int, tuple[CodeType, bool, bool]]] = {}
+#: code that is remembered, at most: some is made anew all the time
+_REMEMBERED: Final = 512
 
 
-def _names(depth: int) -> frozenset[Any]:
-    """The names and texts in the code of the function so far up; none where there is no such."""
+def _asks(depth: int) -> tuple[bool, bool]:
+    """Whether a function so far up names what makes memoryviews, and the interface."""
     try:
-        code = sys._getframe(depth + 1).f_code
+        code = _getframe(depth + 1).f_code
     except ValueError:
-        return frozenset()
-    return frozenset(code.co_names) | frozenset([c for c in code.co_consts if type(c) is str])
+        return False, False
+    found = _asking.get(id(code))
+    if found is None or found[0] is not code:
+        names = {*code.co_names, *(c for c in code.co_consts if type(c) is str)}
+        if len(_asking) >= _REMEMBERED:
+            _asking.clear()
+        found = _asking[id(code)] = code, not _MAKERS.isdisjoint(names), _INTERFACE in names
+    return found[1], found[2]
 
 
 def exported(x: Any, flags: int) -> memoryview:
@@ -36,7 +48,7 @@ def exported(x: Any, flags: int) -> memoryview:
         raise BufferError(
             "the memory of an array is read-only to others; give numpy.array(x), which is a copy")
     # memoryview, bytearray and NumPy take any layout, indirect ones too; nobody else does
-    if flags & _INDIRECT and _MAKERS.isdisjoint(_names(2)):
+    if flags & _INDIRECT and not _asks(2)[0]:
         raise BufferError("the memory of an array is given by x.data, which is a memoryview")
     found: memoryview = x.data
     return found
@@ -50,7 +62,7 @@ def described(x: Any, copied: Callable[[Any], tuple[Any, Any]]) -> dict[str, Any
     that is the array.
     """
     # bfloat16 has no name there
-    if _INTERFACE not in _names(2) or x.dtype.kind == "V":
+    if not _asks(2)[1] or x.dtype.kind == "V":
         raise AttributeError(_INTERFACE)
     memory, part = copied(x)
     described: dict[str, Any] = part.__array_interface__
