@@ -263,7 +263,7 @@ def native_extensions() -> list[Any]:
         extra_compile_args=[*FLAGS, *EXACT],
         depends=["runtime/lazyloom/_wide.h", *(
             f"runtime/lazyloom/_native_{part}.h"
-            for part in ("calls", "guards", "locks", "products", "subnormals"))],
+            for part in ("awaited", "calls", "guards", "locks", "products", "subnormals"))],
         libraries=[] if sys.platform == "darwin" else ["dl"]))
     try:
         import jaxlib

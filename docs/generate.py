@@ -259,7 +259,7 @@ def options() -> str:
         "(`lazyloom/locks.py`), where the core runs interpreted |",
         "| `LAZYLOOM_KERNELS` | `0` leaves the kernels that come with the package alone; when "
         "installing, it comes without |",
-        "| `LAZYLOOM_C_KERNELS` | `0` has these kernels call NumPy, not C |",
+        "| `LAZYLOOM_C_KERNELS` | `0` has all kernels call NumPy, not C |",
         "| `LAZYLOOM_COMPILER` | the Python that "
         "[compiles beside the program](forms.md#compiling-beside-the-program), if not the "
         "program's own; `0` for none: a thread does |",

@@ -13,19 +13,21 @@
 
    exports_buffers(cls) has a class written in Python export buffers by its method __buffer__.
 
-   run_calls() is in _native_calls.h, changed() in _native_guards.h, OwnedLock in
-   _native_locks.h, complex_product() in _native_products.h, flush_subnormals() in
-   _native_subnormals.h. */
+   Awaited is in _native_awaited.h, run_calls() in _native_calls.h, changed() in
+   _native_guards.h, OwnedLock in _native_locks.h, complex_product() in _native_products.h,
+   flush_subnormals() in _native_subnormals.h. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 #include <numpy/ufuncobject.h>
 #include <dlfcn.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
@@ -509,6 +511,7 @@ static PyObject *exports_buffers(PyObject *module, PyObject *given)
     Py_RETURN_NONE;
 }
 
+#include "_native_awaited.h"
 #include "_native_calls.h"
 #include "_native_guards.h"
 #include "_native_locks.h"
@@ -544,12 +547,13 @@ PyMODINIT_FUNC PyInit__native(void)
     import_array();
     import_umath();
     if (PyType_Ready(&NativeType) < 0 || PyType_Ready(&LibraryType) < 0 ||
-        PyType_Ready(&OwnedLockType) < 0) return NULL;
+        PyType_Ready(&OwnedLockType) < 0 || PyType_Ready(&AwaitedType) < 0) return NULL;
     handler = PyCapsule_New(&aligned, "mem_handler", NULL);
     if (!handler) return NULL;
     PyObject *found = PyModule_Create(&module);
     if (!found) return NULL;
     if (PyModule_AddObjectRef(found, "Native", (PyObject *)&NativeType) < 0 ||
+        PyModule_AddObjectRef(found, "Awaited", (PyObject *)&AwaitedType) < 0 ||
         PyModule_AddObjectRef(found, "Library", (PyObject *)&LibraryType) < 0 ||
         PyModule_AddObjectRef(found, "OwnedLock", (PyObject *)&OwnedLockType) < 0) {
         Py_DECREF(found);

@@ -20,6 +20,7 @@ counters: Final[dict[str, int]] = {
     "host_kernels_failed": 0,  # kernels that failed, whose ops are compiled instead
     "background_compiles": 0,  # programs compiled beside the program that wants them
     "background_failures": 0,  # of these, those that could not be compiled
+    "functions_compiled": 0,  # functions in C that were compiled for kernels of the host
     "compilers_begun": 0,  # processes that compile for this one
     "compilers_lost": 0,  # of these, those that ended or were given up while they compiled
     "compiler_process_us": 0,  # microseconds of processor that they took, no children of this one

@@ -74,7 +74,7 @@ class Tuning:
         "disk_interval", "records_kept",
         "compared_programs", "history_results", "moves_traced", "overwrites_kept",
         "overwrites_held", "array_types_kept", "memory_known_from", "memory_asked_from",
-        "run_room", "compile_room", "compiled_beside", "constants_kept",
+        "run_room", "compile_room", "compiled_beside", "constants_kept", "function_after",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -103,6 +103,7 @@ class Tuning:
         self.compile_room: int = 96 << 20
         self.compiled_beside: int = 64
         self.constants_kept: int = 1 << 30
+        self.function_after: int = 2000
 
 
 tuning: Final = Tuning()
@@ -175,6 +176,12 @@ NUMBERS: Final[dict[str, Number]] = {number.name: number for number in (
     Number("compiled_beside", "programs",
            "Programs that may wait to be compiled beside the program; the one whose runs have cost "
            "least gives way. With 0 none is: the program waits for those that have paid.", 0),
+    Number("function_after", "microseconds",
+           "What the calls of a kernel of the host take that did not come with the installation, "
+           "until it waits for the C compiler to make a function of it. That takes 15 ms a "
+           "function, and a quarter of a second where a process has to be begun for it, which is "
+           "done once those that wait have taken 25 times as long. With 0 it goes on calling "
+           "NumPy.", 0),
     Number("constants_kept", "bytes",
            "Operands for whose values other code generators may keep something made; what was made "
            "first goes first.", 0),

@@ -236,6 +236,13 @@ class Backend(ABC):
         """What of a program is compiled as loops, as (times, ops of the body); for the record."""
         return ()
 
+    def compile_functions(self, texts: Mapping[str, str]) -> bytes:
+        """A shared library of functions in C, which kernels of the host name, by their names.
+
+        Raises whatever keeps the C compiler from making it.
+        """
+        raise NotImplementedError(f"the backend {self.name} has no kernels in C")
+
     def has_host_kernels(self) -> bool:
         """Whether most ops have a :meth:`host_kernel`, now and on this machine.
 

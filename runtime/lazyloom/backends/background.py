@@ -15,8 +15,8 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
 
 from ..cache import disk, memory
 from ..codegen import registry
@@ -37,10 +37,30 @@ from .selection import backend
 IDLE = 10.0
 #: how often one program may end the other process
 LOSSES: Final = 2
+#: seconds for which functions in C wait for others, to be compiled with them
+TOGETHER: Final = 0.25
+#: in the place of a user's line, for functions in C
+_FUNCTIONS: Final = "kernels of the host"
 
 
 class _Stopped(Exception):
     """The process ends."""
+
+
+class Functions(Protocol):
+    """What knows functions in C that wait to be compiled."""
+
+    def waiting(self) -> dict[str, str]:
+        """Their texts by their names."""
+        ...
+
+    def compiled(self, texts: Mapping[str, str], data: bytes) -> None:
+        """Take the library that has those functions."""
+        ...
+
+    def failed(self, texts: Mapping[str, str]) -> None:
+        """They cannot be compiled."""
+        ...
 
 
 class _Job:
@@ -68,7 +88,9 @@ class _Compiler:
         lock: held while what is below changes. No condition: an exception that reaches a thread
             right after it has taken the lock of one keeps that for ever.
         waiting: the gates of the threads that wait for a change.
-        queue: what waits, in no order.
+        queue: the programs that wait, in no order.
+        functions: what knows the functions in C that wait, None before there were any.
+        asked: whether they are to be compiled, after all programs.
         busy: a program is being compiled.
         stopped: the process ends, and nothing is begun any more.
         errors: what could not be compiled, and why; the newest.
@@ -81,6 +103,8 @@ class _Compiler:
         self.lock = threading.Lock()
         self.waiting: list[Any] = []
         self.queue: list[_Job] = []
+        self.functions: Functions | None = None
+        self.asked = False
         self.thread: threading.Thread | None = None
         self.busy = False
         self.stopped = False
@@ -117,7 +141,7 @@ class _Compiler:
 
         There is none either where an interrupt kept it from starting.
         """
-        if self.queue and not self.stopped and (
+        if (self.queue or self.asked) and not self.stopped and (
             self.thread is None or not self.thread.is_alive()
         ):
             self.thread = threading.Thread(target=self.run, name="lazyloom-compiler", daemon=True)
@@ -131,19 +155,33 @@ class _Compiler:
                     return  # it was taken for one that had not started
                 self.busy = False
                 self.changed()
-            self.wait_for(lambda: self.queue or self.stopped, IDLE)
+            self.wait_for(lambda: self.queue or self.asked or self.stopped, IDLE)
+            if self.asked and not self.queue:
+                # others are mostly called as often by then
+                self.wait_for(lambda: self.queue or self.stopped, TOGETHER)
+            job: _Job | None = None
             with self.lock:
                 if self.stopped or self.thread is not threading.current_thread():
                     return
-                if not self.queue:
+                if not self.queue and not self.asked:
                     self.thread = None
                     ended = self.process.close()
                     break
-                job = max(self.queue, key=_cost)
-                self.queue.remove(job)
+                if self.queue:
+                    job = max(self.queue, key=_cost)
+                    self.queue.remove(job)
+                else:
+                    self.asked = False
                 self.busy = True
-            self.compile(job)
-            del job
+            functions = self.functions
+            if job is None:
+                if functions is not None:
+                    self.compile_functions(functions)
+            else:
+                self.compile(job)
+                del job
+                # now there is a process for those that have not taken long enough to begin one
+                self.asked = self.asked or functions is not None and bool(functions.waiting())
         wait_for(ended)
 
     def compile(self, job: _Job) -> None:
@@ -165,7 +203,7 @@ class _Compiler:
             pass
         except Exception as error:
             counters["background_failures"] += 1
-            self.note(job, error)
+            self.note(job.site, error)
             # what runs in pieces goes on doing so
             entry.failure = str(error) or type(error).__name__
             entry.estimate = math.inf
@@ -175,9 +213,22 @@ class _Compiler:
         finally:
             entry.queued = False
 
-    def note(self, job: _Job, error: Exception) -> None:
+    def compile_functions(self, functions: Functions) -> None:
+        """Have the functions in C compiled that wait."""
+        texts = functions.waiting()
+        try:
+            if texts:
+                functions.compiled(texts, self.process.compile_functions(texts))
+        except Exception as error:
+            # NotCompiled, CompilerLost, NoCompilerError
+            reraise_from_handler(error)
+            counters["background_failures"] += 1
+            self.note(_FUNCTIONS, error)
+            functions.failed(texts)
+
+    def note(self, site: str, error: Exception) -> None:
         """Remember what went wrong, for :func:`failures`."""
-        self.errors = [*self.errors[-15:], (job.site, error)]
+        self.errors = [*self.errors[-15:], (site, error)]
 
     def on_disk(self, job: _Job) -> bool:
         """Load the program from disk, where nobody has looked yet; whether it was there."""
@@ -198,7 +249,7 @@ class _Compiler:
             code = self.by_process(job, request)
         except NoCompilerError as error:
             if all(known is not error for _, known in self.errors):
-                self.note(job, error)
+                self.note(job.site, error)
             return False
         finally:
             # one that has been begun for this has imported what it needs, too
@@ -266,7 +317,7 @@ _compiler = _Compiler()
 
 def idle() -> bool:
     """Whether nothing is being compiled, or waits."""
-    return not _compiler.busy and not _compiler.queue
+    return not (_compiler.busy or _compiler.queue or _compiler.asked)
 
 
 def request(
@@ -291,13 +342,27 @@ def request(
     return True
 
 
+def request_functions(functions: Functions, begin: bool) -> None:
+    """Have functions in C compiled that wait.
+
+    Where no process is there to do so, one is begun if ``begin`` says so.
+    """
+    c = _compiler
+    with c.lock:
+        c.functions = functions
+        if not c.stopped and (begin or c.process.pid):
+            c.asked = True
+            c.begin()
+            c.changed()
+
+
 def wait(timeout: float | None = None) -> bool:
     """Wait until nothing is being compiled beside the program; whether that is so."""
     c = _compiler
     with c.lock:
         c.begin()
         c.changed()
-    return c.wait_for(lambda: c.stopped or not (c.busy or c.queue),
+    return c.wait_for(lambda: c.stopped or not (c.busy or c.queue or c.asked),
                       math.inf if timeout is None else timeout)
 
 
@@ -315,6 +380,7 @@ def _stop() -> None:
         for job in c.queue:
             job.entry.queued = False
         c.queue = []
+        c.asked = False
         c.changed()
     c.process.close()
     while True:

@@ -12,6 +12,7 @@ import json
 import os
 import signal
 import time
+from collections.abc import Mapping
 from typing import Any, Final
 
 from ..cache import disk
@@ -33,7 +34,7 @@ LONGEST_WAIT: Final = 3600.0
 #: seconds for which one that this process has adopted may take to end once it was let go
 _ENDING: Final = 5.0
 #: environment variables that a program may change while it runs, and that the process has to know
-_FOLLOWED: Final = ("LAZYLOOM_CACHE", "LAZYLOOM_CACHE_LIMIT", "HOME")
+_FOLLOWED: Final = ("LAZYLOOM_CACHE", "LAZYLOOM_CACHE_LIMIT", "HOME", "CC")
 
 
 class NotCompiled(Exception):
@@ -74,11 +75,31 @@ class CompilerProcess:
 
         Raises NotCompiled, NotPadded, CompilerLost, NoCompilerError.
         """
+        answer, code = self._answer(_head(request, donate), request.structure.serialized)
+        if "unpadded" in answer:
+            raise NotPadded(answer["unpadded"])
+        if "error" in answer:
+            raise NotCompiled(answer["error"])
+        return code
+
+    def compile_functions(self, texts: Mapping[str, str]) -> bytes:
+        """The library of functions in C, which is on disk then too.
+
+        Raises NotCompiled, CompilerLost, NoCompilerError.
+        """
+        head = json.dumps({"functions": True, "environment": _environment()}).encode()
+        answer, library = self._answer(head, json.dumps(dict(texts)).encode())
+        if library is None:
+            raise NotCompiled(answer["error"])
+        return library
+
+    def _answer(self, head: bytes, what: bytes) -> tuple[dict[str, Any], bytes | None]:
+        """What the process says of a request, and what it made. Raises as :meth:`compile`."""
         connection = self._connected()
         try:
-            connection.send(_head(request, donate), request.structure.serialized)
+            connection.send(head, what)
             end = time.monotonic() + LIMIT
-            answer = json.loads(connection.receive(SILENCE, end))
+            answer: dict[str, Any] = json.loads(connection.receive(SILENCE, end))
             code = None
             if not {"unpadded", "error", "regions"} & set(answer):
                 code = connection.receive(SILENCE, end)
@@ -97,11 +118,7 @@ class CompilerProcess:
         processor = float(answer["processor"])
         counters["compiler_process_us"] += int((processor - self._processor) * 1e6)
         self._processor = processor
-        if "unpadded" in answer:
-            raise NotPadded(answer["unpadded"])
-        if "error" in answer:
-            raise NotCompiled(answer["error"])
-        return code
+        return answer, code
 
     def _connected(self) -> Connection:
         """The connection to a process that lives. Raises NoCompilerError."""
@@ -177,11 +194,14 @@ def _compare(said: dict[str, object]) -> None:
             raise NoCompilerError(f"it has another {name}: {said.get(name)}, here {own}")
 
 
+def _environment() -> dict[str, Any]:
+    return {**{name: os.environ.get(name) for name in _FOLLOWED},
+            "LAZYLOOM_CACHE_DIR": os.path.abspath(disk.folder())}
+
+
 def _head(request: Request, donate: bool) -> bytes:
-    environment: dict[str, Any] = {name: os.environ.get(name) for name in _FOLLOWED}
-    environment["LAZYLOOM_CACHE_DIR"] = os.path.abspath(disk.folder())
     return json.dumps({
         "outputs": request.outputs, "aliases": list(request.aliases.items()), "donate": donate,
         "generators": request.generators,
         "verdicts": verdicts.current().packed() if request.generators else "[]",
-        "environment": environment}).encode()
+        "environment": _environment()}).encode()

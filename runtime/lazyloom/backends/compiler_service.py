@@ -22,7 +22,7 @@ from ..cache import disk
 from ..codegen import verdicts
 from ..interrupts import reraise_from_handler
 from ..program.program import Structure
-from . import programs
+from . import function_libraries, programs
 from .backend import NotPadded, Request
 from .compiler_start import peer
 from .connection import Connection, SilentError
@@ -112,6 +112,8 @@ def _answer(head: dict[str, Any], structure: bytes) -> list[bytes]:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
+    if "functions" in head:
+        return _functions(json.loads(structure))
     verdicts.adopt(verdicts.unpacked(head["verdicts"]))
     try:
         request = Request(
@@ -131,5 +133,17 @@ def _answer(head: dict[str, Any], structure: bytes) -> list[bytes]:
     return [_said(), code]
 
 
+def _functions(texts: dict[str, str]) -> list[bytes]:
+    """The messages that answer a request for functions in C."""
+    try:
+        library = backend().compile_functions(texts)
+    except Exception as error:
+        reraise_from_handler(error)
+        return [_said(error=f"{type(error).__name__}: {error}")]
+    function_libraries.store(texts, library)
+    return [_said(), library]
+
+
 def _said(**what: str) -> bytes:
-    return json.dumps({**what, "processor": time.process_time()}).encode()
+    # that of the C compiler is counted, too
+    return json.dumps({**what, "processor": sum(os.times()[:4])}).encode()

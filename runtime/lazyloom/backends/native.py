@@ -1,8 +1,9 @@
-"""Functions in C that come with an installation, in place of kernels that call NumPy.
+"""Functions in C in place of kernels that call NumPy.
 
-A library beside the package's modules that its build makes with the kernels (:mod:`.shipped`). The
-text of a kernel names its function; where there is no library, or one that is not right here, the
-kernel itself runs. A call costs 0.2 us, whatever the number of the op's steps.
+Most come with an installation: in a library beside the package's modules that its build makes with
+the kernels (:mod:`.shipped`). The text of a kernel names its function; where that is not in the
+library, the kernel itself runs, until the function is compiled (:mod:`.functions_on_demand`). A
+call costs 0.2 us, whatever the number of the op's steps.
 """
 
 from __future__ import annotations
@@ -124,8 +125,7 @@ def native(
         work, calls: multiplications in products and what takes as long, which NumPy's routines do
             several times as fast; and calls of NumPy that the kernel makes.
     """
-    elements = sum(math.prod(s) for _, s in (*operands, *results))
-    if work > WORK * calls or elements >= LARGE * max(1, calls // 2):
+    if not is_quicker(operands, results, work, calls):
         return kernel
     found = library() if wanted() else ""
     if isinstance(found, str):
@@ -137,9 +137,23 @@ def native(
     return made
 
 
+def is_quicker(
+    operands: tuple[tuple[str, tuple[int, ...]], ...],
+    results: tuple[tuple[str, tuple[int, ...]], ...], work: int, calls: int,
+) -> bool:
+    """Whether a function is quicker than the kernel; see :func:`native`."""
+    elements = sum(math.prod(s) for _, s in (*operands, *results))
+    return work <= WORK * calls and elements < LARGE * max(1, calls // 2)
+
+
 def is_native(run: Callable[..., Any]) -> bool:
     """Whether that is a function in C, whose results are in memory of their own."""
     return NATIVE is not None and type(run) is NATIVE.Native
+
+
+def is_awaited(run: Callable[..., Any]) -> bool:
+    """Whether that is a kernel in whose place a function in C may come."""
+    return NATIVE is not None and type(run) is NATIVE.Awaited
 
 
 def with_absent(run: Any, present: Sequence[bool]) -> Callable[..., Any]:

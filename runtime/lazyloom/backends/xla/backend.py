@@ -61,6 +61,12 @@ class Xla(Backend):
                 return found
         return kernel_of(spec, types)
 
+    def compile_functions(self, texts: Mapping[str, str]) -> bytes:
+        """By the C compiler that ``CC`` names, or Python was built with."""
+        from .c_source.library import library_of
+
+        return library_of(texts)
+
     def loops(self, program: Program) -> list[tuple[int, int]]:
         """The program's ``stablehlo.while`` loops, beside those that are ops."""
         from . import compiling

@@ -9,7 +9,8 @@ import re
 import shlex
 import subprocess
 import sysconfig
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from ....interrupts import reraise_from_handler
@@ -51,32 +52,13 @@ class Functions:
 
     def add(self, source: Source) -> str:
         """The function's name."""
-        name = "k" + hashlib.sha256(source.body.encode()).hexdigest()[:16]
+        name = _name_of(source.body)
         self.texts[name] = source.body
         return name
 
     def named(self, text: str, closed: Any, symbols: Sequence[str] | None) -> str:
         """The text of a kernel, which has the function in its place where that is quicker."""
-        calls = len(_CALL.findall(text))
-        if not calls or _only_moves(closed.jaxpr) and "False" not in (
-            text.partition("shared = ")[2].partition("\n")[0]
-        ) or (calls == 1 and all(v.aval.dtype.kind != "f" for v in closed.jaxpr.outvars)):
-            # views, and what is one call of NumPy on integers
-            return text
-        try:
-            source = source_of(closed, symbols or ())
-        except Exception as error:
-            reraise_from_handler(error)
-            # no code, or what nobody thought of: the kernel is right without
-            return text
-        given = ", ".join([
-            repr(self.add(source)), "kernel", _tuple(source.symbols),
-            _arrays(source.operands), _arrays(source.results), source.work, str(max(1, calls))])
-        if symbols is None:
-            return f"{text}kernel = native({given})\n"
-        start, found, end = text.rpartition("return kernel\n")
-        assert found and not end
-        return f"{start}return native({given})\n"
+        return _in_c(text, closed, symbols, self.add, False)
 
     def compiled(self, folder: str, say: Callable[[str], None] | None = None) -> list[str]:
         """Object files of them, without those that the compiler refuses. Raises CompilerError.
@@ -105,6 +87,42 @@ class Functions:
         half = len(names) // 2
         return [*self._objects(folder, start, names[:half]),
                 *self._objects(folder, start + half, names[half:])]
+
+
+def with_text(text: str, closed: Any, symbols: Sequence[str] | None) -> str:
+    """The text of a kernel with that of its function, which may be compiled later."""
+    return _in_c(text, closed, symbols, lambda source: _name_of(source.body), True)
+
+
+def _name_of(body: str) -> str:
+    return "k" + hashlib.sha256(body.encode()).hexdigest()[:16]
+
+
+def _in_c(
+    text: str, closed: Any, symbols: Sequence[str] | None, add: Callable[[Source], str],
+    with_text: bool,
+) -> str:
+    calls = len(_CALL.findall(text))
+    if not calls or _only_moves(closed.jaxpr) and "False" not in (
+        text.partition("shared = ")[2].partition("\n")[0]
+    ) or (calls == 1 and all(v.aval.dtype.kind != "f" for v in closed.jaxpr.outvars)):
+        # views, and what is one call of NumPy on integers
+        return text
+    try:
+        source = source_of(closed, symbols or ())
+    except Exception as error:
+        reraise_from_handler(error)
+        # no code, or what nobody thought of: the kernel is right without
+        return text
+    given = ", ".join([
+        repr(add(source)), "kernel", _tuple(source.symbols),
+        _arrays(source.operands), _arrays(source.results), source.work, str(max(1, calls)),
+        *([repr(source.body)] if with_text else [])])
+    if symbols is None:
+        return f"{text}kernel = native({given})\n"
+    start, found, end = text.rpartition("return kernel\n")
+    assert found and not end
+    return f"{start}return native({given})\n"
 
 
 def _only_moves(jaxpr: Any) -> bool:
@@ -168,6 +186,18 @@ def _object(folder: str, name: str, text: str) -> str:
         file.write(text)
     run([*compiler(), *flags(), *march(), "-c", f"{path}.c", "-o", f"{path}.o"])
     return f"{path}.o"
+
+
+def library_of(texts: Mapping[str, str]) -> bytes:
+    """A library of functions by their names. Raises CompilerError where none can be compiled."""
+    functions = Functions()
+    functions.texts.update(texts)
+    with tempfile.TemporaryDirectory(prefix="lazyloom-") as folder:
+        objects = functions.compiled(folder)
+        path = os.path.join(folder, "functions.so")
+        run([*compiler(), "-shared", "-s", *objects, "-o", path, "-lm"])
+        with open(path, "rb") as file:
+            return file.read()
 
 
 def linked(objects: Sequence[str], path: str, mark: str) -> None:

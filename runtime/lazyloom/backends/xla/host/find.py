@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
+from ....cache import disk
 from ....counters import counters
 from ....dtypes import dtype_named
 from ....interrupts import reraise_from_handler
@@ -17,9 +18,9 @@ from ....ops.derived import FORWARD
 from ....program.extents import Form, arranged, description, may_vary, outline
 from ....trace.specs import Spec, spec_of
 from ....types import TensorType, tensor_type
-from ... import allocation, fingerprint
+from ... import allocation, fingerprint, functions_on_demand
 from ...backend import HostKernel
-from ...native import is_native, with_absent
+from ...native import calls_c, is_awaited, is_native, with_absent
 from ..jax_compat import trace, with_symbols
 from ..op_definitions import description_of, function_of
 from .blocks import LARGE
@@ -79,7 +80,7 @@ def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | 
         if absent:
             run = with_absent(run, [t is not None for t in types])
     elif absent:
-        run = _present(run, [k for k, t in enumerate(types) if t is not None])
+        run = _with_absent(run, tuple(t is not None for t in types))
     return HostKernel(run, shared)
 
 
@@ -126,7 +127,7 @@ def _for_these(spec: Spec, types: tuple[TensorType | None, ...]) -> _Kernel | No
         text = data.decode()
     else:
         try:
-            text = text_of(spec, types)
+            text = text_of(spec, types, _in_c())
         except Exception as error:
             # the definition does not work: what compiles it says so
             reraise_from_handler(error)
@@ -134,6 +135,16 @@ def _for_these(spec: Spec, types: tuple[TensorType | None, ...]) -> _Kernel | No
         if storable:
             fingerprint.store("kernel", place, text.encode(), True)
     return load(text) if text else None
+
+
+def _in_c() -> InC | None:
+    """What writes kernels that may become functions in C; on disk they are for later processes,
+    whatever this one was told."""
+    if not calls_c() or not disk.enabled():
+        return None
+    from ..c_source.library import with_text
+
+    return with_text
 
 
 def text_of(
@@ -183,7 +194,7 @@ def _for_any_extent(
     if followed:
         return None
     for form in family.proposals(numbers):
-        form.text = form_text(spec, types, form)
+        form.text = form_text(spec, types, form, _in_c())
         family.forms.append(form)
         fingerprint.store("kernels", description(spec, types), family.packed(), True)
         if form.text:
@@ -258,6 +269,14 @@ def _has_while(jaxpr: Any) -> bool:
                 if hasattr(inner, "eqns") and _has_while(inner):
                     return True
     return False
+
+
+def _with_absent(run: Any, present: tuple[bool, ...]) -> Callable[..., Any]:
+    """A kernel of the operands that are there, called with all."""
+    positions = [k for k, there in enumerate(present) if there]
+    if not is_awaited(run):
+        return _present(run, positions)
+    return functions_on_demand.with_absent(run, present, _present(run.target, positions))
 
 
 def _present(run: Callable[..., Any], positions: list[int]) -> Callable[..., Any]:

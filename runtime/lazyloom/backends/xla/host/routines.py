@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ....extension import in_c
-from ...native import native
+from ...functions_on_demand import native_or_kernel
 from ...parts import product as product_in_parts
 from ...subnormals import flushing
 from .blocks import in_blocks
@@ -498,6 +498,7 @@ NAMESPACE: Final[dict[str, Any]] = {
         top_k, gather, scatter, scatter_rows, convolution, reduce_window, select_and_scatter,
         cholesky, lu,
         pivots_to_permutation, triangular_solve, total_order, in_blocks, product,
-        product_in_blocks, floordiv, mod, true_positions, native, transform, power,
+        product_in_blocks, floordiv, mod, true_positions, transform, power,
     )},
+    "native": native_or_kernel,
 }  # fmt: skip

@@ -1,0 +1,85 @@
+"""Libraries of functions in C on disk, and which of them has a function.
+
+They are what :mod:`.functions_on_demand` has compiled, for this and later processes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterable
+from typing import Any, Final
+
+from ..cache import private
+from ..counters import counters
+from ..extension import NATIVE
+from ..interrupts import reraise_from_handler
+from . import fingerprint, native
+
+#: a signal's handler may get here while it is held
+_lock: Final = threading.RLock()
+#: libraries by their digests, or None where they cannot be loaded
+_libraries: Final[dict[str, Any]] = {}
+
+
+def store(names: Iterable[str], data: bytes) -> None:
+    """Keep a library that has functions of these names on disk."""
+    digest = _digest(data)
+    fingerprint.store("library", _place(digest), data, True)
+    for name in names:
+        fingerprint.store("function", _place(name), digest.encode(), True)
+
+
+def library_of(name: str) -> Any:
+    """The library on disk that has a function of that name; None if there is none."""
+    data = fingerprint.load("function", _place(name), True)
+    return None if data is None else _loaded(data.decode(errors="replace"), None)
+
+
+def loaded(data: bytes) -> Any:
+    """The library of these bytes; None if it cannot be loaded."""
+    return _loaded(_digest(data), data)
+
+
+def _loaded(digest: str, data: bytes | None) -> Any:
+    """The library of that digest, whose bytes are given or on disk; None if it cannot be had."""
+    with _lock:
+        if digest in _libraries:
+            return _libraries[digest]
+    if data is None:
+        data = fingerprint.load("library", _place(digest), True)
+    # what was removed from the disk may come back
+    if data is None or _digest(data) != digest:
+        return None
+    try:
+        found = _opened(data)
+    except Exception as error:
+        reraise_from_handler(error)
+        counters["disk_errors"] += 1
+        found = None
+    with _lock:
+        return _libraries.setdefault(digest, found)
+
+
+def _opened(data: bytes) -> Any:
+    """Raises OSError, and NotPrivateError where others can exchange what is in the folder of
+    temporary files before it is loaded."""
+    # slow to import
+    import tempfile
+
+    private.check_above(os.path.join(tempfile.gettempdir(), "lazyloom"))
+    with tempfile.TemporaryDirectory(prefix="lazyloom-") as folder:
+        path = os.path.join(folder, "functions.so")
+        with open(path, "wb") as file:
+            file.write(data)
+        # the file is not needed once it is open
+        return NATIVE.Library(path)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _place(name: str) -> bytes:
+    return f"{name} {native.level()}".encode()

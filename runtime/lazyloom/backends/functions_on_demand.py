@@ -1,0 +1,197 @@
+"""Functions in C for kernels that take long and did not come with the installation.
+
+Such a kernel calls NumPy at first. Once its calls have taken so long that a compilation pays (the
+option ``function_after``), the C compiler makes a function of it beside the program, together with
+those of other kernels that wait by then. It is called from then on, by later processes from the
+start: functions are kept in the disk cache. Without that, or without a C compiler, kernels go on
+calling NumPy.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from ..cache import disk
+from ..counters import counters
+from ..extension import NATIVE
+from ..settings import tuning
+from . import function_libraries, native
+
+#: times ``function_after`` that kernels which wait have taken before a process is begun for them
+BEGIN: Final = 25
+
+Arrays = tuple[tuple[str, tuple[int, ...]], ...]
+
+#: a signal's handler may get here while it is held
+_lock: Final = threading.RLock()
+#: names of functions, and the libraries that have them
+_known: Final[dict[str, Any]] = {}
+#: what waits for functions that are not compiled yet, by their names
+_waiting: Final[dict[str, Waiting]] = {}
+#: names of functions that were not on disk when they were looked for, and how many kernels could
+#: become each: one for each of the extents that were met
+_absent: Final[dict[str, int]] = {}
+#: and of those that cannot be compiled or loaded here
+_failed: Final[set[str]] = set()
+
+
+class Wanted(NamedTuple):
+    """A function that a kernel could be, and how it is called.
+
+    Attributes:
+        name: what it is called in its library, a digest of its text.
+        text: its parameters' and statements' text in C, without the name.
+        symbols: its extents.
+        operands, results: (dtype, shape) of each.
+        present: of operands where some may be absent, whether each is there; else empty.
+    """
+
+    name: str
+    text: str
+    symbols: tuple[int, ...]
+    operands: Arrays
+    results: Arrays
+    present: tuple[bool, ...] = ()
+
+    def of(self, library: Any) -> Callable[..., Any] | None:
+        """The function of a library; None if that has no such one."""
+        try:
+            made: Any = NATIVE.Native(
+                library, self.name, self.symbols, self.operands, self.results)
+        except LookupError:
+            return None
+        found: Callable[..., Any] = made.with_absent(self.present) if self.present else made
+        return found
+
+    def asked(self, awaited: Any, seconds: float) -> float:
+        """Have a kernel become the function, now or once that is compiled.
+
+        ``seconds`` are what its calls have taken. Returns when to ask again.
+        """
+        if self.name in _failed:
+            return math.inf
+        library = _library_of(self.name)
+        found = None if library is None else self.of(library)
+        if found is not None:
+            _absent.pop(self.name, None)
+            awaited.use(found)
+            return math.inf
+        if not usable():
+            return math.inf
+        with _lock:
+            waiting = _waiting.setdefault(self.name, Waiting(self.text, {}))
+            waiting.kernels[id(awaited)] = awaited, self, seconds
+            total = sum(s for w in _waiting.values() for _, _, s in w.kernels.values())
+        # which compiles them, and is slow to import
+        from . import background
+
+        background.request_functions(_FUNCTIONS, total >= BEGIN * tuning.function_after * 1e-6)
+        return seconds * BEGIN
+
+
+class Waiting(NamedTuple):
+    """A function that is wanted.
+
+    Attributes:
+        text: its text.
+        kernels: what it will take the place of, how, and the seconds that it has taken.
+    """
+
+    text: str
+    kernels: dict[int, tuple[Any, Wanted, float]]
+
+
+def usable() -> bool:
+    """Whether functions are compiled on demand in this process."""
+    return NATIVE is not None and tuning.function_after > 0 and native.wanted() and disk.enabled()
+
+
+def native_or_kernel(
+    name: str, kernel: Callable[..., Any], symbols: tuple[int, ...], operands: Arrays,
+    results: Arrays, work: int, calls: int, text: str = "",
+) -> Callable[..., Any]:
+    """What :func:`.native.native` gives; or a kernel that may become the function of a text.
+
+    The text is "" for those that come with the installation.
+    """
+    found = native.native(name, kernel, symbols, operands, results, work, calls)
+    if found is not kernel or not text or not native.is_quicker(operands, results, work, calls):
+        return found
+    return function(Wanted(name, text, symbols, operands, results), kernel)
+
+
+def function(wanted: Wanted, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, if it was compiled before; else the kernel, which may become it."""
+    if not usable():
+        return kernel
+    if wanted.name not in _absent:
+        library = _library_of(wanted.name)
+        found = None if library is None else wanted.of(library)
+        if found is not None:
+            return found
+    number = _absent[wanted.name] = _absent.get(wanted.name, 0) + 1
+    # together they take as long then, where they are called alike
+    made: Callable[..., Any] = NATIVE.Awaited(
+        kernel, tuning.function_after * 1e-6 / number, wanted.asked)
+    return made
+
+
+def with_absent(
+    awaited: Any, present: tuple[bool, ...], kernel: Callable[..., Any]
+) -> Callable[..., Any]:
+    """The same with None for each operand that is not present; ``kernel`` is what it is at first.
+    """
+    wanted = getattr(awaited.costly, "__self__", None)
+    return kernel if wanted is None else function(wanted._replace(present=present), kernel)
+
+
+class _Functions:
+    """The functions that wait, for :mod:`.background`."""
+
+    def waiting(self) -> dict[str, str]:
+        with _lock:
+            return {name: w.text for name, w in _waiting.items()}
+
+    def compiled(self, texts: Mapping[str, str], data: bytes) -> None:
+        _take(texts, data)
+
+    def failed(self, texts: Mapping[str, str]) -> None:
+        _failed.update(texts)
+        with _lock:
+            for name in texts:
+                _waiting.pop(name, None)
+
+
+_FUNCTIONS: Final = _Functions()
+
+
+def _take(texts: Mapping[str, str], data: bytes) -> None:
+    """Call the functions of a library that was compiled for these."""
+    library = function_libraries.loaded(data)
+    for name in texts:
+        with _lock:
+            waiting = _waiting.pop(name, None)
+        found = None
+        for awaited, wanted, _ in waiting.kernels.values() if waiting is not None else ():
+            found = None if library is None else wanted.of(library)
+            if found is not None:
+                awaited.use(found)
+        if found is None:
+            _failed.add(name)
+        else:
+            counters["functions_compiled"] += 1
+            _known[name] = library
+            _absent.pop(name, None)
+
+
+def _library_of(name: str) -> Any:
+    """The library that has a function; None if there is none."""
+    found = _known.get(name)
+    if found is None:
+        found = function_libraries.library_of(name)
+        if found is not None:
+            _known[name] = found
+    return found

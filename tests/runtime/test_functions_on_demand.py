@@ -1,0 +1,199 @@
+"""Functions in C that are compiled for kernels which are take long, and kept for later runs."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from lazyloom.backends import native
+from lazyloom.backends.xla.c_source.library import compiler
+from tests.contract.helpers import script
+
+pytestmark = [
+    pytest.mark.xla,
+    pytest.mark.skipif(not native.calls_c(), reason="what calls C was not compiled"),
+    pytest.mark.skipif(shutil.which(compiler()[0]) is None, reason="there is no C compiler"),
+]
+
+#: programs whose kernels do not come with an installation, and what their kernels are now
+HEAD = """
+import gc
+import numpy
+import lazyloom as ll
+import lazyloom_torch as torch
+from lazyloom.backends import background, native
+from lazyloom.extension import NATIVE
+
+numbers = numpy.random.RandomState(0).standard_normal((2, 3, 2, 3, 4)).astype("float32")
+x, w = torch.tensor(numbers), torch.tensor(numbers[0, 0, 0, 0])
+
+
+def softmax(a):
+    e = numpy.exp(a - a.max(2, keepdims=True))
+    return e / e.sum(2, keepdims=True)
+
+
+def norm(a, scale):
+    centred = a - a.mean(-1, keepdims=True)
+    return centred / numpy.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-5) * scale
+
+
+expected = softmax(numbers), norm(numbers, numbers[0, 0, 0, 0])
+
+
+def step():
+    found = torch.softmax(x, 2), torch.nn.functional.layer_norm(x, (4,), w)
+    for a, b in zip(found, expected):
+        numpy.testing.assert_allclose(a.numpy(), b, rtol=1e-5, atol=1e-6)
+
+
+def kernels():
+    awaited = [o for o in gc.get_objects() if type(o) is NATIVE.Awaited]
+    return len(awaited), sum(native.is_native(a.target) for a in awaited)
+
+
+def compiled():
+    return ll.stats()["functions_compiled"]
+
+
+def errors():
+    return [str(error) for _, error in background.failures()]
+"""
+LOOP = """
+with ll.options(function_after=1):
+    for _ in range(30):
+        step()
+    assert background.wait(120)
+    for _ in range(3):
+        step()
+"""
+RAN = """
+print(compiled(), *kernels(), len(errors()))
+"""
+
+ENVIRONMENT = {"LAZYLOOM_KERNELS": "1", "LAZYLOOM_REPRODUCIBLE": "0"}
+
+
+def run(code: str, cache: Path, **environment: str) -> list[int]:
+    done = script(HEAD + code + RAN, cache=cache, **{**ENVIRONMENT, **environment})
+    assert done.stderr == ""
+    return [int(word) for word in done.stdout.split()]
+
+
+def test_kernels_that_are_called_often_become_functions(tmp_path: Path) -> None:
+    compiled, awaited, native_now, errors = run(LOOP, tmp_path)
+    assert compiled >= 2 and not errors
+    assert 2 <= native_now == awaited
+
+
+def test_later_processes_call_the_functions_from_the_start(tmp_path: Path) -> None:
+    run(LOOP, tmp_path)
+    assert run("step()\nassert ll.stats()['host_kernels'] == 0", tmp_path) == [0, 0, 0, 0]
+
+
+def test_kernels_that_are_called_seldom_are_left_alone(tmp_path: Path) -> None:
+    code = "for _ in range(30):\n    step()\nassert background.wait(60)"
+    compiled, awaited, native_now, _ = run(code, tmp_path)
+    assert awaited >= 2 and compiled == native_now == 0
+
+
+@pytest.mark.parametrize("environment", [
+    {"LAZYLOOM_C_KERNELS": "0"}, {"LAZYLOOM_CACHE": "0"}, {"LAZYLOOM_KERNELS": "0"}])
+def test_they_can_be_switched_off(environment: dict[str, str], tmp_path: Path) -> None:
+    done = script(HEAD + LOOP + RAN, cache=tmp_path, **{**ENVIRONMENT, **environment})
+    assert done.stdout.split() == ["0", "0", "0", "0"]
+
+
+def test_none_are_compiled_with_the_option_at_0(tmp_path: Path) -> None:
+    assert run(LOOP.replace("=1)", "=0)"), tmp_path) == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("compiler", ["no-such-compiler", sys.executable])
+def test_without_a_compiler_kernels_go_on_and_nobody_asks_again(
+    compiler: str, tmp_path: Path
+) -> None:
+    code = LOOP + "assert any('c-compiler' in e or 'ailed' in e or 'no-such' in e " \
+        "for e in errors()), errors()\n" + LOOP
+    compiled, awaited, native_now, errors = run(code, tmp_path, CC=compiler)
+    assert awaited >= 2 and compiled == native_now == 0
+    assert errors == 1
+
+
+@pytest.mark.parametrize("kind", ["library", "function"])
+@pytest.mark.parametrize("damage", ["cut", "removed"])
+def test_what_is_damaged_on_disk_is_compiled_again(
+    kind: str, damage: str, tmp_path: Path
+) -> None:
+    run(LOOP, tmp_path)
+    files = [f for f in (tmp_path / kind).rglob("*") if f.is_file()]
+    assert files
+    for file in files:
+        if damage == "cut":
+            file.write_bytes(file.read_bytes()[:-9])
+        else:
+            file.unlink()
+    compiled, awaited, native_now, errors = run(LOOP, tmp_path)
+    assert compiled >= 2 and not errors
+    assert native_now == awaited
+
+
+def test_threads_call_a_kernel_while_its_function_comes(tmp_path: Path) -> None:
+    code = """
+import threading
+
+def work():
+    for _ in range(200):
+        step()
+
+with ll.options(function_after=1):
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert background.wait(120)
+    step()
+"""
+    compiled, awaited, native_now, errors = run(code, tmp_path)
+    assert compiled >= 2 and not errors
+    # what was called by fewer than so many still waits
+    assert 2 <= native_now <= awaited
+
+
+def test_other_extents_of_a_kernel_take_the_same_function(tmp_path: Path) -> None:
+    code = LOOP + """
+before = compiled()
+for n in range(5, 12):
+    more = numpy.random.RandomState(n).standard_normal((2, 3, n, 3, 4)).astype("float32")
+    for _ in range(2):
+        numpy.testing.assert_allclose(
+            torch.softmax(torch.tensor(more), 2).numpy(), softmax(more), rtol=1e-5, atol=1e-6)
+"""
+    compiled, *_ = run(code, tmp_path)
+    assert compiled >= 2
+
+
+def test_kernels_of_many_extents_count_together(tmp_path: Path) -> None:
+    code = """
+# each takes some 50 us: none so long by itself
+with ll.options(function_after=500):
+    for n in range(3, 203):
+        more = numpy.random.RandomState(n).standard_normal((2, 3, n, 3, 4)).astype("float32")
+        numpy.testing.assert_allclose(
+            torch.softmax(torch.tensor(more), 2).numpy(), softmax(more), rtol=1e-5, atol=1e-6)
+assert background.wait(60)
+from lazyloom.backends import functions_on_demand
+assert compiled() or functions_on_demand._waiting, functions_on_demand._absent
+"""
+    run(code, tmp_path)
+
+
+def test_a_function_takes_the_place_of_a_kernel_with_absent_operands(tmp_path: Path) -> None:
+    code = LOOP.replace("step()", """y = torch.nn.functional.layer_norm(x, (4,), None, None)
+        numpy.testing.assert_allclose(
+            y.numpy(), norm(numbers, 1.0), rtol=1e-5, atol=1e-6)""")
+    compiled, awaited, native_now, _ = run(code, tmp_path)
+    assert compiled >= 1 and native_now == awaited >= 1
