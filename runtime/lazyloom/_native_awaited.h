@@ -26,7 +26,10 @@ static int tell(Awaited *self)
     self->limit = HUGE_VAL; /* not again meanwhile */
     PyObject *next = PyObject_CallFunction(costly, "Od", self, self->taken);
     Py_DECREF(costly);
-    if (!next) return -1;
+    if (!next) {
+        self->limit = self->taken; /* a signal's handler raised: at the next call */
+        return -1;
+    }
     self->limit = PyFloat_AsDouble(next);
     Py_DECREF(next);
     return self->limit == -1.0 && PyErr_Occurred() ? -1 : 0;

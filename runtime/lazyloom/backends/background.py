@@ -16,7 +16,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from ..cache import disk, memory
 from ..codegen import registry
@@ -28,10 +28,13 @@ from ..settings import tuning
 from ..trace.source import Site
 from . import compile_costs, programs
 from .backend import NotPadded, Request
-from .compiler_process import CompilerLost, CompilerProcess, NotCompiled, wait_for
+from .compiler_process import CompilerProcess, NotCompiled, wait_for
 from .compiler_start import NoCompilerError
+from .lost import CompilerLost
 from .returned import check_executable
 from .selection import backend
+
+_T = TypeVar("_T")
 
 #: seconds without work after which the other process ends, and the thread (no constant)
 IDLE = 10.0
@@ -51,15 +54,15 @@ class Functions(Protocol):
     """What knows functions in C that wait to be compiled."""
 
     def waiting(self) -> dict[str, str]:
-        """Their texts by their names."""
+        """The texts of some of them by their names: as many as should be compiled at once."""
         ...
 
     def compiled(self, texts: Mapping[str, str], data: bytes) -> None:
         """Take the library that has those functions."""
         ...
 
-    def failed(self, texts: Mapping[str, str]) -> None:
-        """They cannot be compiled."""
+    def failed(self, texts: Mapping[str, str], error: Exception) -> None:
+        """They cannot be compiled, for that reason."""
         ...
 
 
@@ -85,8 +88,9 @@ class _Compiler:
     """The queue, and the thread that works on it.
 
     Attributes:
-        lock: held while what is below changes. No condition: an exception that reaches a thread
-            right after it has taken the lock of one keeps that for ever.
+        lock: held while what is below changes; a signal's handler may get here meanwhile. No
+            condition: an exception that reaches a thread right after it has taken the lock of one
+            keeps that for ever.
         waiting: the gates of the threads that wait for a change.
         queue: the programs that wait, in no order.
         functions: what knows the functions in C that wait, None before there were any.
@@ -100,7 +104,7 @@ class _Compiler:
     """
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.waiting: list[Any] = []
         self.queue: list[_Job] = []
         self.functions: Functions | None = None
@@ -218,13 +222,18 @@ class _Compiler:
         texts = functions.waiting()
         try:
             if texts:
-                functions.compiled(texts, self.process.compile_functions(texts))
+                functions.compiled(
+                    texts, self.by_process(lambda: self.process.compile_functions(texts)))
+        except _Stopped:
+            return
         except Exception as error:
-            # NotCompiled, CompilerLost, NoCompilerError
+            # NotCompiled, CompilerLost, NoCompilerError, LibraryError
             reraise_from_handler(error)
             counters["background_failures"] += 1
             self.note(_FUNCTIONS, error)
-            functions.failed(texts)
+            functions.failed(texts, error)
+        # a program that came meanwhile is compiled first
+        self.asked = self.asked or bool(functions.waiting())
 
     def note(self, site: str, error: Exception) -> None:
         """Remember what went wrong, for :func:`failures`."""
@@ -246,7 +255,11 @@ class _Compiler:
             return False
         begun, before = counters["compilers_begun"], counters["compiler_process_us"]
         try:
-            code = self.by_process(job, request)
+            code = self.by_process(lambda: self.process.compile(request, job.donate))
+        except CompilerLost as error:
+            why = f"{error}, as did the one before it"
+            programs.note_deadly(job.entry, job.donate, why)
+            raise NotCompiled(why) from error
         except NoCompilerError as error:
             if all(known is not error for _, known in self.errors):
                 self.note(job.site, error)
@@ -268,22 +281,23 @@ class _Compiler:
                 programs.take(job.entry, request, executable, job.site)
         return True
 
-    def by_process(self, job: _Job, request: Request) -> bytes | None:
-        """What :meth:`CompilerProcess.compile` gives, from another process if one is lost."""
+    def by_process(self, compiled: Callable[[], _T]) -> _T:
+        """What the process compiles, or another one if that is lost.
+
+        Raises CompilerLost where the other one is lost, too.
+        """
         losses = 0
         while True:
             if self.wait_for(lambda: self.stopped, self.process.pause()):
                 raise _Stopped
             try:
-                return self.process.compile(request, job.donate)
-            except CompilerLost as error:
+                return compiled()
+            except CompilerLost:
                 if self.stopped:
                     raise _Stopped from None
                 losses += 1
                 if losses == LOSSES:
-                    why = f"{error}, as did the one before it"
-                    programs.note_deadly(job.entry, job.donate, why)
-                    raise NotCompiled(why) from error
+                    raise
 
     def here(self, job: _Job, request: Request) -> None:
         """Compile the program on this thread."""

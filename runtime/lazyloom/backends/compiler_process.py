@@ -23,6 +23,7 @@ from .backend import NotPadded, Request
 from .compiler_service import LIMIT, hello
 from .compiler_start import NoCompilerError
 from .connection import Connection, SilentError
+from .lost import CompilerLost
 
 #: seconds without a sign of life after which a process at work is given up
 SILENCE = 60.0
@@ -34,15 +35,11 @@ LONGEST_WAIT: Final = 3600.0
 #: seconds for which one that this process has adopted may take to end once it was let go
 _ENDING: Final = 5.0
 #: environment variables that a program may change while it runs, and that the process has to know
-_FOLLOWED: Final = ("LAZYLOOM_CACHE", "LAZYLOOM_CACHE_LIMIT", "HOME", "CC")
+_FOLLOWED: Final = ("LAZYLOOM_CACHE", "LAZYLOOM_CACHE_LIMIT", "HOME", "CC", "TMPDIR")
 
 
 class NotCompiled(Exception):
     """The process could not compile a program; the text is its error."""
-
-
-class CompilerLost(Exception):
-    """The process has ended, or was given up, while it compiled a program."""
 
 
 class CompilerProcess:

@@ -14,6 +14,7 @@ import resource
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 from typing import Any, Final
@@ -135,6 +136,8 @@ def _answer(head: dict[str, Any], structure: bytes) -> list[bytes]:
 
 def _functions(texts: dict[str, str]) -> list[bytes]:
     """The messages that answer a request for functions in C."""
+    # TMPDIR may be another one by now
+    tempfile.tempdir = None
     try:
         library = backend().compile_functions(texts)
     except Exception as error:

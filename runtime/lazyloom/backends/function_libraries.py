@@ -19,7 +19,7 @@ from . import fingerprint, native
 
 #: a signal's handler may get here while it is held
 _lock: Final = threading.RLock()
-#: libraries by their digests, or None where they cannot be loaded
+#: libraries by their digests
 _libraries: Final[dict[str, Any]] = {}
 
 
@@ -32,18 +32,28 @@ def store(names: Iterable[str], data: bytes) -> None:
 
 
 def library_of(name: str) -> Any:
-    """The library on disk that has a function of that name; None if there is none."""
+    """The library on disk that has a function of that name; None if there is none.
+
+    Raises LibraryError.
+    """
     data = fingerprint.load("function", _place(name), True)
     return None if data is None else _loaded(data.decode(errors="replace"), None)
 
 
+class LibraryError(Exception):
+    """A library was compiled, but cannot be loaded here; the text says why."""
+
+
 def loaded(data: bytes) -> Any:
-    """The library of these bytes; None if it cannot be loaded."""
+    """The library of these bytes. Raises LibraryError."""
     return _loaded(_digest(data), data)
 
 
 def _loaded(digest: str, data: bytes | None) -> Any:
-    """The library of that digest, whose bytes are given or on disk; None if it cannot be had."""
+    """The library of that digest, whose bytes are given or on disk; None if they are not.
+
+    Raises LibraryError.
+    """
     with _lock:
         if digest in _libraries:
             return _libraries[digest]
@@ -57,7 +67,7 @@ def _loaded(digest: str, data: bytes | None) -> Any:
     except Exception as error:
         reraise_from_handler(error)
         counters["disk_errors"] += 1
-        found = None
+        raise LibraryError(f"functions in C cannot be loaded: {error}") from error
     with _lock:
         return _libraries.setdefault(digest, found)
 

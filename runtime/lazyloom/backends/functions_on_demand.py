@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from ..cache import disk
@@ -19,9 +20,16 @@ from ..counters import counters
 from ..extension import NATIVE
 from ..settings import tuning
 from . import function_libraries, native
+from .function_libraries import LibraryError
+from .lost import CompilerLost
 
 #: times ``function_after`` that kernels which wait have taken before a process is begun for them
 BEGIN: Final = 25
+
+#: microseconds of a kernel's calls after which the option is looked at, at most
+LOOKED_AT: Final = 2000
+#: functions that are compiled at once, at most: programs wait meanwhile, for half a second
+TOGETHER: Final = 32
 
 Arrays = tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -34,8 +42,11 @@ _waiting: Final[dict[str, Waiting]] = {}
 #: names of functions that were not on disk when they were looked for, and how many kernels could
 #: become each: one for each of the extents that were met
 _absent: Final[dict[str, int]] = {}
-#: and of those that cannot be compiled or loaded here
+#: and of those that cannot be compiled
 _failed: Final[set[str]] = set()
+#: why no functions are compiled and loaded any more in this process, if anything: there is no C
+#: compiler that works, say
+_off: Final[list[Exception]] = []
 
 
 class Wanted(NamedTuple):
@@ -71,15 +82,18 @@ class Wanted(NamedTuple):
 
         ``seconds`` are what its calls have taken. Returns when to ask again.
         """
-        if self.name in _failed:
+        if self.name in _failed or not usable():
             return math.inf
+        after = tuning.function_after * 1e-6 / max(1, _absent.get(self.name, 0))
+        if not 0 < after <= seconds:
+            # the option was changed since
+            return after or 2 * seconds
         library = _library_of(self.name)
         found = None if library is None else self.of(library)
         if found is not None:
             _absent.pop(self.name, None)
             awaited.use(found)
-            return math.inf
-        if not usable():
+        if found is not None or _off:
             return math.inf
         with _lock:
             waiting = _waiting.setdefault(self.name, Waiting(self.text, {}))
@@ -105,8 +119,8 @@ class Waiting(NamedTuple):
 
 
 def usable() -> bool:
-    """Whether functions are compiled on demand in this process."""
-    return NATIVE is not None and tuning.function_after > 0 and native.wanted() and disk.enabled()
+    """Whether functions are compiled on demand in this process, as far as is known."""
+    return NATIVE is not None and not _off and native.wanted() and disk.enabled()
 
 
 def native_or_kernel(
@@ -134,8 +148,8 @@ def function(wanted: Wanted, kernel: Callable[..., Any]) -> Callable[..., Any]:
             return found
     number = _absent[wanted.name] = _absent.get(wanted.name, 0) + 1
     # together they take as long then, where they are called alike
-    made: Callable[..., Any] = NATIVE.Awaited(
-        kernel, tuning.function_after * 1e-6 / number, wanted.asked)
+    after = min(tuning.function_after or LOOKED_AT, LOOKED_AT) * 1e-6 / number
+    made: Callable[..., Any] = NATIVE.Awaited(kernel, after, wanted.asked)
     return made
 
 
@@ -153,16 +167,20 @@ class _Functions:
 
     def waiting(self) -> dict[str, str]:
         with _lock:
-            return {name: w.text for name, w in _waiting.items()}
+            return {name: w.text for name, w in islice(_waiting.items(), TOGETHER)}
 
     def compiled(self, texts: Mapping[str, str], data: bytes) -> None:
         _take(texts, data)
 
-    def failed(self, texts: Mapping[str, str]) -> None:
+    def failed(self, texts: Mapping[str, str], error: Exception) -> None:
         _failed.update(texts)
         with _lock:
             for name in texts:
                 _waiting.pop(name, None)
+            # a process that was lost says nothing of others; anything else is so for all
+            if not isinstance(error, CompilerLost):
+                _off.append(error)
+                _waiting.clear()
 
 
 _FUNCTIONS: Final = _Functions()
@@ -176,7 +194,7 @@ def _take(texts: Mapping[str, str], data: bytes) -> None:
             waiting = _waiting.pop(name, None)
         found = None
         for awaited, wanted, _ in waiting.kernels.values() if waiting is not None else ():
-            found = None if library is None else wanted.of(library)
+            found = wanted.of(library)
             if found is not None:
                 awaited.use(found)
         if found is None:
@@ -191,7 +209,10 @@ def _library_of(name: str) -> Any:
     """The library that has a function; None if there is none."""
     found = _known.get(name)
     if found is None:
-        found = function_libraries.library_of(name)
+        try:
+            found = function_libraries.library_of(name)
+        except LibraryError as error:
+            _off.append(error)
         if found is not None:
             _known[name] = found
     return found

@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sysconfig
 import tempfile
@@ -23,6 +24,8 @@ from .values import dim_text
 
 #: functions that are compiled together
 _TOGETHER: Final = 300
+#: seconds that the compiler may take for some functions beside a program, which take one
+SECONDS: Final = 60.0
 #: a line of a kernel that makes an array
 _CALL: Final = re.compile(r"^ +v\d+ = ", re.MULTILINE)
 #: vectors, and little else that takes the compiler time: -O3 takes three times as long
@@ -47,8 +50,10 @@ def prelude() -> str:
 class Functions:
     """C functions by their names, which are digests of their texts."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float | None = None) -> None:
         self.texts: Final[dict[str, str]] = {}
+        #: what the compiler may take for one file, in seconds
+        self.seconds: Final = seconds
 
     def add(self, source: Source) -> str:
         """The function's name."""
@@ -66,7 +71,7 @@ class Functions:
         ``say`` is called with a line on how far it is.
         """
         # what fails here fails for all
-        objects = [_object(folder, f"{os.getpid()}-none", prelude())]
+        objects = [_object(folder, f"{os.getpid()}-none", prelude(), self.seconds)]
         names = list(self.texts)
         for start in range(0, len(names), _TOGETHER):
             if say is not None:
@@ -80,7 +85,7 @@ class Functions:
                  for n in names]
         name = f"{os.getpid()}-{start}-{len(names)}"
         try:
-            return [_object(folder, name, "\n".join([prelude(), *parts]))]
+            return [_object(folder, name, "\n".join([prelude(), *parts]), self.seconds)]
         except CompilerError:
             if len(names) == 1:
                 return []
@@ -147,8 +152,15 @@ def _arrays(arrays: Sequence[tuple[Sequence[Any], str]]) -> str:
 
 
 def compiler() -> list[str]:
-    """The C compiler, as the CC variable or what Python was built with names it."""
-    return shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+    """The C compiler, as the CC variable or what Python was built with names it.
+
+    Raises CompilerError for a variable that is no command.
+    """
+    given = os.environ.get("CC", "")
+    try:
+        return shlex.split(given) or shlex.split(sysconfig.get_config_var("CC") or "cc")
+    except ValueError as error:
+        raise CompilerError(f"the variable CC is {given!r}, expected a command: {error}") from error
 
 
 @functools.lru_cache(maxsize=1)
@@ -156,21 +168,34 @@ def flags() -> tuple[str, ...]:
     """What the compiler is told. Raises CompilerError."""
     try:
         said = subprocess.run([*compiler(), "--version"], capture_output=True, text=True,
-                              check=False).stdout
-    except OSError as error:
+                              errors="replace", timeout=SECONDS, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired) as error:
         raise CompilerError(
             f"the C compiler {compiler()[0]!r} cannot be run: {error}") from error
     return (*_FLAGS, *(_GCC if "Free Software Foundation" in said else ()))
 
 
-def run(arguments: Sequence[str]) -> None:
-    """Run the compiler. Raises CompilerError."""
+def run(arguments: Sequence[str], seconds: float | None = None) -> None:
+    """Run the compiler, for so long at most. Raises CompilerError."""
+    # in a group of its own: it runs others
+    group: dict[str, Any] = {} if seconds is None else {"process_group": 0}
     try:
-        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+        with subprocess.Popen(
+            arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            errors="replace", **group
+        ) as process:
+            try:
+                _, said = process.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired as error:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise CompilerError(f"{arguments[0]} took longer than {seconds:.0f} s") from error
+            except BaseException:
+                process.kill()
+                raise
     except OSError as error:
         raise CompilerError(f"the C compiler {arguments[0]!r} cannot be run: {error}") from error
-    if done.returncode:
-        lines = [x for x in done.stderr.splitlines() if "error" in x] or [done.stderr]
+    if process.returncode:
+        lines = [x for x in said.splitlines() if "error" in x] or [said]
         raise CompilerError(f"{arguments[0]} failed: {lines[0][:300]}")
 
 
@@ -180,22 +205,24 @@ def march() -> list[str]:
     return [f"-march=x86-64-v{level}"] if level > 1 else []
 
 
-def _object(folder: str, name: str, text: str) -> str:
+def _object(folder: str, name: str, text: str, seconds: float | None) -> str:
     path = os.path.join(folder, name)
     with open(f"{path}.c", "w", encoding="utf-8") as file:
         file.write(text)
-    run([*compiler(), *flags(), *march(), "-c", f"{path}.c", "-o", f"{path}.o"])
+    run([*compiler(), *flags(), *march(), "-c", f"{path}.c", "-o", f"{path}.o"], seconds)
+    if not os.path.exists(f"{path}.o"):
+        raise CompilerError(f"{shlex.join(compiler())} made no file")
     return f"{path}.o"
 
 
 def library_of(texts: Mapping[str, str]) -> bytes:
     """A library of functions by their names. Raises CompilerError where none can be compiled."""
-    functions = Functions()
+    functions = Functions(SECONDS)
     functions.texts.update(texts)
     with tempfile.TemporaryDirectory(prefix="lazyloom-") as folder:
         objects = functions.compiled(folder)
         path = os.path.join(folder, "functions.so")
-        run([*compiler(), "-shared", "-s", *objects, "-o", path, "-lm"])
+        run([*compiler(), "-shared", "-s", *objects, "-o", path, "-lm"], SECONDS)
         with open(path, "rb") as file:
             return file.read()
 
