@@ -226,8 +226,9 @@ MANY = """
 import itertools
 
 small = torch.tensor(numpy.random.RandomState(0).rand(1, 2, 1, 2, 2, 2, 2).astype("float32"))
-kinds = iter([(f, axes) for k in range(1, 7) for axes in itertools.combinations(range(7), k)
-              for f in (torch.var, torch.amax, torch.mean)])
+kinds = itertools.cycle([
+    (f, axes) for k in range(1, 7) for axes in itertools.combinations(range(7), k)
+    for f in (torch.var, torch.amax, torch.mean)])
 
 
 def other():
