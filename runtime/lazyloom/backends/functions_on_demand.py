@@ -98,7 +98,8 @@ class Wanted(NamedTuple):
         with _lock:
             waiting = _waiting.setdefault(self.name, Waiting(self.text, {}))
             waiting.kernels[id(awaited)] = awaited, self, seconds
-            total = sum(s for w in _waiting.values() for _, _, s in w.kernels.values())
+            # copies: a signal's handler may add to them meanwhile
+            total = sum(s for w in list(_waiting.values()) for _, _, s in list(w.kernels.values()))
         # which compiles them, and is slow to import
         from . import background
 

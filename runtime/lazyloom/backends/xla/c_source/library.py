@@ -105,7 +105,7 @@ def _name_of(body: str) -> str:
 
 def _in_c(
     text: str, closed: Any, symbols: Sequence[str] | None, add: Callable[[Source], str],
-    with_text: bool,
+    with_body: bool,
 ) -> str:
     calls = len(_CALL.findall(text))
     if not calls or _only_moves(closed.jaxpr) and "False" not in (
@@ -122,7 +122,7 @@ def _in_c(
     given = ", ".join([
         repr(add(source)), "kernel", _tuple(source.symbols),
         _arrays(source.operands), _arrays(source.results), source.work, str(max(1, calls)),
-        *([repr(source.body)] if with_text else [])])
+        *([repr(source.body)] if with_body else [])])
     if symbols is None:
         return f"{text}kernel = native({given})\n"
     start, found, end = text.rpartition("return kernel\n")
