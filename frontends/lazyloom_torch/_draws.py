@@ -71,7 +71,7 @@ class Generator:
     def __init__(self, device: Any = "cpu") -> None:
         _dtypes.check_device(device)
         self.device = _dtypes.CPU
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal's handler may draw while it is held
         self._seed = _DEFAULT_SEED
         self._number = _FIRST
         #: the key of the draws whose numbers have the same upper half, and that half

@@ -15,7 +15,8 @@ from .errors import ReadForbiddenError
 
 #: of each thread, whose code it is in, at what, and the frame of the ``with`` block
 _local: Final = threading.local()
-_lock: Final = threading.Lock()
+#: a signal's handler that computes arrays may get here while it is held
+_lock: Final = threading.RLock()
 #: one number: how many threads are in such code; while it is 0 nobody has to be asked.
 #: An interrupt may leave it too high
 inside: Final[list[int]] = [0]

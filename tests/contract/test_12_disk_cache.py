@@ -8,6 +8,7 @@ import os
 import pickle
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -510,6 +511,34 @@ def test_a_writer_that_is_stopped_in_the_middle_stops_no_other(
     assert disk.load("program", b"second") is None
     disk.store("program", b"second", b"x")
     assert disk.load("program", b"second") == b"x"
+
+
+def test_a_signals_handler_stores_while_the_program_does(
+    fresh_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lazyloom.cache import room
+
+    def write(at: int, name: str, data: bytes) -> None:
+        signal.raise_signal(signal.SIGALRM)
+        inner(at, name, data)
+
+    def handler(*_: object) -> None:
+        monkeypatch.setattr(private, "write", inner)
+        disk.store("program", b"second", b"x")
+        stored.append(disk.load("program", b"second"))
+
+    stored: list[bytes | None] = []
+    inner = private.write
+    monkeypatch.setattr(private, "write", write)
+    # it would wait for the lock that the program has
+    monkeypatch.setattr(room, "PATIENCE", 0.05)
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        disk.store("program", b"first", b"x")
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert stored == [b"x"]
+    assert disk.load("program", b"first") == b"x"
 
 
 def test_counts_that_are_damaged_are_made_again(fresh_cache: Path) -> None:

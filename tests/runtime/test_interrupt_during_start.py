@@ -101,3 +101,52 @@ def test_two_interrupts_in_a_row_lose_nothing():
         [sys.executable, "-c", TWICE], capture_output=True, text=True, check=False, timeout=120,
         env={**os.environ, "LAZYLOOM_REPRODUCIBLE": "0"})  # the interrupt is in a run in pieces
     assert done.returncode == 0 and int(done.stdout) > 250, done.stderr + done.stdout
+
+
+HANDLER = """
+import gc, signal, sys
+import numpy as np
+import lazyloom
+
+gc.disable()
+modules, busy = [], []
+
+
+def compute(number, frame):
+    # not in the middle of itself: a program that is being looked up is locked
+    if not busy:
+        busy.append(number)
+        expected = np.float32([[1, 2]]) * 2 - 1
+        y = lazyloom.apply("subtract", [lazyloom.apply("multiply", [handled, 2.0]), 1.0])
+        np.testing.assert_array_equal(y.read(), expected)
+        busy.clear()
+
+
+# Asked for each module that the read imports
+class Handle:
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith("lazyloom."):
+            modules.append(name)
+            signal.raise_signal(signal.SIGALRM)
+
+
+x = lazyloom.Tensor(lazyloom.from_host(np.float32([1, 2])))
+handled = lazyloom.Tensor(lazyloom.from_host(np.float32([[1, 2]])))
+signal.signal(signal.SIGALRM, compute)
+sys.meta_path.insert(0, Handle())
+for _ in range(3):
+    print(lazyloom.apply("add", [lazyloom.apply("negative", [x]), 1.0]).read().tolist())
+print(len(modules))
+"""
+
+
+@pytest.mark.skipif(not COMPILED, reason="the core is interpreted: its locks may be held")
+@pytest.mark.parametrize("reproducible", ["0", "1"])
+def test_a_signals_handler_computes_while_modules_are_imported(tmp_path, reproducible):
+    done = subprocess.run(
+        [sys.executable, "-c", HANDLER], capture_output=True, text=True, check=False, timeout=120,
+        env={**os.environ, "LAZYLOOM_REPRODUCIBLE": reproducible,
+             "LAZYLOOM_CACHE_DIR": str(tmp_path)})
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    *results, modules = done.stdout.split("\n")[:-1]
+    assert set(results) == {"[0.0, -1.0]"} and int(modules) > 20

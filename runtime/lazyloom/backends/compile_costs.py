@@ -32,7 +32,8 @@ _KIND: Final = "compile_costs"
 _DESCRIPTION: Final = b"seconds"
 _NUMBERS: Final = struct.Struct("<2d")
 
-_lock: Final = threading.Lock()
+#: a signal's handler that computes arrays may get here while it is held
+_lock: Final = threading.RLock()
 _unpaid = 0.0
 #: seconds as estimated, and as measured, once the disk was asked for those of earlier processes
 _estimated = 0.0

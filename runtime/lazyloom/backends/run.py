@@ -8,6 +8,7 @@ from typing import Any
 from .. import settings
 from ..cache import memory
 from ..counters import counters
+from ..interrupts import Deferred
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
 from .blas_threads import Threads
@@ -25,12 +26,14 @@ _run_padded: Any = None
 
 def _late() -> Any:
     global _forms, _choice, _run_padded
-    from . import forms
-    from .padded import choice
-    from .padded.run import run_padded
+    # a signal's handler that computes arrays would find modules that are half imported
+    with Deferred(True):
+        from . import forms
+        from .padded import choice
+        from .padded.run import run_padded
 
-    _choice, _run_padded = choice, run_padded
-    _forms = forms
+        _choice, _run_padded = choice, run_padded
+        _forms = forms
     return forms
 
 

@@ -7,7 +7,7 @@ import threading
 from typing import Any, Final
 
 from ..errors import ArgumentError, LoomError, of_shadowed_module, type_name
-from ..interrupts import reraise_from_handler
+from ..interrupts import Deferred, reraise_from_handler
 from .backend import Backend
 
 #: names the backend: "xla", or "package.module:name" of a Backend, or of what makes one
@@ -46,7 +46,9 @@ def use_backend(backend: Backend) -> None:
 
 def _made() -> Backend:
     global _current
-    with _lock:
+    # a signal's handler that computes arrays would find modules that are half imported, and the
+    # lock taken
+    with Deferred(True), _lock:
         if _current is None:
             _current = _named(os.environ.get(VARIABLE) or "xla")
         return _current

@@ -24,7 +24,7 @@ from ..counters import counters
 from ..settings import switched_on, tuning
 from . import private
 from .room import NAME as COUNTS
-from .room import room
+from .room import written
 
 _MAGIC: Final = b"LLCACHE1"
 _HEAD: Final = struct.Struct("<8s32sQ")
@@ -136,14 +136,15 @@ def store(kind: str, description: bytes, payload: bytes) -> None:
     data = _HEAD.pack(_MAGIC, hashlib.sha256(body).digest(), len(description)) + body
     *inner, name = _place(kind, description)
     most = limit()
+
+    def write() -> None:
+        with private.folder(root, *inner, create=True) as at:
+            private.write(at, name, data)
+
     try:
-        with room(
+        written(
             root, len(data), most, min(tuning.disk_interval, most // 8),
-            lambda coming: trim(root, most, coming)
-        ) as fits:
-            if fits:
-                with private.folder(root, *inner, create=True) as at:
-                    private.write(at, name, data)
+            lambda coming: trim(root, most, coming), write)
     except OSError:
         counters["disk_errors"] += 1
 

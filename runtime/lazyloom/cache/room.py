@@ -7,14 +7,14 @@ what was used least recently where that would be too much.
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
+from ..interrupts import Deferred
 from . import private
 
 #: the file's name, in the root of the cache
@@ -26,53 +26,69 @@ PATIENCE = 2.0
 _INTERVAL: Final = 0.005
 
 
-@contextlib.contextmanager
-def room(
-    root: str, size: int, limit: int, interval: int, trim: Callable[[int], int]
-) -> Iterator[bool]:
-    """A block in which a file of that size may be written; gives False where it may not be.
+def written(
+    root: str, size: int, limit: int, interval: int, trim: Callable[[int], int],
+    write: Callable[[], None],
+) -> bool:
+    """Write a file of that size if there is room for it; returns whether it was written.
 
     Args:
         limit: bytes that the folder may hold.
         interval: bytes that may be written between two looks at what there is, which others may
             have changed that do not count.
         trim: makes room for so many bytes, and returns how many there are then.
+        write: writes the file.
 
     Raises OSError.
     """
     if size > limit:
-        yield False
-        return
+        return False
+    end = time.monotonic() + PATIENCE
+    while True:
+        # a signal's handler that computes arrays may store as well, and would wait for the lock
+        # that the code which it interrupted has
+        with Deferred(True):
+            found = _write_now(root, size, limit, interval, trim, write)
+        if found is not None:
+            return found
+        if time.monotonic() >= end:
+            return False
+        time.sleep(_INTERVAL)
+
+
+def _write_now(
+    root: str, size: int, limit: int, interval: int, trim: Callable[[int], int],
+    write: Callable[[], None],
+) -> bool | None:
+    """The same; None where another process has the lock."""
     with private.folder(root, create=True) as at:
         handle = os.open(
             NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=at)
         try:
             private.check(handle, NAME)
             if not _locked(handle):
-                yield False
-                return
+                return None
             found = os.pread(handle, _COUNTS.size, 0)
-            magic, total, written = _COUNTS.unpack(found) if len(found) == _COUNTS.size else (
+            magic, total, added = _COUNTS.unpack(found) if len(found) == _COUNTS.size else (
                 b"", 0, 0)
-            if magic != _MAGIC or total + size > limit or written + size >= interval:
-                total, written = trim(size), 0
+            if magic != _MAGIC or total + size > limit or added + size >= interval:
+                total, added = trim(size), 0
             # before it is there: a writer that is killed has counted too much, not too little
-            os.pwrite(handle, _COUNTS.pack(_MAGIC, total + size, written + size), 0)
-            yield total + size <= limit
+            os.pwrite(handle, _COUNTS.pack(_MAGIC, total + size, added + size), 0)
+            if total + size > limit:
+                return False
+            write()
+            return True
         finally:
             os.close(handle)
 
 
 def _locked(handle: int) -> bool:
-    """Take the lock, which is given back when the file is closed; False where others keep it."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            if time.monotonic() >= end:
-                return False
-            time.sleep(_INTERVAL)
-        except OSError:
-            return True  # a file system without locks
+    """Take the lock, which is given back when the file is closed; False where another has it."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # a file system without locks
+    return True

@@ -37,7 +37,8 @@ class Failure(NamedTuple):
 
 
 _failures: Final[dict[tuple[str, str], Failure]] = {}
-_lock: Final = threading.Lock()
+#: a signal's handler that computes arrays may get here while it is held
+_lock: Final = threading.RLock()
 
 
 def told(error: BaseException) -> str:

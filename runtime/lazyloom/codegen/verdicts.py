@@ -161,7 +161,8 @@ def _checked(fields: Any) -> Verdict:
 
 
 _current: Verdicts | None = None
-_lock: Final = threading.Lock()
+#: a signal's handler that computes arrays may get here while it is held
+_lock: Final = threading.RLock()
 
 
 def current() -> Verdicts:

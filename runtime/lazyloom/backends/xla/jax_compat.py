@@ -102,10 +102,11 @@ def x64() -> Any:
 
 def _start() -> None:
     global _device, _client, _device_list, _sharding, _put
-    with _lock:
+    _load()
+    # a signal's handler that computes arrays would wait for the lock
+    with Deferred(True), _lock:
         if _client is not None:
             return
-        _load()
         import jax
         from jaxlib import _jax
 
@@ -233,9 +234,9 @@ _handlers: Final[dict[str, Any]] = {}
 
 def know_call(name: str, handler: Any) -> None:
     """Let XLA know the FFI handler of a custom call, a capsule, before a program with one."""
-    with _lock:
+    _load()
+    with Deferred(True), _lock:
         if name not in _handlers:
-            _load()
             import jax.ffi
 
             jax.ffi.register_ffi_target(name, handler, platform="cpu", api_version=1)

@@ -12,7 +12,8 @@ from .engines import failure, forget_programs_with, native_engine
 from .region_op import Called, Compared
 
 _known: Final[weakref.WeakValueDictionary[int, Comparison]] = weakref.WeakValueDictionary()
-_lock: Final = threading.Lock()
+#: a signal's handler that computes arrays may get here while it is held
+_lock: Final = threading.RLock()
 
 
 class Comparison:

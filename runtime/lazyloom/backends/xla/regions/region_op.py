@@ -96,7 +96,8 @@ class Compared(NamedTuple):
 _specs: Final[dict[tuple[str, str, str, Any, bool], Spec]] = {}
 _called: Final[dict[Spec, Called | Compared]] = {}
 _comparisons: Final[dict[Spec, Spec]] = {}
-_lock: Final = threading.Lock()
+#: a signal's handler that computes arrays may get here while it is held
+_lock: Final = threading.RLock()
 
 
 def spec_of_region(generator: Generator, region: Region, token: bool = False) -> Spec:
