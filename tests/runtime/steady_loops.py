@@ -23,6 +23,10 @@ from lazyloom.trace import graph
 #: containers with as many members as there are different things at most, not steps
 PACKAGES = ("lazyloom", "lazyloom_numpy", "lazyloom_torch")
 
+#: calls of each kind after which all of them do the same again. What the caches hold then is the
+#: same, too; at any other time it is of other programs, large or small
+PERIOD = 48
+
 
 class Model(torch.nn.Module):
     def __init__(self) -> None:
@@ -38,7 +42,7 @@ class Model(torch.nn.Module):
 
 def lengths(k: int) -> None:
     """Extents that differ from step to step."""
-    n = 3 + k % 11
+    n = 3 + k % 12
     a = np.arange(float(n))
     assert float((a * 2).sum()) == n * (n - 1)
     x = torch.ones(n, 4)
@@ -69,7 +73,7 @@ _losses: list[Any] = []
 
 def kept(k: int) -> None:
     """Losses that are kept with their graphs, and read together now and then."""
-    _losses.append(_model(torch.full((2, 4), float(k % 5))).sum())
+    _losses.append(_model(torch.full((2, 4), float(k % 4))).sum())
     if len(_losses) == 16:
         _optimizer.zero_grad()
         torch.stack(_losses).mean().backward()
@@ -125,7 +129,7 @@ def growing(k: int) -> None:
 
 def attributes(k: int) -> None:
     """Attributes that are others at each call, of objects and of tensors."""
-    _captured_model.scale = 1.0 + k % 7
+    _captured_model.scale = 1.0 + k % 8
     _compiled(torch.ones(2, 4)).sum().item()
     x = torch.ones(3)
     x.before, x.number = x * 2, k
@@ -203,18 +207,20 @@ EXACT = ("pending nodes", "components", "threads", "files")
 
 def growth(steps: int, kinds: list[Callable[[int], None]]) -> tuple[dict[str, int], int, int]:
     """What grew in the second half of so many steps and again in a quarter more, the bytes before
-    and by how much more: a cache that is full and changes what it holds grows and shrinks."""
+    and by how much more; the steps are rounded to whole periods."""
     import jax  # noqa: F401 - it is imported when it is first of use, which is not at the start
 
+    period = PERIOD * len(kinds)
+    quarter = max(1, steps // 4 // period) * period
     with ll.options(records_kept=8, programs_kept=64):
-        run(kinds, steps // 2)
+        run(kinds, 2 * quarter)
         before, memory = counts(), resident()
-        run(kinds, steps // 2)
+        run(kinds, 2 * quarter)
         middle = counts()
-        run(kinds, steps // 4)
+        run(kinds, quarter)
         after = counts()
         once, twice = grown(before, middle), grown(middle, after)
-        seldom = steps // 4 // len(kinds) // 4
+        seldom = quarter // len(kinds) // 4
         return {name: n + twice[name] for name, n in once.items() if name in twice and (
             name in EXACT or n > 2 * seldom and twice[name] > seldom)}, memory, resident() - memory
 
