@@ -100,6 +100,24 @@ def test_kernels_that_are_called_seldom_are_left_alone(tmp_path: Path) -> None:
     assert awaited >= 2 and compiled == native_now == 0
 
 
+def texts_in_c(cache: Path) -> tuple[int, int]:
+    """How many texts of kernels on disk have one in C, or may get it."""
+    texts = [f.read_bytes() for kind in ("kernel", "kernels") for f in (cache / kind).rglob("*")
+             if f.is_file()]
+    return sum(b"native(" in t for t in texts), sum(b"later(" in t for t in texts)
+
+
+def test_kernels_are_written_in_c_once_they_take_long(tmp_path: Path) -> None:
+    run("step()", tmp_path)
+    written, later = texts_in_c(tmp_path)
+    assert written == 0 and later >= 2
+    # in a process that has not traced them
+    compiled, awaited, native_now, errors = run(LOOP, tmp_path)
+    assert compiled >= 2 and not errors and native_now == awaited >= 2
+    assert texts_in_c(tmp_path)[0] >= 2
+    assert run("step()\nassert ll.stats()['host_kernels'] == 0", tmp_path) == [0, 0, 0, 0]
+
+
 @pytest.mark.parametrize("environment", [
     {"LAZYLOOM_C_KERNELS": "0"}, {"LAZYLOOM_CACHE": "0"}, {"LAZYLOOM_KERNELS": "0"}])
 def test_they_can_be_switched_off(environment: dict[str, str], tmp_path: Path) -> None:

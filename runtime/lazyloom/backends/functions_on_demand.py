@@ -82,12 +82,11 @@ class Wanted(NamedTuple):
 
         ``seconds`` are what its calls have taken. Returns when to ask again.
         """
-        if self.name in _failed or not usable():
+        if self.name in _failed:
             return math.inf
-        after = tuning.function_after * 1e-6 / max(1, _absent.get(self.name, 0))
-        if not 0 < after <= seconds:
-            # the option was changed since
-            return after or 2 * seconds
+        wait = too_early(seconds, _absent.get(self.name, 0))
+        if wait:
+            return wait
         library = _library_of(self.name)
         found = None if library is None else self.of(library)
         if found is not None:
@@ -105,6 +104,11 @@ class Wanted(NamedTuple):
 
         background.request_functions(_FUNCTIONS, total >= BEGIN * tuning.function_after * 1e-6)
         return seconds * BEGIN
+
+
+    def with_present(self, present: tuple[bool, ...], kernel: Callable[..., Any]) -> Any:
+        """The function of operands some of which may be absent, or a kernel that may become it."""
+        return function(self._replace(present=present), kernel)
 
 
 class Waiting(NamedTuple):
@@ -148,19 +152,38 @@ def function(wanted: Wanted, kernel: Callable[..., Any]) -> Callable[..., Any]:
         if found is not None:
             return found
     number = _absent[wanted.name] = _absent.get(wanted.name, 0) + 1
+    return awaited(kernel, number, wanted.asked)
+
+
+def awaited(
+    kernel: Callable[..., Any], number: int, asked: Callable[[Any, float], float]
+) -> Callable[..., Any]:
+    """A kernel in whose place a function may come, one of so many that it is for."""
     # together they take as long then, where they are called alike
-    after = min(tuning.function_after or LOOKED_AT, LOOKED_AT) * 1e-6 / number
-    made: Callable[..., Any] = NATIVE.Awaited(kernel, after, wanted.asked)
+    after = min(tuning.function_after or LOOKED_AT, LOOKED_AT) * 1e-6 / max(1, number)
+    made: Callable[..., Any] = NATIVE.Awaited(kernel, after, asked)
     return made
 
 
+def too_early(seconds: float, number: int) -> float:
+    """After how many seconds of its calls one of so many kernels asks again, which asks now; 0 if
+    they have taken long enough."""
+    if not usable():
+        return math.inf
+    after = tuning.function_after * 1e-6 / max(1, number)
+    # the option may have been changed since
+    return 0.0 if 0 < after <= seconds else after or 2 * seconds
+
+
 def with_absent(
-    awaited: Any, present: tuple[bool, ...], kernel: Callable[..., Any]
+    run: Any, present: tuple[bool, ...], kernel: Callable[..., Any]
 ) -> Callable[..., Any]:
     """The same with None for each operand that is not present; ``kernel`` is what it is at first.
     """
-    wanted = getattr(awaited.costly, "__self__", None)
-    return kernel if wanted is None else function(wanted._replace(present=present), kernel)
+    wanted = getattr(run.costly, "__self__", None)
+    found: Callable[..., Any] = (
+        kernel if wanted is None else wanted.with_present(present, kernel))
+    return found
 
 
 class _Functions:

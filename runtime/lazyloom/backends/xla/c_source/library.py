@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import re
 import shlex
 import signal
 import subprocess
@@ -16,18 +15,13 @@ from typing import Any, Final
 
 from ....interrupts import reraise_from_handler
 from ... import native
-from ..jaxprs import called, needed
-from .elementwise import ELEMENTWISE
 from .function import Source, source_of
-from .sums import COMBINED
-from .values import dim_text
+from .place import arrays_text, calls_of, put, tuple_text
 
 #: functions that are compiled together
 _TOGETHER: Final = 300
 #: seconds that the compiler may take for some functions beside a program, which take one
 SECONDS: Final = 60.0
-#: a line of a kernel that makes an array
-_CALL: Final = re.compile(r"^ +v\d+ = ", re.MULTILINE)
 #: vectors, and little else that takes the compiler time: -O3 takes three times as long
 _FLAGS: Final = ("-O1", "-ftree-vectorize", "-fPIC", "-std=gnu11", "-w", "-fno-math-errno",
                  "-fno-trapping-math", "-ffp-contract=fast", "-fopenmp-simd", "-fwrapv",
@@ -107,11 +101,8 @@ def _in_c(
     text: str, closed: Any, symbols: Sequence[str] | None, add: Callable[[Source], str],
     with_body: bool,
 ) -> str:
-    calls = len(_CALL.findall(text))
-    if not calls or _only_moves(closed.jaxpr) and "False" not in (
-        text.partition("shared = ")[2].partition("\n")[0]
-    ) or (calls == 1 and all(v.aval.dtype.kind != "f" for v in closed.jaxpr.outvars)):
-        # views, and what is one call of NumPy on integers
+    calls = calls_of(text, closed)
+    if not calls:
         return text
     try:
         source = source_of(closed, symbols or ())
@@ -120,35 +111,10 @@ def _in_c(
         # no code, or what nobody thought of: the kernel is right without
         return text
     given = ", ".join([
-        repr(add(source)), "kernel", _tuple(source.symbols),
-        _arrays(source.operands), _arrays(source.results), source.work, str(max(1, calls)),
+        repr(add(source)), "kernel", tuple_text(source.symbols),
+        arrays_text(source.operands), arrays_text(source.results), source.work, str(calls),
         *([repr(source.body)] if with_body else [])])
-    if symbols is None:
-        return f"{text}kernel = native({given})\n"
-    start, found, end = text.rpartition("return kernel\n")
-    assert found and not end
-    return f"{start}return native({given})\n"
-
-
-def _only_moves(jaxpr: Any) -> bool:
-    """Whether nothing is computed of elements."""
-    for step in needed(jaxpr):
-        inner = called(step)
-        if inner is not None and not _only_moves(inner[0]) or inner is None and (
-            step.primitive.name in ELEMENTWISE or step.primitive.name in COMBINED
-            or step.primitive.name == "reduce"
-        ):
-            return False
-    return True
-
-
-def _tuple(parts: Sequence[str]) -> str:
-    return f"({''.join(p + ', ' for p in parts)})"
-
-
-def _arrays(arrays: Sequence[tuple[Sequence[Any], str]]) -> str:
-    return _tuple([f"({dtype!r}, {_tuple([dim_text(n) for n in shape])})"
-                   for shape, dtype in arrays])
+    return put(text, f"native({given})", symbols)
 
 
 def compiler() -> list[str]:

@@ -28,7 +28,8 @@ from ... import fingerprint, native
 from ..c_source.library import CompilerError, Functions, linked
 from ..op_definitions import description_of
 from .families import Family
-from .find import InC, form_text, text_of
+from .find import form_text, text_of
+from .unwritten import InC
 from .usual import cases
 from .usual_case import Case, Extent
 

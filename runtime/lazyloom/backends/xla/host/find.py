@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from ....cache import disk
 from ....counters import counters
 from ....dtypes import dtype_named
 from ....interrupts import reraise_from_handler
@@ -20,7 +19,7 @@ from ....trace.specs import Spec, spec_of
 from ....types import TensorType, tensor_type
 from ... import allocation, fingerprint, functions_on_demand
 from ...backend import HostKernel
-from ...native import calls_c, is_awaited, is_native, with_absent
+from ...native import is_awaited, is_native, with_absent
 from ..jax_compat import trace, with_symbols
 from ..op_definitions import description_of, function_of
 from .blocks import LARGE
@@ -29,13 +28,12 @@ from .joined import joined
 from .kernels import ANY_SIZE, kernel_text, load, load_family, load_types, powers
 from .per_parameter import per_parameter
 from .searching import searching
+from .unwritten import InC, Text, Traced, marking
 from .writer import Unsupported, extents
 
 #: types of large arrays that have kernels of their own, before one serves all that follow
 LARGE_ALONE: Final = 8
 
-#: writes a kernel in C: of its text, what was traced and the symbols
-InC: TypeAlias = "Callable[[str, Any, Sequence[str] | None], str]"
 _Kernel = tuple[Callable[..., Any], tuple[bool, ...]]
 
 _families: Final[dict[tuple[Any, ...], Family]] = {}
@@ -59,7 +57,7 @@ def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | 
             # those for large arrays alone work on them in blocks
             large = any(t is not None and t.size >= LARGE for t in (*types, *spec.infer(types)))
             if large and family.large < LARGE_ALONE:
-                found = _for_any_size(family, numbers)
+                found = _for_any_size(family, spec, types, numbers)
             else:
                 found = _for_any_extent(family, spec, types, numbers)
             if found is None:
@@ -100,7 +98,8 @@ def result_types(
             family = _families[key] = _family(spec, types)
         for form in family.forms:
             values = form.values(numbers)
-            if values is None or "\ndef types(" not in form.text or _at(form, values) is None:
+            if values is None or "\ndef types(" not in form.text or (
+                _at(form, values, family, spec, types) is None):
                 continue
             found = load_types(form.text)(*values)
             if all(dtype.startswith("float") for _, dtype in found):
@@ -122,29 +121,34 @@ def _for_these(spec: Spec, types: tuple[TensorType | None, ...]) -> _Kernel | No
     """The kernel for these types alone."""
     place = description_of(spec, types)
     storable = spec.versioned
+    traced = Traced()
+
+    def store(text: str) -> None:
+        if storable:
+            fingerprint.store("kernel", place, text.encode(), True)
+
     data = fingerprint.load("kernel", place, True) if storable else None
     if data is not None:
         text = data.decode()
     else:
         try:
-            text = text_of(spec, types, _in_c())
+            text = text_of(spec, types, marking(traced))
         except Exception as error:
             # the definition does not work: what compiles it says so
             reraise_from_handler(error)
             return None
-        if storable:
-            fingerprint.store("kernel", place, text.encode(), True)
-    return load(text) if text else None
-
-
-def _in_c() -> InC | None:
-    """What writes kernels that may become functions in C; on disk they are for later processes,
-    whatever this one was told."""
-    if not calls_c() or not disk.enabled():
+        store(text)
+    if not text:
         return None
-    from ..c_source.library import with_text
 
-    return with_text
+    def write(_: tuple[int, ...]) -> Callable[..., Any]:
+        with _lock:
+            written = traced.written(text, lambda in_c: text_of(spec, types, in_c))
+            store(written)
+            return load(written)[0]
+
+    run, shared = load(text)
+    return Text(write).awaited(run), shared
 
 
 def text_of(
@@ -188,19 +192,20 @@ def _for_any_extent(
             if not form.text:
                 followed = True
                 continue
-            found = _at(form, values)
+            found = _at(form, values, family, spec, types)
             if found is not None:
                 return found
     if followed:
         return None
     for form in family.proposals(numbers):
-        form.text = form_text(spec, types, form, _in_c())
+        traced = Traced()
+        form.text = form_text(spec, types, form, marking(traced))
         family.forms.append(form)
         fingerprint.store("kernels", description(spec, types), family.packed(), True)
         if form.text:
             values = form.values(numbers)
             assert values is not None
-            return _at(form, values)
+            return _at(form, values, family, spec, types, traced)
     return None
 
 
@@ -239,23 +244,53 @@ def _types_text(closed: Any, symbols: Iterable[str]) -> str:
     return powers(f"def types({', '.join(symbols)}):\n    return ({types})\n")
 
 
-def _for_any_size(family: Family, numbers: tuple[int, ...]) -> _Kernel | None:
+def _for_any_size(
+    family: Family, spec: Spec, types: tuple[TensorType | None, ...], numbers: tuple[int, ...]
+) -> _Kernel | None:
     """A known kernel that serves these numbers, and is no other where arrays are large."""
     for form in family.forms:
         if form.text.startswith(ANY_SIZE):
             values = form.values(numbers)
-            found = None if values is None else _at(form, values)
+            found = None if values is None else _at(form, values, family, spec, types)
             if found is not None:
                 return found
     return None
 
 
-def _at(form: Form, values: list[int]) -> _Kernel | None:
+def _at(
+    form: Form, values: list[int], family: Family, spec: Spec,
+    types: tuple[TensorType | None, ...], traced: Traced | None = None,
+) -> _Kernel | None:
+    """The kernel of a form for these extents, where there is one; types of the family."""
     if form.loaded is None:
-        form.loaded = load_family(form.text)
+        form.loaded = _loaded(form, family, spec, types, traced or Traced())
     of, shared = form.loaded
     run = of(*values)
     return None if run is None else (run, shared)
+
+
+def _loaded(
+    form: Form, family: Family, spec: Spec, types: tuple[TensorType | None, ...], traced: Traced
+) -> tuple[Callable[..., Any], tuple[bool, ...]]:
+    of, shared = load_family(form.text)
+    written: list[Callable[..., Any]] = []
+
+    def write(values: tuple[int, ...]) -> Any:
+        with _lock:
+            if not written:
+                form.text = traced.written(
+                    form.text, lambda in_c: form_text(spec, types, form, in_c))
+                fingerprint.store("kernels", description(spec, types), family.packed(), True)
+                written.append(load_family(form.text)[0])
+                form.loaded = written[0], shared
+            return written[0](*values)
+
+    text = Text(write)
+
+    def at(*values: int) -> Any:
+        return text.awaited(of(*values), values)
+
+    return at, shared
 
 
 def _has_while(jaxpr: Any) -> bool:

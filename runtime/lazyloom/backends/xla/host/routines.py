@@ -17,6 +17,7 @@ from .indexing import gather, scatter, scatter_rows
 from .linalg import cholesky, lu, pivots_to_permutation, triangular_solve
 from .special import erf, erf_inv, erfc
 from .transforms import transform
+from .unwritten import later
 from .windows import convolution, reduce_window, select_and_scatter
 from .writer import DTYPES
 
@@ -501,4 +502,5 @@ NAMESPACE: Final[dict[str, Any]] = {
         product_in_blocks, floordiv, mod, true_positions, transform, power,
     )},
     "native": native_or_kernel,
+    "later": later,
 }  # fmt: skip
