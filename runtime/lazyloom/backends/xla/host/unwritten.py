@@ -65,9 +65,11 @@ class Traced:
         """The text with that in C; ``again`` traces the op once more."""
         from ..c_source.library import with_text
 
-        if not self._kept:
+        # another thread may let go of it meanwhile
+        kept = self._kept.copy()
+        if not kept:
             return again(with_text)
-        plain, closed, symbols, length = self._kept
+        plain, closed, symbols, length = kept
         return with_text(plain, closed, symbols) + text[length:]
 
 
