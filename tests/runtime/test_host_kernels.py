@@ -17,8 +17,10 @@ import numpy as np
 import pytest
 
 from lazyloom.backends import parts
+from lazyloom.backends.subnormals import flushing
 from lazyloom.backends.xla.host import blocks, find, per_parameter, steps, windows
 from lazyloom.backends.xla.host.kernels import kernel_text, load
+from lazyloom.backends.xla.host.routines import power
 from lazyloom.backends.xla.host.special import erf, erfc
 from lazyloom.backends.xla.host.writer import Unsupported, released
 from lazyloom.backends.xla.jax_compat import trace
@@ -220,6 +222,18 @@ def test_powers_with_the_exponent_a_half_are_no_square_roots(dtype: Any, exponen
     assert found.dtype == x.dtype
     np.testing.assert_array_equal(found, np.array(expected, dtype))
     np.testing.assert_array_equal(np.signbit(found[0]), [False] * 4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_powers_that_are_flushed_keep_their_sign(dtype: Any) -> None:
+    """C's own, which NumPy calls for float64, gives 0.0 for what would be subnormal."""
+    # in float64 subnormal, which is flushed; and too small in both
+    x = np.repeat(np.array([-143, -144, -201, 143, -np.inf, -3], dtype), 11)
+    with flushing(), np.errstate(all="ignore"):
+        found = power(x, x)
+    small = np.abs(x) > 3
+    np.testing.assert_array_equal(np.signbit(found)[small], ((x < 0) & (x % 2 == 1))[small])
+    assert (found[small] == 0).sum() == 44 and not (found[~small] == 0).any()
 
 
 def test_float16_is_infinite_where_a_step_leaves_it() -> None:

@@ -194,3 +194,16 @@ def test_the_most_frequent_value_may_be_nan() -> None:
     found = t.mode(t.tensor([[1.0, 1.0, NAN], [2.0, NAN, NAN]]))
     np.testing.assert_equal(found.values.tolist(), [1.0, NAN])
     assert t.tensor([1.0, 1.0, NAN])[found.indices[0]].item() == 1.0
+
+
+@pytest.mark.parametrize("reproducible", [False, True])
+def test_the_gradient_of_a_fraction_is_its_own(reproducible: bool) -> None:
+    """Though nothing comes back through the whole part: -0.0 plus that would be 0.0."""
+    t = lazyloom_torch
+    with lazyloom.options(reproducible=reproducible):
+        x = t.tensor([-1.5, 2.25] * 32).requires_grad_()
+        t.frac(x).backward(t.tensor([-0.0, 0.0] * 32))
+        assert np.signbit(x.grad.numpy()).tolist() == [True, False] * 32
+        x.grad = None
+        t.frac(x * 2).sum().backward()
+        assert x.grad.tolist() == [2.0] * 64

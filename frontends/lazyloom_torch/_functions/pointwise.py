@@ -499,7 +499,9 @@ def frac(input: Tensor) -> Tensor:
     v = operand(input)
     if not v.dtype.is_floating:
         raise _errors.TorchDTypeError(f'"frac" is not implemented for {input.dtype!r}')
-    return _made(record("subtract", [v, record("trunc", [v])]))
+    # the gradient is that of the first alone, a zero's sign included
+    whole = record("trunc", [v.detach() if v.requires_grad else v])
+    return _made(record("subtract", [v, whole]))
 
 
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
