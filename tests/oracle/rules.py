@@ -64,8 +64,8 @@ def faults(found: np.ndarray, shade: Shade, number: int, told: Counter[str]) -> 
             unflushed = ~undecided & subnormal & ~kept & ~(wrong_class & ~zero)
         wrong_class &= ~unflushed
         unequal = exact & ~wrong_class & ~unflushed & np.isfinite(v) & (found != expected)
-        # the last rounding, into the dtype
-        slack = e + at.unit * np.abs(v).astype(np.float64) + float(at.tiny)
+        # the last rounding, into the dtype, which what is off has as well
+        slack = e + at.unit * (np.abs(v).astype(np.float64) + e) + float(at.tiny)
         near = np.abs(got - v).astype(np.float64) <= slack * (1 + 1e-6)
         beyond = finite & ~exact & ~wrong_class & ~unflushed & ~near
     return _listed([("class", wrong_class), ("subnormal", unflushed), ("exact", unequal),
