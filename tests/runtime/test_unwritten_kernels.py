@@ -63,14 +63,14 @@ def test_so_it_is_with_all_ops(op_names: list[str], thorough: bool) -> None:
         compared(*each)
 
 
-def test_so_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec_, operands = next((s, o) for _, s, o, _ in of_samples(lookup("tanh"), False))
+def test_so_many_are_kept() -> None:
+    spec, operands = next((s, o) for _, s, o, _ in of_samples(lookup("tanh"), False))
     types = tuple(type_of(np.asarray(o)) for o in operands)
     first, again = Traced(), []
 
     def write(in_c: InC) -> str:
         again.append(in_c)
-        return text_of(spec_, types, in_c)
+        return text_of(spec, types, in_c)
 
     text = write(first.mark)
     for _ in range(unwritten.TRACED - 1):
@@ -81,3 +81,5 @@ def test_so_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     write(Traced().mark)
     again.clear()
     assert first.written(text, write) == expected and len(again) == 1
+    # the op cannot be traced any more
+    assert first.written(text, lambda in_c: "") == text

@@ -105,7 +105,6 @@ class Wanted(NamedTuple):
         background.request_functions(_FUNCTIONS, total >= BEGIN * tuning.function_after * 1e-6)
         return seconds * BEGIN
 
-
     def with_present(self, present: tuple[bool, ...], kernel: Callable[..., Any]) -> Any:
         """The function of operands some of which may be absent, or a kernel that may become it."""
         return function(self._replace(present=present), kernel)

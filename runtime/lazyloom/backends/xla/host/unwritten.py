@@ -62,13 +62,13 @@ class Traced:
         return found
 
     def written(self, text: str, again: Callable[[InC], str]) -> str:
-        """The text with that in C; ``again`` traces the op once more."""
+        """The text with that in C; ``again`` traces the op once more, and gives "" if it fails."""
         from ..c_source.library import with_text
 
         # another thread may let go of it meanwhile
         kept = self._kept.copy()
         if not kept:
-            return again(with_text)
+            return again(with_text) or text
         plain, closed, symbols, length = kept
         return with_text(plain, closed, symbols) + text[length:]
 
