@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from .interrupts import Deferred
+
 
 @functools.lru_cache(maxsize=1)
 def _all() -> Any:
-    # slow to import
-    from importlib.metadata import entry_points
+    # slow to import; a signal's handler that computes arrays would find half of it
+    with Deferred(True):
+        from importlib.metadata import entry_points
 
-    return entry_points()
+        return entry_points()
 
 
 def entry_points(group: str) -> list[Any]:

@@ -249,6 +249,19 @@ def reraise_from_handler(error: BaseException) -> None:
         at = at.tb_next
 
 
+def half_imported(error: BaseException) -> bool:
+    """Whether an error comes of a module that the code which a handler interrupted was importing.
+
+    It passes, unlike others.
+    """
+    at: BaseException | None = error
+    while at is not None:
+        if isinstance(at, (ImportError, AttributeError)) and "partially initialized" in str(at):
+            return True
+        at = at.__cause__
+    return False
+
+
 #: handlers, with their signals' numbers, that a :class:`Postponed` block kept back
 late: Final[list[tuple[Any, int]]] = []
 

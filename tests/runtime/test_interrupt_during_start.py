@@ -150,3 +150,36 @@ def test_a_signals_handler_computes_while_modules_are_imported(tmp_path, reprodu
     assert done.returncode == 0 and not done.stderr, done.stderr
     *results, modules = done.stdout.split("\n")[:-1]
     assert set(results) == {"[0.0, -1.0]"} and int(modules) > 20
+
+
+HALF = """
+import numpy as np
+import lazyloom
+from lazyloom.backends.selection import backend
+
+x = lazyloom.from_host(np.full((3, 5), 0.5, np.float32))
+y = lazyloom.record("add", [x, lazyloom.record("negative", [x])])
+kernel = backend().host_kernel
+
+
+def half(*arguments):
+    raise ImportError("cannot import name 'a' from partially initialized module 'b'")
+
+
+backend().host_kernel = half
+try:
+    y.read()
+except lazyloom.LoomError as error:
+    print(error)
+backend().host_kernel = kernel
+print(y.read().sum())
+"""
+
+
+def test_what_a_handler_finds_half_imported_is_computed_later():
+    done = subprocess.run(
+        [sys.executable, "-c", HALF], capture_output=True, text=True, check=False, timeout=120,
+        env={**os.environ, "LAZYLOOM_REPRODUCIBLE": "0"})
+    assert done.returncode == 0, done.stderr
+    error, total = done.stdout.split("\n")[:2]
+    assert "a signal's handler read an array while" in error and total == "0.0"

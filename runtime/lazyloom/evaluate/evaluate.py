@@ -30,7 +30,7 @@ from ..errors import (
     of_shadowed_module,
     reraised,
 )
-from ..interrupts import Deferred, reraise_from_handler, uninterrupted
+from ..interrupts import Deferred, half_imported, reraise_from_handler, uninterrupted
 from ..program.evaluations import Evaluation, new_evaluation
 from ..program.plan import Plan
 from ..program.program import Leaf, Program, Result, ScalarSlot
@@ -221,6 +221,11 @@ def _dispatch(plan: Plan) -> None:
         reraise_from_handler(error)
         if plan.attached:
             raise
+        if half_imported(error):
+            raise LoomError(
+                "a signal's handler read an array while the program was importing what runs "
+                "it; read it again afterwards, or let the handler leave the work to the program"
+            ) from error
         _fail(plan, _as_execution_error(error, plan))
         plan.attached = True
     finally:
