@@ -11,6 +11,7 @@ import _thread
 import atexit
 import ctypes
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -250,13 +251,18 @@ def reraise_from_handler(error: BaseException) -> None:
 
 
 def half_imported(error: BaseException) -> bool:
-    """Whether an error comes of a module that the code which a handler interrupted was importing.
+    """Whether an error comes of a module that is being imported just now.
 
-    It passes, unlike others.
+    The code that a handler interrupted imports it, so that the error passes, unlike that of a
+    circular import or of a module that another one hides: those are not being imported any more.
     """
     at: BaseException | None = error
     while at is not None:
-        if isinstance(at, (ImportError, AttributeError)) and "partially initialized" in str(at):
+        # the module that has no such name yet, or whose attribute is not there yet
+        name = at.name if isinstance(at, ImportError) else getattr(
+            getattr(at, "obj", None), "__name__", None)
+        spec = getattr(sys.modules.get(name), "__spec__", None) if isinstance(name, str) else None
+        if getattr(spec, "_initializing", False):
             return True
         at = at.__cause__
     return False

@@ -159,7 +159,7 @@ def awaited(
 ) -> Callable[..., Any]:
     """A kernel in whose place a function may come, one of so many that it is for."""
     # together they take as long then, where they are called alike
-    after = min(tuning.function_after or LOOKED_AT, LOOKED_AT) * 1e-6 / max(1, number)
+    after = min(tuning.function_after or LOOKED_AT, LOOKED_AT) * 1e-6 / number
     made: Callable[..., Any] = NATIVE.Awaited(kernel, after, asked)
     return made
 

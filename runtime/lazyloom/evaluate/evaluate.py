@@ -223,9 +223,9 @@ def _dispatch(plan: Plan) -> None:
             raise
         if half_imported(error):
             raise LoomError(
-                "a signal's handler read an array while the program was importing what runs "
-                "it; read it again afterwards, or let the handler leave the work to the program"
-            ) from error
+                "an array was read while the module that runs it was being imported, by a "
+                f"signal's handler, say ({type(error).__name__}: {error}); read it again "
+                "afterwards, or let the handler leave the work to the program") from error
         _fail(plan, _as_execution_error(error, plan))
         plan.attached = True
     finally:

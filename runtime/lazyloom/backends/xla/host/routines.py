@@ -306,10 +306,11 @@ def power(x: Array, y: Array) -> Array:
         kind = found.dtype.type
         found = np.where(half & (x == 0), kind(0), found)
         found = np.where(half & (x == -np.inf), kind(np.inf), found)
-    # what is flushed of C's float64 loses its sign
-    lost = (found == 0) & (x < 0)
-    if np.any(lost):
-        found = np.where(lost & (np.abs(np.fmod(y, 2)) == 1), -found.dtype.type(0), found)
+    if found.dtype == np.float64:
+        # what is flushed of C's loses its sign
+        lost = (found == 0) & (x < 0)
+        if np.any(lost):
+            found = np.where(lost & (np.abs(np.fmod(y, 2)) == 1), -0.0, found)
     return found
 
 
