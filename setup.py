@@ -15,9 +15,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Lock, Thread
-from typing import Any
+from threading import BoundedSemaphore, Lock, Thread
+from typing import Any, Final
 
 from setuptools import Extension, setup
 from setuptools.command.build import build
@@ -91,7 +92,7 @@ BEGUN = time.monotonic()
 
 
 class Objects:
-    """Compiles the sources of an extension side by side, and those alone that changed.
+    """Compiles the sources of extensions side by side, and those alone that changed.
 
     In the place of a compiler's ``compile``, which takes all of them one after the other.
     """
@@ -105,6 +106,8 @@ class Objects:
         self.force = force
         self.lock = Lock()
         self.said = time.monotonic()
+        # those of all extensions
+        self.places = BoundedSemaphore(processors())
 
     def __call__(self, sources: list[str], **options: Any) -> list[str]:
         """The object files."""
@@ -112,7 +115,8 @@ class Objects:
 
         def objects(source: str) -> list[str]:
             nonlocal done
-            found = self._object(source, options)
+            with self.places:
+                found = self._object(source, options)
             with self.lock:
                 done += 1
                 if time.monotonic() - self.said > self.OFTEN and len(sources) > 1:
@@ -128,22 +132,38 @@ class Objects:
 
     def _object(self, source: str, options: Any) -> list[str]:
         """The object file of a source; the one that is there, if it is of this text and flags."""
-        digest = hashlib.sha256(
-            repr((self.command, sorted(options.items()), HEADERS)).encode())
-        for path in (source, *(options.get("depends") or ())):
-            with open(path, "rb") as file:
-                digest.update(hashlib.sha256(file.read()).digest())
+        digest = self.digest((source, *(options.get("depends") or ())), sorted(options.items()))
         place = os.path.join(options.get("output_dir") or "", f"{os.path.splitext(source)[0]}.o")
         mark = f"{place}.sha256"
-        if not self.force and os.path.exists(place) and os.path.exists(mark):
-            with open(mark, encoding="ascii") as file:
-                if file.read() == digest.hexdigest():
-                    return [place]
+        if not self.force and os.path.exists(place) and said_by(mark) == digest:
+            return [place]
         made = list(self.one([source], **options))
         if made == [place]:
             with open(mark, "w", encoding="ascii") as file:
-                file.write(digest.hexdigest())
+                file.write(digest)
         return made
+
+    def digest(self, files: Iterable[str], options: Any) -> str:
+        """A digest of files, and of how they are compiled."""
+        digest = hashlib.sha256(repr((self.command, options, HEADERS)).encode())
+        for path in files:
+            digest.update(digest_of(path).encode())
+        return digest.hexdigest()
+
+
+def digest_of(path: str) -> str:
+    """A digest of a file."""
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def said_by(mark: str) -> str:
+    """What a file says, or nothing if it is not there."""
+    try:
+        with open(mark, encoding="ascii") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
 
 
 def processors() -> int:
@@ -177,18 +197,18 @@ class OptionalBuild(build_ext):
         """What calls C first, with which kernels are made while all else is compiled."""
         whole = self.distribution.get_command_obj("build", create=False)
         kernels = getattr(whole, "kernels", None)
-        self.compiler.compile = Objects(
+        self.objects = self.compiler.compile = Objects(
             self.compiler.compile, getattr(self.compiler, "compiler_so", None), self.force)
-        # what is there is linked again: by its date alone one cannot see whether it is right
-        self.force = self.compiler.force = True
-        parts = [
-            ("what calls C", [e for e in self.extensions if e.name == NATIVE]),
-            ("other functions in C", [e for e in self.extensions
-                                      if e.name in NATIVES and e.name != NATIVE]),
-            ("the core", [e for e in self.extensions if e.name not in NATIVES]),
-        ]
+        # by the dates of files one cannot see whether they are right
+        self.always, self.force = self.force, True
+        self.compiler.force = True
+        # they wait for the compiler's places, and for each other's files
+        self.parallel = 2 * processors()
+        core = [e for e in self.extensions if e.name not in NATIVES]
+        others = [e for e in self.extensions if e.name in NATIVES and e.name != NATIVE]
+        first = [e for e in self.extensions if e.name == NATIVE]
         built: list[Any] = []
-        for number, (what, chosen) in enumerate(parts):
+        for what, chosen in (("what calls C", first), ("the core", [*core, *others])):
             if chosen:
                 say(f"compiling {what}")
                 self.extensions = chosen
@@ -196,21 +216,41 @@ class OptionalBuild(build_ext):
                     super().build_extensions()
                 except Exception as error:
                     self._without(error)
-                built += self.extensions
-            if number == 0 and kernels is not None and parts[2][1]:
+                built += [e for e in self.extensions if e.name not in self.failed]
+            if chosen is first and kernels is not None and core:
                 kernels.begin()
         self.extensions = built
 
+    #: extensions in C that could not be built
+    failed: Final[set[str]] = set()
+
     def build_extension(self, ext: Any) -> None:
+        """Build an extension, if the one that is there is not right."""
         if ext.name not in NATIVES:
-            super().build_extension(ext)
+            self._built(ext)
             return
         try:
-            super().build_extension(ext)
+            self._built(ext)
         except Exception as error:
             print(f"warning: {NATIVES[ext.name]}: {error}", file=sys.stderr)
             self._remove(ext)
-            self.extensions = [e for e in self.extensions if e.name != ext.name]
+            self.failed.add(ext.name)
+
+    def _built(self, ext: Any) -> None:
+        place = self.get_ext_fullpath(ext.name)
+        mark = os.path.join(self.build_temp, f"{ext.name}.sha256")
+        digest = self.objects.digest(
+            [*ext.sources, *ext.depends],
+            [ext.name, ext.include_dirs, ext.extra_compile_args, ext.extra_link_args,
+             ext.libraries, getattr(self.compiler, "linker_so", None)])
+        if not self.always and os.path.exists(place) and (
+            said_by(mark) == f"{digest} {digest_of(place)}"
+        ):
+            return
+        super().build_extension(ext)
+        os.makedirs(self.build_temp, exist_ok=True)
+        with open(mark, "w", encoding="ascii") as file:
+            file.write(f"{digest} {digest_of(place)}")
 
     def copy_extensions_to_source(self) -> None:
         built = [e for e in self.extensions if os.path.exists(self.get_ext_fullpath(e.name))
@@ -338,8 +378,9 @@ class Kernels:
     of the package, in which no module turns into another meanwhile.
     """
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, every: bool) -> None:
         self.place = place
+        self.every = every
         self.process: subprocess.Popen[str] | None = None
         self.reader: Thread | None = None
         self.said = "no reason was given"
@@ -375,14 +416,16 @@ class Kernels:
             self.made()
 
     def _start(self, folder: str) -> None:
-        say("making kernels of the usual ops: two minutes on two processors")
+        say("making all usual kernels of ops: three minutes on two processors" if self.every else
+            "making common kernels of ops")
         environment = {**os.environ, "PYTHONPATH": folder, "LAZYLOOM_CACHE": "0",
                        "JAX_PLATFORMS": "cpu"}  # fmt: skip
         output = os.path.join(self.place, "lazyloom", KERNELS[0])
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "lazyloom", "kernels", "--keep", "--output", output],
-            cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True)
+            [sys.executable, "-m", "lazyloom", "kernels", "--keep", "--output", output,
+             *([] if self.every else ["--common"])],
+            cwd=folder, env=environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.reader = Thread(target=self._hear, args=(self.process.stdout,))
         self.reader.start()
 
@@ -403,15 +446,17 @@ class BuildWithKernels(build):
     """Makes the kernels of the host that come with the package, by what was built.
 
     They are right for the versions of jax, jaxlib and NumPy that are there while it is built, and
-    are not used with others. Where jax is missing, or LAZYLOOM_KERNELS=0 is set, there are none.
+    are not used with others. They are the common ones; LAZYLOOM_KERNELS=all makes all usual ones,
+    in minutes. Where jax is missing, or it is 0, there are none.
     """
 
     kernels: Kernels | None = None
 
     def run(self) -> None:
         place = os.path.abspath(self.build_lib)
-        if os.environ.get("LAZYLOOM_KERNELS", "1").lower() not in ("0", "off", "no", "false"):
-            self.kernels = Kernels(place)
+        wanted = os.environ.get("LAZYLOOM_KERNELS", "1").lower()
+        if wanted not in ("0", "off", "no", "false"):
+            self.kernels = Kernels(place, wanted == "all")
         self._clear(place)
         try:
             super().run()

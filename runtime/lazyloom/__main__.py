@@ -28,12 +28,14 @@ def main(arguments: list[str] | None = None) -> int:
     cache = commands.add_parser("cache", help="the disk cache")
     cache.add_argument("action", choices=["info", "clear"])
     kernels = commands.add_parser(
-        "kernels", help="make the kernels that come with the package, as its build does")
+        "kernels", help="make all usual kernels of ops, which takes minutes; an installation from "
+        "source makes the common ones")
     kernels.add_argument(
         "--output", default=shipped.path(), help="another file (default: %(default)s)")
     kernels.add_argument("--processes", type=int, default=_cores())
     kernels.add_argument(
         "--keep", action="store_true", help="leave a file that is right here as it is")
+    kernels.add_argument("--common", action="store_true", help="the common ones alone")
     given = parser.parse_args(arguments)
     if given.command == "kernels":
         folder = os.path.dirname(os.path.abspath(given.output))
@@ -42,10 +44,10 @@ def main(arguments: list[str] | None = None) -> int:
                          "written; name a file in one that can")
         if given.processes < 1:
             parser.error(f"--processes is {given.processes}, expected at least 1")
-        if given.keep and native.made_for_here(given.output):
+        if given.keep and native.made_for_here(given.output, not given.common):
             print(f"kernels are there already, in {given.output}")
             return 0
-        return _kernels(given.output, given.processes)
+        return _kernels(given.output, given.processes, not given.common)
     if given.command == "cache":
         if given.action == "clear":
             print(f"removed {disk.clear()} bytes from {disk.folder()}")
@@ -64,13 +66,13 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _kernels(path: str, processes: int) -> int:
+def _kernels(path: str, processes: int, every: bool) -> int:
     # brings the whole table and JAX
     from .backends.xla.host.build import build
 
     # ends as Ctrl-C does: with its processes, and what it has written aside
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    made = build(path, processes)
+    made = build(path, processes, every)
     print(f"{made.kernels} kernels of {made.entries} ops at types in {made.seconds:.0f} s: "
           f"{os.path.getsize(path)} bytes in {path}")
     print(f"functions in C  {made.functions}" if not made.why else

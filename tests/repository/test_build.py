@@ -100,3 +100,36 @@ def test_deallocators_of_classes_without_cycles_skip_the_trashcan(
     assert "CPy_TRASHCAN_BEGIN(self, NULL)" in mended
     with pytest.raises(RuntimeError, match="A_dealloc"):
         commands["deallocators_mended"](text.replace("PyObject_GC_UnTrack(self); ", ""))
+
+
+def test_an_extension_is_linked_again_if_it_or_its_sources_changed(
+    commands: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.c").write_text("int a;")
+    extension = setuptools.Extension("a", ["a.c"])
+    built: list[str] = []
+
+    def build(self: Any, ext: Any) -> None:
+        built.append(ext.name)
+        Path(self.get_ext_fullpath(ext.name)).write_text("built")
+
+    def run(always: bool = False) -> int:
+        built.clear()
+        command = commands["OptionalBuild"](setuptools.Distribution({"ext_modules": [extension]}))
+        command.build_lib = command.build_temp = str(tmp_path)
+        command.inplace, command.package, command.always = False, None, always
+        command.compiler = None
+        command.objects = commands["Objects"](None, ["cc"], False)
+        command._built(extension)
+        return len(built)
+
+    monkeypatch.setattr(commands["build_ext"], "build_extension", build)
+    assert [run(), run(), run(always=True)] == [1, 0, 1]
+    Path("a.c").write_text("int b;")
+    assert [run(), run()] == [1, 0]
+    extension.extra_compile_args = ["-g0"]
+    assert [run(), run()] == [1, 0]
+    (library,) = tmp_path.glob("a*.so")
+    library.write_text("of another build")
+    assert [run(), run()] == [1, 0]

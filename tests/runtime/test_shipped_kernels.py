@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from lazyloom.backends import fingerprint, shipped
-from lazyloom.backends.xla.host import find
+from lazyloom.backends.xla.host import common, find
 from lazyloom.backends.xla.host.build import entries_of
 from lazyloom.backends.xla.host.kernels import load
 from lazyloom.backends.xla.host.usual import cases
@@ -185,11 +185,40 @@ def test_cases_are_of_every_family_that_they_name() -> None:
             "random_normal", "inv", "step_adam", "embedding", "checked"} <= ops  # fmt: skip
 
 
-def test_a_file_that_is_right_here_is_known(place: Path) -> None:
+def test_every_line_of_the_profile_is_a_usual_case() -> None:
+    """Else it is an old one: python docs/common_kernels.py --add writes it again."""
+    usual = {common.text_of_case(case) for case in cases()}
+    lines = common.profile()
+    assert len(lines) > 500
+    assert not {line.removesuffix(common.DERIVED) for line in lines} - usual
+
+
+def test_common_cases_are_arithmetic_and_what_the_profile_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = common.text_of_case(CASES[2])
+    assert first == "sum(float32[a,b]; axes=(1,))"
+    lines = {first, common.text_of_case(CASES[4]) + common.DERIVED}
+    monkeypatch.setattr(common, "cases", lambda: iter(CASES))
+    monkeypatch.setattr(common, "profile", lambda: frozenset(lines))
+    found = {case.op.name: case for case in common.common_cases()}
+    assert set(found) == {"add", "sum", "softmax"}
+    assert not found["add"].derived and not found["sum"].derived and found["softmax"].derived
+    assert len(entries_of(found.values())[0]) == 4
+
+
+def test_a_file_says_whether_all_usual_kernels_are_there(
+    place: Path, entries: list[Any]
+) -> None:
     host = fingerprint.host_fingerprint()
-    assert shipped.is_of(str(place), host)
-    assert not shipped.is_of(str(place), b"?" * 32)
-    assert not shipped.is_of(str(place.with_name("none.bin")), host)
+    assert shipped.is_of(str(place), host, False) and not shipped.is_of(str(place), host, True)
+    assert "makes all" in shipped.described(host)
+    archive.write(str(place), host, [*entries, (*shipped.EVERY, b"")])
+    shipped._opened.pop(str(place), None)
+    assert shipped.is_of(str(place), host, True)
+    assert shipped.described(host).endswith("ops at types")
+    assert not shipped.is_of(str(place), b"?" * 32, False)
+    assert not shipped.is_of(str(place.with_name("none.bin")), host, False)
 
 
 NUMPY = """
@@ -224,7 +253,7 @@ assert "jax" not in sys.modules
 @pytest.mark.parametrize("program", [NUMPY, TORCH], ids=["numpy", "torch"])
 def test_a_first_run_imports_no_jax(program: str, tmp_path: Path) -> None:
     said = shipped.described(fingerprint.host_fingerprint())
-    if not said.endswith("ops at types"):
+    if " ops at types" not in said:
         pytest.skip(f"the package under test brings no kernels: {said}")
     environment = {**os.environ, "LAZYLOOM_CACHE_DIR": str(tmp_path), "JAX_PLATFORMS": "cpu"}
     done = subprocess.run([sys.executable, "-c", program], env=environment, cwd=tmp_path,

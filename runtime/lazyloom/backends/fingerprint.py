@@ -24,7 +24,8 @@ LAYERS: Final = ("backends", "codegen", "program", "trace", "ops")
 def sources() -> dict[str, str]:
     """The source files on which machine code depends: paths by the name in the package.
 
-    Those of ``LAYERS``, recursively, and the modules below all layers.
+    Those of ``LAYERS``, recursively, and the modules below all layers; the list of common kernels,
+    too, so that an installation makes them again after a change of it.
     """
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     found: dict[str, str] = {}
@@ -33,7 +34,7 @@ def sources() -> dict[str, str]:
             inner[:] = LAYERS
         inner.sort()
         for file in sorted(files):
-            if file.endswith((".py", ".h")) and not file.startswith("__main__"):
+            if file.endswith((".py", ".h", ".txt")) and not file.startswith("__main__"):
                 path = os.path.join(folder, file)
                 found[os.path.relpath(path, here).replace(os.sep, "/")] = path
     return found

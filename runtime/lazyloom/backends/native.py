@@ -56,11 +56,14 @@ def library() -> Any:
     return shipped.once(_opened, path(), _open)
 
 
-def made_for_here(kernels: str) -> bool:
-    """Whether a file of kernels, and the library beside it, are right in this environment."""
+def made_for_here(kernels: str, every: bool) -> bool:
+    """Whether a file of kernels, and the library beside it, are right in this environment.
+
+    ``every``: with all usual kernels.
+    """
     host = fingerprint.host_fingerprint()
     beside = os.path.join(os.path.dirname(os.path.abspath(kernels)), NAME)
-    return shipped.is_of(kernels, host) and (
+    return shipped.is_of(kernels, host, every) and (
         NATIVE is None or not isinstance(opened(beside, mark(host)), str))
 
 

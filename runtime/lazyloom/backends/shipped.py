@@ -20,6 +20,9 @@ from ..counters import counters
 #: the file's name in the package's folder
 NAME: Final = "kernels.bin"
 
+#: an entry that is there if all usual kernels are, not the common ones alone
+EVERY: Final = ("about", b"every")
+
 _T = TypeVar("_T")
 _lock: Final = threading.RLock()
 #: the open file by its path, or why it is not used
@@ -66,9 +69,20 @@ def _open(place: str, fingerprint: bytes) -> Archive | str:
     return found
 
 
-def is_of(place: str, fingerprint: bytes) -> bool:
-    """Whether there is a file at a path that is right where the fingerprint is this."""
-    return not isinstance(_open(place, fingerprint), str)
+def is_of(place: str, fingerprint: bytes, every: bool) -> bool:
+    """Whether there is a file at a path that is right where the fingerprint is this.
+
+    ``every``: with all usual kernels.
+    """
+    found = _open(place, fingerprint)
+    return not isinstance(found, str) and (not every or _has_every(found))
+
+
+def _has_every(archive: Archive) -> bool:
+    try:
+        return archive.load(*EVERY) is not None
+    except BadArchiveError:
+        return False
 
 
 def load(kind: str, description: bytes, fingerprint: bytes) -> bytes | None:
@@ -90,4 +104,7 @@ def described(fingerprint: bytes) -> str:
     if not wanted():
         return "not used: LAZYLOOM_KERNELS says so"
     archive = _archive(fingerprint)
-    return archive if isinstance(archive, str) else f"{archive.count} ops at types"
+    if isinstance(archive, str):
+        return archive
+    more = "" if _has_every(archive) else "; python -m lazyloom kernels makes all usual ones"
+    return f"{archive.count} ops at types{more}"

@@ -21,12 +21,13 @@ from ....errors import LoomError
 from ....interrupts import reraise_from_handler
 from ....ops.derived import BACKWARD, FORWARD, VJP, types_attributes
 from ....ops.spec import OpDef
-from ....program.extents import at_numbers, description, form_of, may_vary, outline
+from ....program.extents import Form, at_numbers, description, form_of, may_vary, outline
 from ....trace.specs import Spec, spec_of
 from ....types import TensorType, tensor_type
-from ... import fingerprint, native
+from ... import fingerprint, native, shipped
 from ..c_source.library import CompilerError, Functions, linked
 from ..op_definitions import description_of
+from .common import common_cases
 from .families import Family
 from .find import form_text, text_of
 from .unwritten import InC
@@ -76,8 +77,12 @@ class Part(NamedTuple):
     why: str
 
 
-def build(path: str, processes: int) -> Made:
-    """Make the kernels and write them to a file; see :mod:`lazyloom.backends.shipped`."""
+def build(path: str, processes: int, every: bool = True) -> Made:
+    """Make the kernels and write them to a file; see :mod:`lazyloom.backends.shipped`.
+
+    Args:
+        every: all the usual ones, not the common ones alone (:mod:`.common`).
+    """
     started = time.perf_counter()
     library = os.path.join(os.path.dirname(os.path.abspath(path)), native.NAME)
     if os.path.exists(library):
@@ -88,7 +93,8 @@ def build(path: str, processes: int) -> Made:
         ) as pool:
             try:
                 parts = list(pool.map(
-                    part, range(processes), [processes] * processes, [folder] * processes))
+                    part, range(processes), [processes] * processes, [folder] * processes,
+                    [every] * processes))
             except BaseException:
                 # an error of one, or SIGTERM or Ctrl-C here: the others are not waited for
                 for process in active_children():
@@ -102,6 +108,8 @@ def build(path: str, processes: int) -> Made:
             except CompilerError as error:
                 why = str(error)
     entries = [e for p in parts for e in p.entries]
+    if every:
+        entries.append((*shipped.EVERY, b""))
     archive.write(path, fingerprint.host_fingerprint(), entries, _common(entries))
     return Made(len(entries), sum(p.kernels for p in parts), sum(p.functions for p in parts),
                 why, time.perf_counter() - started)
@@ -135,13 +143,14 @@ def _common(entries: Sequence[Entry]) -> bytes:
     return b"".join(reversed(chosen))
 
 
-def part(number: int, parts: int, folder: str) -> Part:
+def part(number: int, parts: int, folder: str, every: bool) -> Part:
     """One of so many parts of all entries, their functions in C compiled in a folder."""
     # each collection would look at all that JAX brought
     gc.disable()
     functions = Functions()
     say = _said() if number == 0 else None
-    entries, count = entries_of(_counted(list(cases()), say), number, parts, functions.named)
+    chosen = list(cases() if every else common_cases())
+    entries, count = entries_of(_counted(chosen, say), number, parts, functions.named)
     try:
         objects, why = functions.compiled(folder, say), ""
     except CompilerError as error:
@@ -193,6 +202,24 @@ def entries_of(
             found.append(("kernels", place, family.packed()))
     found += [("kernel", place, text) for place, text in alone.items()]
     return found, count
+
+
+def served(case: Case) -> list[tuple[str, bytes, Form | None]]:
+    """What the kernels of a case are found by, its own first; empty if the op takes no such.
+
+    The kind of kernel, the description of its types, and the form of the extents that it is for, or
+    None if it is for these types alone.
+    """
+    pair = _pair(case)
+    return [] if pair is None else [_served(each) for each in (pair, *_derived(case, pair))]
+
+
+def _served(pair: Pair) -> tuple[str, bytes, Form | None]:
+    (spec, types), other = pair
+    numbers, others = outline(spec, types)[1], outline(*other)[1]
+    if numbers == others:
+        return "kernel", description_of(spec, types), None
+    return "kernels", description(spec, types), form_of([others, numbers])
 
 
 def _enter(
