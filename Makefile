@@ -9,6 +9,9 @@ MAKEFLAGS += --no-print-directory
 VENV ?= .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
+# a line for each package, as it comes
+PIP_SAYS := $(PY) -m pip --disable-pip-version-check
+SAID := | sed -n -E '/^ *(Collecting|Downloading|Building|Installing|ERROR)/p'
 TESTS ?= tests
 CORE_TESTS ?= tests/contract tests/runtime
 WORKERS ?= 2
@@ -59,10 +62,12 @@ $(VENV)/.names: FORCE | $(PY)
 FORCE:
 
 $(VENV)/.base: $(SOURCES) $(VENV)/.names | $(PY)
-	@$(PIP) install 'setuptools>=77' 'mypy>=2.1' 'jax>=0.10.2' 'jaxlib>=0.10.2' 'numpy>=2'
-	@echo "installing lazyloom, its core compiled, with kernels of the usual ops"
+	@echo "downloading what lazyloom is built with: jax, jaxlib, numpy, mypy, setuptools"
+	@$(PIP_SAYS) install 'setuptools>=77' 'mypy>=2.1' 'jax>=0.10.2' 'jaxlib>=0.10.2' 'numpy>=2' $(SAID)
+	@echo "installing lazyloom, its core compiled, with kernels of common ops: a minute on two cores"
 	@touch $@.begun  # what is edited from now on is newer than what is installed
-	@$(PIP) -v -v install --no-build-isolation '.[build]' 2>&1 | tee $(VENV)/install.log | \
+	@$(PIP) -v -v install --no-build-isolation \
+	  -C--build-option=--compression=stored '.[build]' 2>&1 | tee $(VENV)/install.log | \
 	  grep -E --line-buffered '^ *(\[[0-9]+:[0-9]+\]|warning:) ' || \
 	  { tail -n 60 $(VENV)/install.log >&2; exit 1; }
 	@env -u PYTHONPATH $(PY) -c "from lazyloom.compiled import core; \
@@ -70,15 +75,15 @@ $(VENV)/.base: $(SOURCES) $(VENV)/.names | $(PY)
 	@mv $@.begun $@
 
 $(VENV)/.demo: $(VENV)/.base
-	@$(PIP) install 'lazyloom[demo]'
+	@$(PIP_SAYS) install 'lazyloom[demo]' $(SAID)
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.base
-	@$(PIP) install 'lazyloom[bench]'
+	@$(PIP_SAYS) install 'lazyloom[bench]' $(SAID)
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.base
-	@$(PIP) install 'lazyloom[checkpoints,demo,test,lint]'
+	@$(PIP_SAYS) install 'lazyloom[checkpoints,demo,test,lint]' $(SAID)
 	@touch $@
 
 $(VENV)/.site: $(VENV)/.base

@@ -7,6 +7,7 @@ interpreted, several times slower; ``python -m lazyloom info`` says which.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import importlib.metadata
 import os
@@ -332,12 +333,16 @@ def core_extensions() -> list[Any]:
     try:
         from mypyc.build import mypycify
 
+        # what mypy makes is there until this process ends: the collector would go through it for
+        # seconds and find nothing
+        gc.disable()
         os.chdir(os.path.dirname(os.path.abspath(__file__)))
         os.environ["MYPYPATH"] = "runtime"
         say(f"translating the core's {len(CORE)} modules to C")
         extensions: list[Any] = mypycify(
             [*OPTIONS, *[f"runtime/lazyloom/{m}.py" for m in CORE]],
             opt_level="3", debug_level="0", group_name="lazyloom._core", multi_file=True)
+        gc.freeze()
         for extension in extensions:
             # they have one list
             extension.extra_compile_args = [*extension.extra_compile_args, *HIDDEN]
@@ -396,12 +401,12 @@ class Kernels:
         # modules of the core are those of an earlier build, if there are any
         shutil.copytree(os.path.join(self.place, "lazyloom"),
                         os.path.join(self.copy.name, "lazyloom"), ignore=_of_the_core)
-        self._start(self.copy.name)
+        self._start(self.copy.name, max(1, processors() // 2))
 
     def made(self) -> tuple[int, str]:
         """Wait for them: the process's status, and what it said last."""
         if self.process is None:
-            self._start(self.place)
+            self._start(self.place, processors())
         assert self.process is not None and self.reader is not None
         status = self.process.wait()
         self.reader.join()
@@ -415,7 +420,7 @@ class Kernels:
             self.process.terminate()
             self.made()
 
-    def _start(self, folder: str) -> None:
+    def _start(self, folder: str, processes: int) -> None:
         say("making all usual kernels of ops: three minutes on two processors" if self.every else
             "making common kernels of ops")
         environment = {**os.environ, "PYTHONPATH": folder, "LAZYLOOM_CACHE": "0",
@@ -423,6 +428,7 @@ class Kernels:
         output = os.path.join(self.place, "lazyloom", KERNELS[0])
         self.process = subprocess.Popen(
             [sys.executable, "-m", "lazyloom", "kernels", "--keep", "--output", output,
+             "--processes", str(processes),
              *([] if self.every else ["--common"])],
             cwd=folder, env=environment, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
