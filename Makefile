@@ -22,7 +22,7 @@ PROBE := import sys, os, sysconfig, venv, ensurepip; \
   sys.exit(sys.version_info < (3, 11) or not sysconfig.get_config_var("Py_ENABLE_SHARED") or \
   not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
 
-.PHONY: help demo test test-interpreted test-quick test-thorough array-api torch-models bench bench-beside lint docs site env env-demo env-test env-bench env-site capi clean
+.PHONY: help demo test test-interpreted test-quick test-thorough array-api torch-models bench bench-beside lint docs site wheel env env-demo env-test env-bench env-site capi clean
 
 help:
 	@echo "make demo        train one classifier from three languages; compare, draw out/digits.png"
@@ -37,6 +37,7 @@ help:
 	@echo "make lint        ruff, mypy --strict, import rules"
 	@echo "make docs        write the generated pages and header again"
 	@echo "make site        the pages and the API reference as HTML, in out/site"
+	@echo "make wheel       a wheel for this Python in dist/, with all usual kernels of ops"
 	@echo "make clean       remove the environment and everything that was built"
 
 $(PY):
@@ -155,6 +156,15 @@ site: env-site
 	@PYTHONPATH=$(CURDIR)/runtime:$(CURDIR)/frontends:$(CURDIR)/capi $(PY) -m sphinx --fail-on-warning --keep-going --quiet \
 	  --fresh-env --jobs $(WORKERS) --doctree-dir out/doctrees --conf-dir docs/site . out/site
 	@echo "out/site/docs/index.html"
+
+# Installs without a C compiler; kernels are made for the jax, jaxlib and numpy of $(VENV).
+wheel: env
+	@mkdir -p dist && rm -f dist/lazyloom-*.whl
+	@LAZYLOOM_KERNELS=all LAZYLOOM_CORE=compiled $(PIP) -v -v wheel --no-deps --no-build-isolation \
+	  --wheel-dir dist . 2>&1 | tee $(VENV)/wheel.log | \
+	  grep -E --line-buffered '^ *(\[[0-9]+:[0-9]+\]|warning:) ' || \
+	  { tail -n 60 $(VENV)/wheel.log >&2; exit 1; }
+	@ls dist/lazyloom-*.whl
 
 clean:
 	rm -f runtime/lazyloom/kernels.bin runtime/lazyloom/kernels.so

@@ -2,7 +2,7 @@
 
     python docs/common_kernels.py [--add] [SCRIPT ...]
 
-runs the examples, the programs of the benchmarks and of the conformance tests, and scripts of your
+runs the examples, programs of the benchmarks, and scripts of your
 own, each in a process and from an empty cache, and writes
 ``runtime/lazyloom/backends/xla/host/common.txt``: a line for each usual case whose kernels one of
 them asked for. ``--add`` keeps the lines that are there, if they still name a usual case: those of
@@ -12,6 +12,7 @@ scripts that are not in this repository.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import runpy
 import subprocess
@@ -35,18 +36,22 @@ HEAD = """\
 
 
 def programs() -> list[list[str]]:
-    """Command lines of Python: examples, the benchmarks' programs, those of conformance tests."""
+    """Command lines of Python: first training steps, examples, the benchmarks' programs."""
     scripts = [EXAMPLES / "numpy_programs" / "both.py", EXAMPLES / "digits_numpy.py",
                EXAMPLES / "digits_torch.py"]
     scripts += sorted(p for p in (EXAMPLES / "torch_scripts").glob("*.py") if p.stem != "both")
-    tests = str(ROOT / "tests" / "conformance" / "test_programs.py")
     from benchmarks.programs import NAMES
 
-    return [
-        *([str(p)] for p in scripts),
-        *(["-m", "benchmarks.programs", name, "--limit", "20"] for name in NAMES),
-        ["-m", "pytest", "-q", "-p", "no:cacheprovider", tests],
-    ]
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from workloads.transformer import SMALL
+
+    steps = [
+        [str(ROOT / "benchmarks" / "suite" / "fresh.py"), "first_step", "first_step", json.dumps(
+            {"workload": name, "maker": module, "modules": [module], "arguments": arguments})]
+        for name, arguments in (("transformer", SMALL), ("mlp", {"read": True}))
+        for module in ("lazyloom_numpy", "lazyloom_torch")]
+    return [*steps, *([str(p)] for p in scripts),
+            *(["-m", "benchmarks.programs", name, "--limit", "20"] for name in NAMES)]
 
 
 def record(output: str, command: list[str]) -> None:

@@ -258,7 +258,8 @@ def options() -> str:
         "| `LAZYLOOM_DEBUG_LOCKS` | `1` checks every write of a field that a lock guards "
         "(`lazyloom/locks.py`), where the core runs interpreted |",
         "| `LAZYLOOM_KERNELS` | `0` leaves the kernels that come with the package alone; when "
-        "installing, it comes without |",
+        "installing, it comes without, and with `all` with "
+        "[all usual ones](forms.md#kernels-of-the-host) |",
         "| `LAZYLOOM_C_KERNELS` | `0` has all kernels call NumPy, not C |",
         "| `LAZYLOOM_COMPILER` | the Python that "
         "[compiles beside the program](forms.md#compiling-beside-the-program), if not the "
