@@ -401,7 +401,8 @@ class Kernels:
         # modules of the core are those of an earlier build, if there are any
         shutil.copytree(os.path.join(self.place, "lazyloom"),
                         os.path.join(self.copy.name, "lazyloom"), ignore=_of_the_core)
-        self._start(self.copy.name, max(1, processors() // 2))
+        # few cases do not repay the start of JAX in each process
+        self._start(self.copy.name, processors() if self.every else max(1, processors() // 2))
 
     def made(self) -> tuple[int, str]:
         """Wait for them: the process's status, and what it said last."""

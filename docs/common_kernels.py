@@ -2,8 +2,8 @@
 
     python docs/common_kernels.py [--add] [SCRIPT ...]
 
-runs the examples, programs of the benchmarks, and scripts of your
-own, each in a process and from an empty cache, and writes
+runs the examples, programs of the benchmarks, and scripts of your own, each in a process and from
+an empty cache, and writes
 ``runtime/lazyloom/backends/xla/host/common.txt``: a line for each usual case whose kernels one of
 them asked for. ``--add`` keeps the lines that are there, if they still name a usual case: those of
 scripts that are not in this repository.
