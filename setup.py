@@ -284,27 +284,29 @@ HIDDEN = [] if sys.platform == "win32" else ["-fvisibility=hidden"]
 EXACT = [] if sys.platform == "win32" else ["-ffp-contract=off"]
 
 
+def in_c(name: str, folder: str, **options: Any) -> Any:
+    """The extension in C of a folder of ``runtime/native``: its file of the folder's name."""
+    place = f"runtime/native/{folder}"
+    headers = sorted(n for n in os.listdir(os.path.join(HERE, place)) if n.endswith(".h"))
+    return Extension(name, [f"{place}/{folder}.c"], depends=[
+        "runtime/native/common/wide.h", *(f"{place}/{name}" for name in headers)], **options)
+
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
 def native_extensions() -> list[Any]:
-    """What calls functions in C, or nothing with a word on why."""
-    found = [
-        Extension("lazyloom._onednn", ["runtime/lazyloom/_onednn.c"], extra_compile_args=FLAGS,
-                  depends=["runtime/lazyloom/_recurrent.h"]),
-        Extension("lazyloom._c_kernels", ["runtime/lazyloom/_c_kernels.c"],
-                  extra_compile_args=FLAGS, depends=[f"runtime/lazyloom/_c_{part}.h"
-                           for part in ("threads", "keys", "digits", "scans", "pools")]
-                  + ["runtime/lazyloom/_wide.h"]),
-    ]
+    """The extensions in C, or those that can be built here with a word on why."""
+    found = [in_c("lazyloom._onednn", "onednn", extra_compile_args=FLAGS),
+             in_c("lazyloom._c_kernels", "c_kernels", extra_compile_args=FLAGS)]
     try:
         import numpy
     except ImportError as error:
         print(f"warning: kernels will call NumPy, not C: {error}", file=sys.stderr)
         return found
-    found.append(Extension(
-        NATIVE, ["runtime/lazyloom/_native.c"], include_dirs=[numpy.get_include()],
+    found.append(in_c(
+        NATIVE, "host_calls", include_dirs=[numpy.get_include()],
         extra_compile_args=[*FLAGS, *EXACT],
-        depends=["runtime/lazyloom/_wide.h", *(
-            f"runtime/lazyloom/_native_{part}.h"
-            for part in ("awaited", "calls", "guards", "locks", "products", "subnormals"))],
         libraries=[] if sys.platform == "darwin" else ["dl"]))
     try:
         import jaxlib
@@ -312,8 +314,8 @@ def native_extensions() -> list[Any]:
         print(f"warning: no other code generators can be used: {error}", file=sys.stderr)
         return found
     headers = os.path.join(os.path.dirname(jaxlib.__file__), "include")
-    found.append(Extension("lazyloom._regions", ["runtime/lazyloom/_regions.c"],
-                           extra_compile_args=FLAGS, include_dirs=[numpy.get_include(), headers]))
+    found.append(in_c("lazyloom._regions", "regions", extra_compile_args=FLAGS,
+                      include_dirs=[numpy.get_include(), headers]))
     return found
 
 
@@ -336,7 +338,7 @@ def core_extensions() -> list[Any]:
         # what mypy makes is there until this process ends: the collector would go through it for
         # seconds and find nothing
         gc.disable()
-        os.chdir(os.path.dirname(os.path.abspath(__file__)))
+        os.chdir(HERE)
         os.environ["MYPYPATH"] = "runtime"
         say(f"translating the core's {len(CORE)} modules to C")
         extensions: list[Any] = mypycify(

@@ -133,3 +133,15 @@ def test_an_extension_is_linked_again_if_it_or_its_sources_changed(
     (library,) = tmp_path.glob("a*.so")
     library.write_text("of another build")
     assert [run(), run()] == [1, 0]
+
+
+def test_each_folder_of_c_says_what_its_files_are() -> None:
+    native = ROOT / "runtime" / "native"
+    folders = sorted(p for p in native.iterdir() if p.is_dir() and p.name != "common")
+    index = (native / "README.md").read_text()
+    assert [f"]({p.name}/README.md)" in index for p in folders] == [True] * len(folders) != []
+    for folder in folders:
+        said = (folder / "README.md").read_text()
+        assert len(said.splitlines()) <= 14
+        assert [p.name for p in sorted(folder.glob("*.[ch]")) if f"`{p.name}`" not in said] == []
+    assert not list((ROOT / "runtime" / "lazyloom").glob("*.[ch]"))

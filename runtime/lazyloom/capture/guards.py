@@ -129,7 +129,7 @@ def attributes_of(x: Any) -> Any:
     return getattr(x, "__dict__", None)
 
 
-#: kinds of :meth:`Check.entry`, as in ``_native_guards.h``
+#: kinds of :meth:`Check.entry`, as in ``native/host_calls/guards.h``
 _ITEMS: Final = 0
 _NAMED: Final = 1
 _NAMES: Final = 2

@@ -1,4 +1,4 @@
-"""The gradient of maxima over windows, by ``_c_pools.h``."""
+"""The gradient of maxima over windows, by ``native/c_kernels/pools.h``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running sums, products and extrema, and where extrema are, by ``_c_scans.h``."""
+"""Running sums, products and extrema, and where extrema are, by ``native/c_kernels/scans.h``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sorts, the largest elements, and their gradients, by ``_c_kernels.c``."""
+"""Sorts, the largest elements, and their gradients, by ``native/c_kernels``."""
 
 from __future__ import annotations
 

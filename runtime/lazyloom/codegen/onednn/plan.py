@@ -137,7 +137,7 @@ class Plan:
         self.stages[-1][1][-1].append((kind, images.number, array.number, tuple(numbers)))
 
     def loop(self, arrays: Sequence[Value | None], numbers: Sequence[int]) -> None:
-        """Add steps of a recurrent layer, or what packs its weights, as ``_onednn.c`` has it."""
+        """Add steps of a recurrent layer, or of what packs its weights: see ``native/onednn``."""
         self.stages[-1][1][-1].append(
             ("loop", tuple(-1 if a is None else a.number for a in arrays), tuple(numbers)))
 

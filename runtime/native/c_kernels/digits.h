@@ -1,5 +1,5 @@
 /* Sorting numbers by digits, and what digits leave one by one. */
-#include "_c_keys.h"
+#include "keys.h"
 
 /* rows that are no longer are sorted by insertion */
 #define SHORT 40

@@ -1,5 +1,5 @@
 /* Running sums, products and extrema along an axis, and where extrema are. */
-#include "_c_threads.h"
+#include "threads.h"
 
 /* the state: what is done, the type of elements; rows of SCANNED elements that lie SPACED apart;
    whether from the end; the numbers of the buffers */

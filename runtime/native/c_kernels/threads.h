@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "_wide.h"
+#include "../common/wide.h"
 
 typedef uint8_t u8;
 typedef uint16_t u16;

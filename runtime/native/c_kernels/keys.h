@@ -1,5 +1,5 @@
 /* Elements as unsigned numbers of the same order, and back. */
-#include "_c_threads.h"
+#include "threads.h"
 
 /* kinds of elements */
 enum { UNSIGNED, SIGNED, FLOATING };

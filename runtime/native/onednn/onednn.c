@@ -187,18 +187,18 @@ static void fold(const Window *w, float *images, const float *array)
 #define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma")))
 #define WIDTH 16
 #define ROWS 6
-#include "_recurrent.h"
+#include "recurrent.h"
 #define LEVEL(name) name##_avx2
 #define TARGET __attribute__((target("avx2,fma")))
 #define WIDTH 8
 #define ROWS 2
-#include "_recurrent.h"
+#include "recurrent.h"
 #endif
 #define LEVEL(name) name##_base
 #define TARGET
 #define WIDTH 4
 #define ROWS 2
-#include "_recurrent.h"
+#include "recurrent.h"
 
 /* sets of instructions: of vectors of 4, 8 and 16 floats */
 static int level_of_processor(void)

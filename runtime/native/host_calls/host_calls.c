@@ -13,9 +13,8 @@
 
    exports_buffers(cls) has a class written in Python export buffers by its method __buffer__.
 
-   Awaited is in _native_awaited.h, run_calls() in _native_calls.h, changed() in
-   _native_guards.h, OwnedLock in _native_locks.h, complex_product() in _native_products.h,
-   flush_subnormals() in _native_subnormals.h. */
+   Awaited is in awaited.h, run_calls() in calls.h, changed() in guards.h, OwnedLock in locks.h,
+   complex_product() in products.h, flush_subnormals() in subnormals.h. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -511,12 +510,12 @@ static PyObject *exports_buffers(PyObject *module, PyObject *given)
     Py_RETURN_NONE;
 }
 
-#include "_native_awaited.h"
-#include "_native_calls.h"
-#include "_native_guards.h"
-#include "_native_locks.h"
-#include "_native_products.h"
-#include "_native_subnormals.h"
+#include "awaited.h"
+#include "calls.h"
+#include "guards.h"
+#include "locks.h"
+#include "products.h"
+#include "subnormals.h"
 
 static PyMethodDef methods[] = {
     {"changed", (PyCFunction)(void (*)(void))changed, METH_FASTCALL,

@@ -2,7 +2,7 @@
    of their parts are rounded before two of them are added, where NumPy adds one of two unrounded if
    the processor can, so that (x + xi) ** 2 has a real part that is not 0, and infinity comes of what
    is not a number otherwise. To be compiled without contractions. */
-#include "_wide.h"
+#include "../common/wide.h"
 
 #define BLOCK 256
 

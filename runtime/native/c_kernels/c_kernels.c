@@ -14,10 +14,10 @@
    Long rows are shared by threads, digit by digit; of many rows each thread takes some.
 
    scattering() is the address of such a function for the gradient of a sort, scanning(), finding()
-   and unpooling() are those for what _c_scans.h and _c_pools.h have. */
-#include "_c_digits.h"
-#include "_c_scans.h"
-#include "_c_pools.h"
+   and unpooling() are those for what scans.h and pools.h have. */
+#include "digits.h"
+#include "scans.h"
+#include "pools.h"
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 

@@ -1,5 +1,5 @@
 /* The gradient of maxima over windows, in float32 or bfloat16, of images with channels last. */
-#include "_c_threads.h"
+#include "threads.h"
 
 /* the state: images, their extents and channels, those of what is pooled; of the window the size, the
    steps, the places before the image and how far its elements are apart; the numbers of the buffers;
