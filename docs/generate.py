@@ -19,7 +19,7 @@ os.environ.pop("LAZYLOOM_REPRODUCIBLE", None)
 from lazyloom import ops  # noqa: E402
 from lazyloom.dtypes import ALL  # noqa: E402
 from lazyloom.ops.spec import Attribute, OpDef, Operand, describe_class  # noqa: E402
-from lazyloom.settings import FLAGS, NUMBERS  # noqa: E402
+from lazyloom.settings import ACCELERATORS, FLAGS, NUMBERS  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -260,6 +260,8 @@ def options() -> str:
         "| `LAZYLOOM_KERNELS` | `0` leaves the kernels that come with the package alone; when "
         "installing, it comes without, and with `all` with "
         "[all usual ones](forms.md#kernels-of-the-host) |",
+        "| `LAZYLOOM_WITHOUT` | [what makes programs fast](#what-can-be-left-out) and is left out, "
+        "such as `matching,padding`, or `all` |",
         "| `LAZYLOOM_C_KERNELS` | `0` has all kernels call NumPy, not C |",
         "| `LAZYLOOM_COMPILER` | the Python that "
         "[compiles beside the program](forms.md#compiling-beside-the-program), if not the "
@@ -271,6 +273,16 @@ def options() -> str:
         "| `LAZYLOOM_BLAS_THREADS` | `0` leaves the number of threads of NumPy's products "
         "[as it is](process.md#what-is-changed) |",
         "| `LAZYLOOM_CORE` | when installing: `compiled` or `interpreted`; else what is possible |",
+        "",
+        "## What can be left out",
+        "",
+        "`LAZYLOOM_WITHOUT` in the environment of a process names what it does without. Nothing of "
+        "it changes what a program means, so that a result or an error that is another one without "
+        "it is a defect: the names say where. Programs take longer.",
+        "",
+        "| name | what it is |",
+        "|---|---|",
+        *[f"| `{name}` | {what} |" for name, what in ACCELERATORS.items()],
     ]
     return "\n".join(lines) + "\n"
 

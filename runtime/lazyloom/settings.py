@@ -22,6 +22,34 @@ FLAGS: Final[dict[str, bool]] = {
     "reproducible": os.environ.get("LAZYLOOM_REPRODUCIBLE", "0") not in ("", "0"),
 }
 
+#: what makes programs fast and nothing else, each of which can be left out
+ACCELERATORS: Final[dict[str, str]] = {
+    "matching": "a trace that is recorded again as before is compared with the known one, op by "
+                "op, instead of being collected and looked up",
+    "capture": "calls of a captured function run without being recorded",
+    "op_by_op": "a program that is new runs op by op before it is compiled",
+    "padding": "one program, compiled for many extents, runs padded",
+    "c_kernels": "kernels of the host are functions in C",
+    "code_generators": "parts of programs go to other code generators without being asked for",
+    "loops": "what a program repeats becomes a loop in the compiled program",
+    "background": "programs are compiled beside the program that wants them",
+}
+
+
+def _left_out() -> frozenset[str]:
+    """The accelerators that LAZYLOOM_WITHOUT names. Raises ArgumentError for what is none."""
+    names = os.environ.get("LAZYLOOM_WITHOUT", "").replace(",", " ").split()
+    for name in names:
+        if name != "all" and name not in ACCELERATORS:
+            raise ArgumentError(
+                f"the environment variable LAZYLOOM_WITHOUT names {name!r}, expected "
+                f"{', '.join(ACCELERATORS)}, or all")
+    return frozenset(ACCELERATORS if "all" in names else names)
+
+
+#: the accelerators that this process does without
+WITHOUT: Final[frozenset[str]] = _left_out()
+
 #: a component drops its dead nodes once there are so many, and half of all are dead. Asked for each
 #: released node, so no option: a larger number keeps memory, a smaller one copies lists more often
 DEAD_NODES: Final = 256
@@ -101,7 +129,7 @@ class Tuning:
         self.memory_asked_from: int = 1 << 24
         self.run_room: int = 32 << 20
         self.compile_room: int = 96 << 20
-        self.compiled_beside: int = 64
+        self.compiled_beside: int = 0 if "background" in WITHOUT else 64
         self.constants_kept: int = 1 << 30
         self.function_after: int = 2000
 
@@ -214,6 +242,11 @@ def donates() -> bool:
 def reproducible() -> bool:
     """The option ``reproducible`` of this thread; asked at every run that is not known yet."""
     return FLAGS["reproducible"] if not _ever_set[0] else bool(get_option("reproducible"))
+
+
+def whole_only() -> bool:
+    """Whether no program may run op by op: this thread wants it so, or the process."""
+    return "op_by_op" in WITHOUT or reproducible()
 
 
 def set_option(name: str, value: Any) -> Any:

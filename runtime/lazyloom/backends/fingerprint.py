@@ -12,6 +12,7 @@ from typing import Final
 
 from ..cache import disk
 from ..errors import type_name
+from ..settings import WITHOUT
 from . import shipped
 from .returned import wrong
 from .selection import backend
@@ -47,7 +48,8 @@ def fingerprint() -> bytes:
     text: object = current.fingerprint()
     if not isinstance(text, str):
         raise wrong("fingerprint", f"a {type_name(text)}", "a str")
-    return _digest(f"{current.name}\n{text}")
+    without = "\nwithout loops" if "loops" in WITHOUT else ""
+    return _digest(f"{current.name}\n{text}{without}")
 
 
 def _digest(text: str) -> bytes:

@@ -123,7 +123,7 @@ def ran_in_pieces(entry: memory.Entry, seconds: float) -> None:
 
 def in_pieces(entry: memory.Entry, plan: Plan, donate: bool) -> bool:
     """Whether to run the plan in pieces; may load its program from disk, or have it compiled."""
-    if settings.reproducible() or entry.refused or entry.choice.watched:
+    if settings.whole_only() or entry.refused or entry.choice.watched:
         return False
     if stays(entry):
         return True

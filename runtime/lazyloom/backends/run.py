@@ -73,7 +73,7 @@ def _is_tried(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> 
         elif entry.calm & (forms.LOOK - 1) == 0:
             forms.went_whole(entry)
         return False
-    if settings.reproducible():
+    if settings.whole_only():
         return False
     form = forms.next_form(entry, plan)
     if form == forms.WHOLE:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ..errors import ArgumentError
 from ..evaluate.evaluate import held_back
+from ..settings import WITHOUT
 from ..trace import graph
 from ..trace.mapping import innermost
 from ..trace.source import Site, user_site
@@ -85,7 +86,7 @@ class Jitted:
         self._tries = 0
         self._captures_made = 0
         self._runs = 0
-        self._refused = ""
+        self._refused = "LAZYLOOM_WITHOUT names capture" if "capture" in WITHOUT else ""
         self._recorded: list[tuple[str, str]] = []
         #: numbers that were seen to change, and which of them cannot be fed
         self._wanted: dict[Any, Place] = {}

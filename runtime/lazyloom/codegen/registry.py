@@ -16,6 +16,7 @@ from ..cache import memory
 from ..errors import ArgumentError, type_name
 from ..installed import entry_points
 from ..interrupts import reraise_from_handler
+from ..settings import WITHOUT
 from . import worth
 from .faults import Failure, failed, told
 from .generator import Generator
@@ -93,7 +94,8 @@ def at_first() -> tuple[str, ...]:
             if _first is None:
                 text = os.environ.get(VARIABLE, "")
                 if not text.strip():
-                    _first = tuple(n for n, g in available().items() if g.by_default)
+                    _first = () if "code_generators" in WITHOUT else tuple(
+                        n for n, g in available().items() if g.by_default)
                 else:
                     _first = _names(VARIABLE, [n.strip() for n in text.split(",") if n.strip()])
     return _first

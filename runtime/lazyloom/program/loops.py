@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from ..settings import tuning
+from ..settings import WITHOUT, tuning
 from ..types import TensorType
 from .program import Instruction, Operand, Result, Structure
 
@@ -178,7 +178,7 @@ class Loops:
 
     def search(self) -> list[Loop]:
         """Loops, whether they are worth it or not, without what anybody takes from them."""
-        if len(self.instructions) < SAVED:
+        if len(self.instructions) < SAVED or "loops" in WITHOUT:
             return []
         return list(_Search(self).loops(0, len(self.instructions)))
 

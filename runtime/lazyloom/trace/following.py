@@ -22,7 +22,7 @@ from typing import Any, Final, cast, final
 
 from ..compiled import COMPILED, mypyc_attr
 from ..interrupts import Deferred
-from ..settings import tuning
+from ..settings import WITHOUT, tuning
 from . import graph
 from .cut_history import CutHistory
 from .graph import (
@@ -99,7 +99,7 @@ class _Following:
         #: by offset and spec of the first op
         self.starts: dict[int, list[Start]] = {}
         self.count: int = 0
-        self.enabled: bool = True
+        self.enabled: bool = "matching" not in WITHOUT
 
 
 following: Final = _Following()

@@ -8,6 +8,7 @@ from ...cache import memory
 from ...program import families
 from ...program.extents import form_of
 from ...program.program import Structure
+from ...settings import WITHOUT
 from .targets import Target, Variation
 
 #: those with longer streams are not looked at: telling whether they are alike takes time
@@ -139,7 +140,9 @@ def member_of(entry: memory.Entry) -> Member | None:
     if found is not None:
         return found
     structure = entry.structure
-    if len(structure.stream) > MOST_ITEMS or structure.padding is not None:
+    if "padding" in WITHOUT or (
+        len(structure.stream) > MOST_ITEMS or structure.padding is not None
+    ):
         entry.member = ALONE
         return ALONE
     size = (len(structure.stream), len(structure.leaf_types), entry.donate)
