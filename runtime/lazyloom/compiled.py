@@ -1,4 +1,4 @@
-"""Whether the core runs compiled, and what its classes say to the compiler.
+"""Compilation of the core by mypyc: whether it is compiled, and hints to the compiler.
 
 The modules on the path of every recorded op are typed Python that mypyc compiles when the
 package is installed (``setup.py`` lists them); from a checkout they run as they are.

@@ -1,4 +1,4 @@
-"""The functions in C of the runtime itself, where they were compiled with the core."""
+"""Access to the runtime's own C extension, if it was built."""
 
 from __future__ import annotations
 

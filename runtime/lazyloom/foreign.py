@@ -1,4 +1,4 @@
-"""Code of others that a program waits for, which therefore must not wait for the program.
+"""Foreign code that a program waits for, which must not wait for the program in turn.
 
 A code generator that asks for a value while it is asked, builds or runs waits for locks and threads
 that wait for it. Such a question is an error at once.

@@ -1,4 +1,4 @@
-"""What a frontend's tensor class is made from: aliasing, writes, and what operators mean.
+"""The interface for frontends: aliasing, writes, and the meaning of operators.
 
 A frontend subclasses :class:`Tensor`. It records ops with :func:`lazyloom.record` and its kin,
 and here finds what programs that only use tensors have no need of: tensors of its class that hold

@@ -1,4 +1,4 @@
-"""What lower layers ask of upper ones: slots that ``lazyloom/__init__.py`` fills.
+"""Slots that lower layers call and upper layers fill, in ``lazyloom/__init__.py``.
 
 Nothing that is done for every recorded op goes through a slot: calling one costs what calling
 any Python function does.

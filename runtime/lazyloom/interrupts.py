@@ -1,4 +1,4 @@
-"""Ctrl-C and other signals wait while a step that must not be left half done is under way.
+"""Deferral of signals, Ctrl-C among them, while a step must not be left half done.
 
 Python runs the handlers of signals, which may raise, in the main thread between any two
 instructions, and inside calls of C++ that call back into Python. A run that has taken its donated

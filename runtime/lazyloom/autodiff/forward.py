@@ -1,4 +1,4 @@
-"""A forward pass over the tape: tangents go from leaves up to outputs, op by op.
+"""Forward-mode differentiation of recorded work, op by op, from leaves to outputs.
 
 The same tape that :mod:`lazyloom.autodiff.reverse` goes down. A tangent node is the jvp of its
 forward op, itself an op, so it can be differentiated again in either direction.

@@ -1,4 +1,4 @@
-"""The tape as frontends show it: what a value was made from, and by which rule."""
+"""The history of a value as frontends show it: its op and its gradient rule."""
 
 from __future__ import annotations
 

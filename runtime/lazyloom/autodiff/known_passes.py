@@ -1,4 +1,4 @@
-"""Backward passes over a trace that is followed: what such a pass records is known, too.
+"""Matching of backward passes: what one recorded before for the same matched trace.
 
 What a pass records rests on the part of the trace that it goes through: on its ops, their operands
 and through which of these gradients flow, and on which leaves are to be reported. All of that is

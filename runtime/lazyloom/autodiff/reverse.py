@@ -1,4 +1,4 @@
-"""A backward pass: cotangents go down the tape, op by op.
+"""Reverse-mode differentiation of recorded work, op by op, from outputs to leaves.
 
 A backward node is the vjp of its forward op, itself an op, so gradients can be differentiated
 again.

@@ -1,4 +1,4 @@
-"""What the C library does with the memory of arrays that are let go of.
+"""The C library's allocator: how it keeps the memory of freed arrays.
 
 glibc gives large arrays back to the system one by one, and what is free at the end of its heap as
 soon as that is a little: the next array then consists of new pages, which the system has to clear.

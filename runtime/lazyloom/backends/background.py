@@ -1,4 +1,4 @@
-"""Compiling beside the program, one program at a time, at low priority.
+"""Background compilation: one program at a time, at low priority.
 
 A thread keeps the queue. What compiles is another process, which neither takes turns with this
 one nor has to be waited for when it ends. Programs that another process cannot know (ops that were

@@ -1,4 +1,4 @@
-"""How many threads NumPy's products use while a program runs in pieces.
+"""The number of threads that NumPy's products use while a program runs op by op.
 
 Each of NumPy's calls uses one; long products are computed in parts (:mod:`.parts`). NumPy's wheels
 bring an OpenBLAS of their own; with any other library nothing is changed. To change its number of

@@ -1,4 +1,4 @@
-"""What compiling beside the program has cost, and whether that has paid.
+"""The cost of background compilation, and the time that it has saved.
 
 What a compilation takes is measured in seconds of processor, and corrects the estimates of later
 ones, those of later processes included. What compilations have taken that have not been seen to

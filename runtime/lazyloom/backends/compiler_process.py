@@ -1,4 +1,4 @@
-"""A process that compiles for this one, so that it shares neither lock nor fate with it.
+"""The compiler process: its connection, its failures and its replacement.
 
 It is begun by the first request, ends when nobody asks it for a while, or with the process that
 asks, and then still finishes and stores what it is at. One that ends, or gives no sign of life, is

@@ -1,4 +1,4 @@
-"""What a process that compiles for another one does, until that one ends or lets it go.
+"""The main loop of the compiler process.
 
 It is in a session of its own, so that no Ctrl-C and no signal to the program's processes reaches
 it, keeps none of the program's files open, runs at low priority, is the first that the system ends

@@ -1,4 +1,4 @@
-"""How a process that compiles is started: which interpreter, with which paths, connected how."""
+"""The start of the compiler process: its interpreter, paths and connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages between this process and one that compiles for it: a length, then that many bytes."""
+"""Messages to and from the compiler process: a length, then that many bytes."""
 
 from __future__ import annotations
 

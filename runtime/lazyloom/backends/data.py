@@ -1,4 +1,4 @@
-"""Data on its way between the host and the backend's device."""
+"""Transfers between the host and the backend's device."""
 
 from __future__ import annotations
 

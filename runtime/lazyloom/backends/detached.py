@@ -1,4 +1,4 @@
-"""Starting a process that is no child of this one.
+"""The start of a process that is no child of this one.
 
 What a program says of its children would otherwise be about that process, too: ``os.wait()``
 returns it, a handler of SIGCHLD is called for it, and it stays a zombie until somebody asks for it.

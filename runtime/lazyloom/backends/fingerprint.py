@@ -1,4 +1,4 @@
-"""What is kept on disk of compiled programs and their parts.
+"""The key of compiled programs and lowerings on disk.
 
 It is found only where everything that changes machine code is as it was when it was stored.
 """

@@ -1,4 +1,4 @@
-"""In which form a program runs: whole, as one executable, or in pieces, op by op.
+"""The choice of a program's form: compiled, or op by op.
 
 A program that is new runs in pieces at once. What its runs have taken and a compiled program could
 have saved adds up; when that is about what compiling is estimated to cost, the program is compiled,

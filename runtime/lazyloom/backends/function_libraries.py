@@ -1,4 +1,4 @@
-"""Libraries of functions in C on disk, and which of them has a function.
+"""Libraries of C functions in the disk cache, and an index of their functions.
 
 They are what :mod:`.functions_on_demand` has compiled, for this and later processes.
 """

@@ -1,4 +1,4 @@
-"""Functions in C for kernels that take long and did not come with the installation.
+"""C functions compiled on demand, for kernels that are not prebuilt and take long.
 
 Such a kernel calls NumPy at first. Once its calls have taken so long that a compilation pays (the
 option ``function_after``), the C compiler makes a function of it beside the program, together with

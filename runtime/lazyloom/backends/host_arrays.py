@@ -1,4 +1,4 @@
-"""Memory of NumPy arrays: copies that the device uses as they are, and who else sees an array.
+"""The memory of NumPy arrays: aligned copies, and references that others hold.
 
 CPython counts the references to an object, and a function that was given a temporary has the only
 one: its parameter. What counts show is that nobody else has an array, never that somebody has.

@@ -1,4 +1,4 @@
-"""What a structure's run in pieces comes to, written down once its kernels are known.
+"""The op-by-op schedule of a structure, decoded once its kernels are known.
 
 The ops' kernels in order, and for each the places of its operands and results in one table of
 values: leaves, run-time scalars, constants, results. A run then is a call and a store for each op.

@@ -1,4 +1,4 @@
-"""Give a compiled program what it takes, run it, and attach its results."""
+"""The launch of a compiled program: its arguments, its run and its results."""
 
 from __future__ import annotations
 

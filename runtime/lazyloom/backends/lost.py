@@ -1,4 +1,4 @@
-"""What is raised where the process that compiles is lost."""
+"""The error of a lost compiler process."""
 
 from __future__ import annotations
 

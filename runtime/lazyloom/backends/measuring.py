@@ -1,4 +1,4 @@
-"""Measuring regions beside the backend, and keeping what came of it on disk."""
+"""Measurement of regions against the backend's own code, kept on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether there is memory for what is about to be done, asked before it is begun.
+"""Memory checks before a run or a compilation begins.
 
 A backend reports memory that it could not have for a result when the program is under way, with
 the inputs that it was given lost. Where its own parts find no memory (threads, machine code,

@@ -1,4 +1,4 @@
-"""Functions in C in place of kernels that call NumPy.
+"""Prebuilt C functions of host kernels.
 
 Most come with an installation: in a library beside the package's modules that its build makes with
 the kernels (:mod:`.shipped`). The text of a kernel names its function; where that is not in the

@@ -1,4 +1,4 @@
-"""A run in pieces of a structure that is new and may never come back: a call for each op.
+"""Op-by-op execution of a new structure, which may never come back.
 
 Its kernels are known, and writing down what a run comes to (:mod:`.known_steps`) would take longer
 than the run.

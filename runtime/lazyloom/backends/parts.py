@@ -1,4 +1,4 @@
-"""Parts of a long computation on several threads.
+"""Long computations split into parts on several threads.
 
 OpenBLAS's own threads wait for each other by spinning: where something else is at work on the other
 cores, a product that takes microseconds on one thread takes tens of milliseconds on two. These

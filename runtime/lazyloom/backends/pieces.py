@@ -1,4 +1,4 @@
-"""Run a plan op by op, each as a small function that all programs share; nothing is compiled first.
+"""Op-by-op execution of a plan, each op by a host kernel that all programs share.
 
 An op runs as what the backend has for it on the host (:meth:`Backend.host_kernel`: NumPy, a
 microsecond a call), or else as an executable of its own, which is kept like any program.

@@ -1,4 +1,4 @@
-"""Finding the executable of a program: in memory, on disk, or by compiling it."""
+"""Lookup of a program's executable: in memory, on disk, or by compiling it."""
 
 from __future__ import annotations
 

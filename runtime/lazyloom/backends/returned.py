@@ -1,4 +1,4 @@
-"""What a backend returned, compared with what its interface says that it returns.
+"""Checks of a backend's results against its interface.
 
 A backend is written elsewhere: what it does wrong is an error that names it and its method, and
 never a wrong answer. Results are compared on the first run of a program alone, which has the time.

@@ -1,4 +1,4 @@
-"""Arrays that a kernel of the host may write its results over.
+"""Reuse of operands' memory for a host kernel's results.
 
 A step of an optimizer makes as much as it takes: parameters and their state, which nobody else has
 and which end with the step. Results in their memory need none of their own.

@@ -1,4 +1,4 @@
-"""Run a plan: find or compile its program, feed it, and attach the results."""
+"""Execution of a plan: lookup or compilation, inputs, and results."""
 
 from __future__ import annotations
 

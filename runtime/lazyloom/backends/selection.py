@@ -1,4 +1,4 @@
-"""Which backend runs programs: one for the process, chosen before the first run."""
+"""The selection of the backend: one for the process, made before the first run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an installation brings of kernels of the host, so that a first run need not make them.
+"""Prebuilt kernels: those that an installation brings, so that a first run need not trace.
 
 One file beside the package's modules, which the build makes (``python -m lazyloom kernels`` does
 by hand). It is right only where it was made by the same sources and versions as those that are

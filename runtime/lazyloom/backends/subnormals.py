@@ -1,4 +1,4 @@
-"""The mode of the processor in which subnormal numbers count as zeros.
+"""The processor's mode that flushes subnormal numbers to zero.
 
 XLA's threads of the processor run in it, which no option changes. So kernels of the host run in it,
 too, and a subnormal number is the same in every form. It is a mode of a thread: it is turned on for

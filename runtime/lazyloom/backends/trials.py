@@ -1,4 +1,4 @@
-"""In which form of a program the loop around it goes round more quickly.
+"""A/B timing of a program's forms within the loop around it.
 
 What a run takes does not tell. A compiled program that nobody waits for runs while the next step is
 recorded, on the same processors; one that is read at once has threads woken for it, which one in

@@ -1,4 +1,4 @@
-"""What is said while a compilation blocks the program for long, and how long all of them did."""
+"""Messages and counts of compilations that block the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values mapped over an axis: what a function of one element gives for every element.
+"""Mapped values: each stands for one element of the mapped axis.
 
 A derivative that is a function of the host is mapped as what it belongs to is.
 """

@@ -1,4 +1,4 @@
-"""What a mapped function recorded for one element, recorded again for a whole axis.
+"""Replay of a mapped function's ops for a whole axis.
 
 Each op becomes its ``.vmap``; what does not depend on a placeholder is used as it is, once for
 all elements.

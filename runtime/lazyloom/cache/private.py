@@ -1,4 +1,4 @@
-"""Folders and files that only this user can have written.
+"""Folders and files that no other user can have written.
 
 What is loaded from them is run, or steers what is run. So whatever is opened is looked at by its
 descriptor, which nobody can exchange between the look and the use: folders and files have to

@@ -1,4 +1,4 @@
-"""Room in the cache's folder, which all processes that write to it keep below its limit together.
+"""The size limit of the disk cache, shared by all processes that write to it.
 
 A file in the folder says how many bytes there are at most, and how many of them were written since
 somebody looked. Who writes holds its lock, counts what is about to be written, and first removes

@@ -1,4 +1,4 @@
-"""What a captured call was given: tensors of certain types in certain places, and other values."""
+"""Arguments of a captured call: tensors of certain types in certain places, and other values."""
 
 from __future__ import annotations
 

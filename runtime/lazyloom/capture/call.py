@@ -1,4 +1,4 @@
-"""Recording a call under watch, so that it can run again."""
+"""The recording of a call for capture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call that was recorded, with what it rests on, and how it runs again."""
+"""A captured call: its guards, and how it runs again."""
 
 from __future__ import annotations
 

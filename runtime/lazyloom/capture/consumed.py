@@ -1,4 +1,4 @@
-"""Whether a value is an operand and nothing else, told by the bytecode that makes it.
+"""Bytecode analysis: whether a value is used as an operand alone.
 
 A number that calls are fed may be seen by the program's own code only where it adds, subtracts,
 multiplies, divides, negates or compares it: these call the number's methods, which note what is

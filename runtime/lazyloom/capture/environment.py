@@ -1,4 +1,4 @@
-"""What of the process and the thread decides what a call records, beside objects.
+"""Guards on the state of the process and the thread.
 
 Frontends say what of theirs does (:func:`register`): default dtypes, autocast and the like; and
 which objects give random numbers (:func:`register_generators`).

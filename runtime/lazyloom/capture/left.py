@@ -1,4 +1,4 @@
-"""The tensors that a recorded call leaves behind: new ones, and views of new and of known ones."""
+"""Tensors that a captured call leaves behind: new ones, and views."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers of the host that a captured call is fed anew instead of being recorded again for each.
+"""Host numbers that are inputs of a captured call.
 
 A number is fed once it has been seen to change, if the recorded call shows that it is an operand
 and nothing else (:mod:`lazyloom.trace.fed`): one in a dict that library code reads for its operands

@@ -1,4 +1,4 @@
-"""What was recorded between two points of a program, kept to run again over other inputs.
+"""A capture between two points of a program, run again over other inputs.
 
 For programs that say themselves what is captured, as those of the C ABI do: nothing is watched and
 nothing is guarded but the inputs' types.

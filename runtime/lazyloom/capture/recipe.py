@@ -1,4 +1,4 @@
-"""How a template runs at once: its plan, made once, and fed anew at each call."""
+"""The prepared plan of a template, with new inputs at each call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The host's state that a function can reach: walked before and after a call that is recorded.
+"""Snapshots of the host state that a function can reach, before and after a call.
 
 From the function the walk goes through closures, defaults, the globals that executed code names,
 attributes, containers and classes. What it meets it either understands, as a container that can be

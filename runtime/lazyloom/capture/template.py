@@ -1,4 +1,4 @@
-"""What a call recorded, kept to be recorded or run again over other data.
+"""The template of a captured call: its recorded ops, to be recorded or run again.
 
 A :class:`Template` is made of the pending nodes that a call left behind: ops over numbered
 *sources*, the values that were there when it began. :meth:`Template.record` records the ops again

@@ -1,4 +1,4 @@
-"""Tensors that a captured call always uses, and what of them is no data."""
+"""Guards on tensors that a captured call always uses."""
 
 from __future__ import annotations
 

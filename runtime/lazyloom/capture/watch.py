@@ -1,4 +1,4 @@
-"""Watching a call: which code it runs, and which functions in C the user's code calls."""
+"""Observation of a call: the code that it runs, and the C functions that it calls."""
 
 from __future__ import annotations
 

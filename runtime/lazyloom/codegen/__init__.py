@@ -1,4 +1,4 @@
-"""Bring your own code generator: parts of recorded programs on what runs them best.
+"""Bring your own codegen: parts of recorded programs on other code generators.
 
 A vendor subclasses :class:`Generator` and names it by an entry point; users choose by :func:`use`
 and see by :func:`explain` what went where, and why. See ``docs/codegen.md``.

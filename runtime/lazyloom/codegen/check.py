@@ -1,4 +1,4 @@
-"""An independent look at every partition before anything is compiled from it.
+"""An independent checker of partitions.
 
 It shares no code with what makes partitions: it counts, orders and recomputes from the program.
 """

@@ -1,4 +1,4 @@
-"""What generators failed at, each told of once: questions, and regions, XLA's from then on."""
+"""Failures of code generators, each reported once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the boxes and lines of a drawing of a graph lie: in layers, what comes first above.
+"""Layered graph layout of a picture.
 
 The usual four steps: layers by the longest path; an order within each, by means over neighbours, in
 which few lines cross; positions, by least squares with that order kept; and lines that bend where

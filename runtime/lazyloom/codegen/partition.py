@@ -1,4 +1,4 @@
-"""Which parts of a program run where: from what generators claim to regions, soundly.
+"""Partitioning: from what generators claim to regions without cycles.
 
 1. Each generator, the one of highest priority first, takes the groups that its patterns find and
    the ops that it does by itself, of those that nobody has taken.

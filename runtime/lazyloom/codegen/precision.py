@@ -1,4 +1,4 @@
-"""Whether a region's results are what XLA's are, as far as its generator promises."""
+"""Precision that a generator promises, compared with XLA's results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which code generators there are, and which are in use: a choice of the process.
+"""The registry of code generators, and those in use.
 
 Installed ones name themselves by an entry point of the group ``lazyloom.generators``: the name, and
 ``package.module:Class``. :func:`register` adds one that is none.

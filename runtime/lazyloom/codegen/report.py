@@ -1,4 +1,4 @@
-"""What went where in a program, and why: for people."""
+"""Reports of a program's partition, and the reasons."""
 
 from __future__ import annotations
 

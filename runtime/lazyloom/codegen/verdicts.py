@@ -1,4 +1,4 @@
-"""What was measured of regions beside XLA, which then decides in place of estimates.
+"""Measured verdicts on regions, in place of estimates.
 
 A verdict is found by its region's signature. All of them are one entry of the disk cache, found
 where machine, threads and versions are those that it was measured with; a process reads it once,

@@ -1,4 +1,4 @@
-"""What is large enough to be worth a call, and tests that take everything."""
+"""Profitability of regions, and a mode for tests that takes everything."""
 
 from __future__ import annotations
 

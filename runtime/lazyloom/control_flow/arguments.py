@@ -1,4 +1,4 @@
-"""What loops and branches are given: trees of tensors and numbers, and functions."""
+"""Arguments of loops and branches: trees of tensors and numbers, and functions."""
 
 from __future__ import annotations
 

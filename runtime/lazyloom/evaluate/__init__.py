@@ -1,1 +1,1 @@
-"""When and how recorded work runs."""
+"""The evaluation of recorded work."""

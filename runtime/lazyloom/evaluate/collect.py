@@ -1,4 +1,4 @@
-"""From pending nodes to a plan: the canonical program and what to feed it.
+"""Collection: from pending nodes to a plan with its canonical program.
 
 Everything here runs under the graph's lock and executes nothing.
 """

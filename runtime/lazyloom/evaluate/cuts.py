@@ -1,4 +1,4 @@
-"""Long traces are cut where they repeat, so that a loop without reads settles.
+"""Cuts of long traces where they repeat, so that a loop without reads settles.
 
 A component that has grown deep is looked at: if its op stream repeats, it is cut at a
 multiple of the period, always at the same phase, so that every later block is the same

@@ -1,4 +1,4 @@
-"""When and how recorded work runs: the evaluation policy.
+"""The evaluation policy: when and how recorded work runs.
 
 A value that is needed runs the connected component of pending work that contains it, as
 one program; work of other components stays pending. Components across a boundary that it

@@ -1,4 +1,4 @@
-"""How traces ended, so that one that ends as it did before need not be collected again.
+"""Endings of known traces, so that a matched one need not be collected again.
 
 What :mod:`lazyloom.trace.following` follows has the structure that it is known to have. What is
 left to look at where it ends is what no recorded op says: which results somebody can still see,

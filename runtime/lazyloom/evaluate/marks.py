@@ -1,4 +1,4 @@
-"""What a program says about the extents of its inputs: which change, and how far."""
+"""Extents that a program marks as dynamic, with their bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a storage goes back to when the run that was to write it in place has failed.
+"""Overwritten contents, to which a storage goes back when a run in place fails.
 
 A program that catches the error of a run goes on with the state from before it, as one does
 whose operations run at once: parameters, an optimizer's moments, running statistics, and arrays

@@ -1,4 +1,4 @@
-"""Why a program had to be compiled: how it differs from the nearest known one."""
+"""The difference of a program from the nearest known one: why it was compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which inputs of a program give their memory to which of its results."""
+"""Donation: which inputs of a program give their memory to which results."""
 
 from __future__ import annotations
 

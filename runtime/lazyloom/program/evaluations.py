@@ -1,4 +1,4 @@
-"""What happened and why: a record of every evaluation."""
+"""Evaluation records: what ran, why, where, and what it cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changes from extent to extent: which numbers of an op vary, and how they go together.
+"""Symbolic extents: which numbers of an op vary, and how they depend on each other.
 
 An op at operand types has an outline (op, dtypes, ranks, other attributes) and numbers: its
 operands' extents, and attributes that are sizes, counts or positions. A form says how these numbers

@@ -1,4 +1,4 @@
-"""How a trace repeats: its period, and blocks of whole periods to run it in."""
+"""Repetition of a trace: its period, and blocks of whole periods."""
 
 from __future__ import annotations
 

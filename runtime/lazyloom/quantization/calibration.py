@@ -1,4 +1,4 @@
-"""In which range values lie, by running a graph on data."""
+"""Calibration: the ranges of values, from runs of a graph on data."""
 
 from __future__ import annotations
 

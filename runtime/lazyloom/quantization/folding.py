@@ -1,4 +1,4 @@
-"""Normalisation by known moments becomes part of the convolution before it."""
+"""Folding of normalisation by known moments into the convolution before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which values of a graph are quantised, and the graph in which they are."""
+"""Placement of quantisation in a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What quantisation has made unnecessary: rewritings that change no result."""
+"""Dead code elimination after quantisation."""
 
 from __future__ import annotations
 

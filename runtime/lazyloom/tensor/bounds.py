@@ -1,4 +1,4 @@
-"""Indices that a program checks: recorded with them, looked at before what they lead to is read.
+"""Bounds checks of indices, recorded with them and looked at before dependent reads.
 
 What is known of indices without running anything (:func:`lazyloom.known_bounds`) a frontend looks
 at itself, at the call.

@@ -1,4 +1,4 @@
-"""Inference mode: tensors made in it are marked, so that a frontend can refuse what others may do.
+"""Inference mode: tensors made in it are marked.
 
 The mark is part of the number that says when a storage was made (:mod:`lazyloom.tensor.storage`),
 so that it costs what is made outside of the mode nothing but a look at a counter. All views and

@@ -1,4 +1,4 @@
-"""A decorator for functions that change a tensor by what it holds."""
+"""A decorator for functions that update a tensor from its own contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing through views of which several elements are one element of the storage."""
+"""Writes through views in which several elements share one of the storage."""
 
 from __future__ import annotations
 

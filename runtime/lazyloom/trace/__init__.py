@@ -1,1 +1,1 @@
-"""Recording: the graph of operations, and what is known of each."""
+"""Recording: the graph of operations, and the facts known of each."""

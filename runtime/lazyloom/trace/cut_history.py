@@ -1,4 +1,4 @@
-"""What is known of a trace that was cut, for what goes on from there."""
+"""The history of a trace's cuts, for the trace that goes on from there."""
 
 from __future__ import annotations
 

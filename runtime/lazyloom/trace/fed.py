@@ -1,4 +1,4 @@
-"""Numbers of the host that a captured call is fed anew at each call, and what is done with them.
+"""Host numbers that are inputs of a captured call, and operations on them.
 
 While such a call is recorded, each number that may change is a :class:`Fed`, which notes what is
 done with it. Arithmetic with other numbers gives numbers that are worked out again from the new

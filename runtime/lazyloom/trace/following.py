@@ -1,4 +1,4 @@
-"""Following what is known: what a program records at a place is mostly what it recorded last time.
+"""Trace matching: recorded ops compared with the known trace of the same place.
 
 A :class:`Known` trace says, op by op, what a component of pending work that began at some place of
 the user's program was when it last ran. While a program records there again, each op is compared

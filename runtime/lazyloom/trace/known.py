@@ -1,4 +1,4 @@
-"""Known traces: what a component of pending work was that began at some place of a program.
+"""Known traces: the ops of a component that began at some place of a program.
 
 See :mod:`lazyloom.trace.following` for what they are there for.
 """

@@ -1,4 +1,4 @@
-"""Which padded program a run takes, and when one is compiled.
+"""The choice of a padded program for a run, and when one is compiled.
 
 Once three members of a family were seen, what they cost in pieces adds up by bucket, and earns the
 compilation of a padded program for all extents of the bucket, beside the program, as

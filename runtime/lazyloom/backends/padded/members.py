@@ -1,4 +1,4 @@
-"""Structures that differ in extents alone: what varies among them, and what that has cost."""
+"""Groups of structures that differ in extents alone, and what their runs have cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run a padded program: pad what it takes, and cut what is asked for from what it returns."""
+"""Execution of a padded program: padding of its inputs, slicing of its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs are assembled from per-op lowerings, not traced as a whole."""
+"""Assembly of a program's StableHLO module from the lowerings of its ops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""XLA as a backend: programs are lowered through JAX and run on JAX's default device."""
+"""The XLA backend: lowering through JAX, execution on JAX's default device."""
 
 from __future__ import annotations
 

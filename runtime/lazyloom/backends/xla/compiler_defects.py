@@ -1,4 +1,4 @@
-"""Statements that XLA compiles wrongly, written as others that it compiles rightly.
+"""Rewrites of StableHLO statements that XLA miscompiles.
 
 Every module passes here on its way to the compiler, whatever the device: most of them are defects
 of what XLA does for all. Each guard names upstream's report and the versions of jaxlib that need

@@ -1,4 +1,4 @@
-"""Functions that XLA makes of others less exactly than 4 units in the last place, made otherwise.
+"""Expansions of elementwise functions that XLA computes with an error over 4 ulp.
 
 The compiler of jaxlib 0.10 is 128 units off with ``log1p`` and ``atanh`` of float64 near -0.41, 24
 and 495 with ``sinh`` and ``cosh`` of large float32 and float64, 6 with ``tanh`` and 490 with

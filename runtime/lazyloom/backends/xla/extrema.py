@@ -1,4 +1,4 @@
-"""Maxima and minima of floating-point numbers along axes, which are NaN where one of them is.
+"""Maxima and minima along axes that propagate NaN.
 
 YNNPACK, which XLA calls for reductions from jaxlib 0.11.1 on, loses it. (Upstream reports that are
 alike are of other causes: https://github.com/openxla/xla/issues/21461.) Integers that are in the

@@ -1,4 +1,4 @@
-"""Where a program ends XLA's fusions, because going on would cost more than the memory saved.
+"""Fusion barriers: where a program ends XLA's fusions, since going on would cost more.
 
 XLA:CPU fuses what it can and computes a value again for each of its readers. That is right for
 readers at the same index, which share the work inside a loop, and goes wrong in five ways:

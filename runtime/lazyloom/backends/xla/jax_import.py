@@ -1,4 +1,4 @@
-"""Importing JAX without the process that it is imported into noticing.
+"""The import of JAX without effects on the process.
 
 JAX's modules, while they are imported, draw from NumPy's global generator
 (``jax/_src/clusters/k8s_cluster.py``) and set environment variables (``jax/__init__.py``,

@@ -1,4 +1,4 @@
-"""Values that XLA must compute as the program has them, and not across two steps.
+"""Barriers around values that XLA must not compute across two steps.
 
 Its algebraic simplifier takes two steps together where that is right for real numbers:
 ``log(exp(x))`` becomes ``x``, ``exp(a) * exp(b)`` becomes ``exp(a + b)``, ``sqrt(x * x)`` becomes

@@ -1,4 +1,4 @@
-"""Which layout each value of a program has in memory, where convolutions make that matter.
+"""Layout assignment: the memory layout of each value, where convolutions make it matter.
 
 Frontends hand over channels first; XLA's CPU code for a convolution wants channels last, and one
 that gets anything else transposes its operands and its result, every time. So on a CPU a value

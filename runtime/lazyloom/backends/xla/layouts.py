@@ -1,4 +1,4 @@
-"""Layouts: in which order the axes of an array lie in memory.
+"""Layouts: the order of an array's axes in memory.
 
 Axis ``k`` of the physical array is axis ``layout[k]`` of the logical one.
 """

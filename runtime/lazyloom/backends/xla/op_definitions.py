@@ -1,4 +1,4 @@
-"""An op's definition as a JAX function, and what is kept on disk of it is found by."""
+"""The definition of an op as a JAX function, and its key on disk."""
 
 from __future__ import annotations
 

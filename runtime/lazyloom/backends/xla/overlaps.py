@@ -1,4 +1,4 @@
-"""Where a program on a CPU separates what is read of an array from what is written into it.
+"""Barriers between reads of an array and writes into it, in a program on a CPU.
 
 XLA:CPU writes into an array in place where nothing else reads it. It also fuses what computes the
 written values into the loop that writes them, unless that reads the same array, since the loop

@@ -1,4 +1,4 @@
-"""An op in other physical layouts: its JAX function replayed with its axes renamed.
+"""Ops in other physical layouts: their JAX functions with renamed axes.
 
 :func:`replay` traces an op's function at its logical shapes and runs what was traced on physical
 arrays: an elementwise step runs in whatever layout its operands have, a step that names axes names

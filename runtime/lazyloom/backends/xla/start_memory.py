@@ -1,4 +1,4 @@
-"""Whether XLA's client finds the memory that it takes when it starts."""
+"""Memory checks before the start of XLA's client."""
 
 from __future__ import annotations
 

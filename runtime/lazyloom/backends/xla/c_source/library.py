@@ -1,4 +1,4 @@
-"""From the texts of C functions to a library of them, by the C compiler."""
+"""Compilation of C functions into a shared library, by the system's C compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making the kernels that come with an installation: of :mod:`.usual` cases and their vjps."""
+"""The build of prebuilt kernels: of :mod:`.usual` cases and their vjps."""
 
 from __future__ import annotations
 

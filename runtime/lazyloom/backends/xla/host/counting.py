@@ -1,4 +1,4 @@
-"""How many elements are true, and which: what XLA does in steps, NumPy has functions for.
+"""Counts and positions of true elements, by NumPy's functions.
 
 XLA finds positions by a running sum and a scatter, and counts by a sum of integers. NumPy's own
 functions take a tenth of the time of these steps.

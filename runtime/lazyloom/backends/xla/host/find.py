@@ -1,4 +1,4 @@
-"""The kernel of an op at operand types, from memory, from disk or by tracing the op's definition.
+"""Lookup of the host kernel of an op at operand types: in memory, on disk, or by tracing.
 
 The first time an op is met it is traced at its operands' types. When other extents follow, it is
 traced once more with symbols for what differs, and that kernel serves them all.

@@ -1,4 +1,4 @@
-"""What host kernels call beside NumPy's own functions: XLA's steps, written with NumPy."""
+"""Routines that host kernels call beside NumPy's own: XLA's steps, written with NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels that look for places in ascending arrays: NumPy has a routine of the same meaning."""
+"""Kernels of searches in sorted arrays, by NumPy's searchsorted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels that may become functions in C, whose text in C is written once their calls take long.
+"""Deferred C code of host kernels, written once their calls have taken long.
 
 Writing it takes as long as tracing the op, and most kernels of a program are called too seldom for
 it. Until then the text of a kernel says ``later(kernel, ...)`` where it will call

@@ -1,4 +1,4 @@
-"""Ops at their usual types: what kernels are made of for an installation.
+"""The usual types of ops, for which kernels are prebuilt.
 
 What is usual follows from an op's family: ranks, broadcasts, axes and dtypes that programs have.
 Ops for whose family nothing is said here have the types of their samples.

@@ -1,4 +1,4 @@
-"""What changes nothing in a fold."""
+"""Identity elements of reductions."""
 
 from __future__ import annotations
 

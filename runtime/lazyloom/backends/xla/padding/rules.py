@@ -1,4 +1,4 @@
-"""How the primitives of JAX are done on padded operands: elementwise, shapes, folds, products."""
+"""Rules of JAX primitives on padded operands: elementwise, shapes, reductions, products."""
 
 from __future__ import annotations
 

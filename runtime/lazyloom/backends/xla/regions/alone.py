@@ -1,4 +1,4 @@
-"""An op that runs by itself, outside of any program, by a generator that is in use."""
+"""A single op run by a code generator outside of any program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compares a region's results with those of its ops, inside the program that runs both."""
+"""Comparison of a region's results with those of its ops, inside one program."""
 
 from __future__ import annotations
 

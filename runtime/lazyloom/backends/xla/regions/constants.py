@@ -1,4 +1,4 @@
-"""Operands of regions that are the same arrays in many runs, and what was made for their values.
+"""Constant operands of regions, and what engines made from their values.
 
 A device array's contents never change: an update makes a new one, and one whose memory a run takes
 over is never given to a later run. So a run that is given the very arrays that an earlier one was

@@ -1,4 +1,4 @@
-"""What runs regions: built from what generators give, kept as long as a program calls it."""
+"""Engines of regions: built by generators, kept as long as a program calls them."""
 
 from __future__ import annotations
 
