@@ -11,7 +11,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 # a line for each package, as it comes
 PIP_SAYS := $(PY) -m pip --disable-pip-version-check
-SAID := | sed -n -E '/^ *(Collecting|Downloading|Building|Installing|ERROR)/p'
+SAID := | sed -u -n -E '/^ *(Collecting|Downloading|Building|Installing|ERROR)/p'
 TESTS ?= tests
 CORE_TESTS ?= tests/contract tests/runtime
 WORKERS ?= 2

@@ -86,7 +86,8 @@ NATIVES = {
 def say(text: str) -> None:
     """Say what is done next, with the minutes since the build began."""
     minutes, seconds = divmod(int(time.monotonic() - BEGUN), 60)
-    print(f"[{minutes}:{seconds:02}] {text}", flush=True)
+    # in one piece: compilers are called, and print, at the same time
+    print(f"[{minutes}:{seconds:02}] {text}\n", end="", flush=True)
 
 
 BEGUN = time.monotonic()
