@@ -2,8 +2,8 @@
 
     python docs/common_kernels.py [--add] [SCRIPT ...]
 
-runs the examples, programs of the benchmarks, and scripts of your own, each in a process and from
-an empty cache, and writes
+runs the programs of the README, the examples, those of the benchmarks, and scripts of your own,
+each in a process and from an empty cache, and writes
 ``runtime/lazyloom/backends/xla/host/common.txt``: a line for each usual case whose kernels one of
 them asked for. ``--add`` keeps the lines that are there, if they still name a usual case: those of
 scripts that are not in this repository.
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -52,6 +53,17 @@ def programs() -> list[list[str]]:
         for module in ("lazyloom_numpy", "lazyloom_torch")]
     return [*steps, *([str(p)] for p in scripts),
             *(["-m", "benchmarks.programs", name, "--limit", "20"] for name in NAMES)]
+
+
+def of_the_readme(folder: str) -> list[list[str]]:
+    """The README's programs, as scripts in a folder."""
+    text = (ROOT / "README.md").read_text()
+    found = []
+    for number, block in enumerate(re.findall(r"```python\n(.*?)```", text, re.S)):
+        path = Path(folder) / f"readme{number}.py"
+        path.write_text(block)
+        found.append([str(path)])
+    return found
 
 
 def record(output: str, command: list[str]) -> None:
@@ -154,8 +166,9 @@ def main() -> None:
 
     kept = common.profile() if given.add else frozenset()
     asked: Asked = {}
-    commands = [*programs(), *([os.path.abspath(s)] for s in given.scripts)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        commands = [*of_the_readme(folder), *programs(),
+                    *([os.path.abspath(s)] for s in given.scripts)]
         for found in pool.map(asked_by, commands):
             for key, numbers in found.items():
                 asked.setdefault(key, set()).update(numbers)

@@ -16,14 +16,16 @@ from typing import Any, Final
 
 from ....dtypes import bool_, float32, float64, int64
 from .usual import cases
-from .usual_case import Case
+from .usual_case import FLOATS, Case
 
 NAME: Final = "common.txt"
 #: what follows the text of a case whose vjps programs asked for
 DERIVED: Final = " and vjps"
-#: arithmetic and comparisons of these dtypes are common up to this rank, in the profile or not
+#: arithmetic, comparisons and reductions of these dtypes are common up to this rank, in the profile
+#: or not; with extents of 1 in single precision alone
 _DTYPES: Final = (float32, float64, int64, bool_)
 _RANK: Final = 2
+_REDUCTIONS: Final = ("accumulation", "reduction", "extremum")
 
 
 def path() -> str:
@@ -63,5 +65,8 @@ def common_cases() -> Iterator[Case]:
 
 def _basic(case: Case) -> bool:
     operands = [o for o in case.operands if o is not None]
+    if case.op.family in _REDUCTIONS:
+        return all(len(dims) <= _RANK and 1 not in dims and d in FLOATS for dims, d in operands)
     return case.op.usual and not case.residuals and all(
-        len(dims) <= _RANK and 1 not in dims and d in _DTYPES for dims, d in operands)
+        len(dims) <= _RANK and d in _DTYPES and (d is float32 or 1 not in dims)
+        for dims, d in operands)
