@@ -137,12 +137,16 @@ class Objects:
         digest = self.digest((source, *(options.get("depends") or ())), sorted(options.items()))
         place = os.path.join(options.get("output_dir") or "", f"{os.path.splitext(source)[0]}.o")
         mark = f"{place}.sha256"
-        if not self.force and os.path.exists(place) and said_by(mark) == digest:
+        if not self.force and os.path.exists(place) and (
+            said_by(mark) == f"{digest} {digest_of(place)}"
+        ):
             return [place]
+        if os.path.exists(mark):
+            os.remove(mark)  # of what may be half written, if this is killed
         made = list(self.one([source], **options))
         if made == [place]:
             with open(mark, "w", encoding="ascii") as file:
-                file.write(digest)
+                file.write(f"{digest} {digest_of(place)}")
         return made
 
     def digest(self, files: Iterable[str], options: Any) -> str:
@@ -162,7 +166,7 @@ def digest_of(path: str) -> str:
 def said_by(mark: str) -> str:
     """What a file says, or nothing if it is not there."""
     try:
-        with open(mark, encoding="ascii") as file:
+        with open(mark, encoding="ascii", errors="replace") as file:
             return file.read()
     except FileNotFoundError:
         return ""
@@ -249,6 +253,8 @@ class OptionalBuild(build_ext):
             said_by(mark) == f"{digest} {digest_of(place)}"
         ):
             return
+        if os.path.exists(mark):
+            os.remove(mark)
         super().build_extension(ext)
         os.makedirs(self.build_temp, exist_ok=True)
         with open(mark, "w", encoding="ascii") as file:
@@ -427,7 +433,9 @@ class Kernels:
     def _start(self, folder: str, processes: int) -> None:
         say("making all usual kernels of ops: three minutes on two processors" if self.every else
             "making common kernels of ops")
-        environment = {**os.environ, "PYTHONPATH": folder, "LAZYLOOM_CACHE": "0",
+        # in an environment of its own for the build, pip names what is installed there so
+        path = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
+        environment = {**os.environ, "PYTHONPATH": path, "LAZYLOOM_CACHE": "0",
                        "JAX_PLATFORMS": "cpu"}  # fmt: skip
         output = os.path.join(self.place, "lazyloom", KERNELS[0])
         self.process = subprocess.Popen(

@@ -31,7 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
         "kernels", help="make all usual kernels of ops, which takes minutes; an installation from "
         "source makes the common ones")
     kernels.add_argument(
-        "--output", default=shipped.path(), help="another file (default: %(default)s)")
+        "--output", default=shipped.path(),
+        help="another file, beside which functions in C go into kernels.so (default: %(default)s)")
     kernels.add_argument("--processes", type=int, default=_cores())
     kernels.add_argument(
         "--keep", action="store_true", help="leave a file that is right here as it is")
@@ -42,6 +43,9 @@ def main(arguments: list[str] | None = None) -> int:
         if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
             parser.error(f"--output is {given.output!r}, and {folder} is no folder that can be "
                          "written; name a file in one that can")
+        if os.path.isdir(given.output):
+            parser.error(f"--output is {given.output!r}, a folder; name a file in it, such as "
+                         f"{os.path.join(given.output, shipped.NAME)}")
         if given.processes < 1:
             parser.error(f"--processes is {given.processes}, expected at least 1")
         if given.keep and native.made_for_here(given.output, not given.common):
