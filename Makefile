@@ -22,13 +22,14 @@ PROBE := import sys, os, sysconfig, venv, ensurepip; \
   sys.exit(sys.version_info < (3, 11) or not sysconfig.get_config_var("Py_ENABLE_SHARED") or \
   not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
 
-.PHONY: help demo test test-interpreted test-quick test-thorough array-api torch-models bench bench-beside lint docs site wheel env env-demo env-test env-bench env-site capi clean
+.PHONY: help demo test test-interpreted test-quick test-without test-thorough array-api torch-models bench bench-beside lint docs site wheel env env-demo env-test env-bench env-site capi clean
 
 help:
 	@echo "make demo        train one classifier from three languages; compare, draw out/digits.png"
 	@echo "make test        lint, then all tests"
 	@echo "make test-interpreted  the core's tests with the core interpreted"
 	@echo "make test-quick  a part of the tests that takes a few minutes"
+	@echo "make test-without  the contract's tests without what makes programs fast"
 	@echo "make test-thorough  all tests, with all samples of ops at all extents"
 	@echo "make array-api SUITE=dir  the public array API suite, from a checkout of it"
 	@echo "make torch-models  example models at full size beside PyTorch and transformers"
@@ -120,6 +121,11 @@ test-interpreted: env-test
 
 test-quick: env-test capi
 	@$(PY) -m pytest -n $(WORKERS) --quick $(TESTS)
+
+# The contract without what makes programs fast, or without what WITHOUT names.
+WITHOUT ?= all
+test-without: env-test capi
+	@LAZYLOOM_WITHOUT=$(WITHOUT) $(PY) -m pytest -n $(WORKERS) tests/contract
 
 test-thorough: lint capi
 	@$(PY) -m pytest -n $(WORKERS) --thorough $(TESTS)

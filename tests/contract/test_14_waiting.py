@@ -11,11 +11,16 @@ import pytest
 
 import lazyloom
 import lazyloom_numpy as np
+from lazyloom import settings
 
 # a backend without kernels compiles every program first
 pytestmark = [pytest.mark.pieces, pytest.mark.xla]
 
 UNARY = ("tanh", "exp", "sin", "negative", "absolute", "floor", "square")
+
+#: the bound of waiting is what running op by op first is for
+op_by_op = pytest.mark.skipif(
+    "op_by_op" in settings.WITHOUT, reason="LAZYLOOM_WITHOUT leaves out op_by_op")
 
 
 def differing(draw: random.Random, length: int) -> np.ndarray:
@@ -34,6 +39,7 @@ def differing(draw: random.Random, length: int) -> np.ndarray:
     return x.sum()
 
 
+@op_by_op
 def test_programs_that_differ_every_time_wait_for_no_compiler(fresh_cache: Path) -> None:
     draw = random.Random(14)
     before = lazyloom.stats()
@@ -44,6 +50,7 @@ def test_programs_that_differ_every_time_wait_for_no_compiler(fresh_cache: Path)
     assert after["programs_compiled"] == before["programs_compiled"]
 
 
+@op_by_op
 def test_an_op_without_a_kernel_waits_once_for_each_type(fresh_cache: Path) -> None:
     def eigenvalues(n: int, factor: float) -> float:
         return float(np.linalg.eigvalsh(np.eye(n) * factor).sum())
@@ -58,6 +65,7 @@ def test_an_op_without_a_kernel_waits_once_for_each_type(fresh_cache: Path) -> N
     assert lazyloom.stats()["compile_wait_us"] > waited
 
 
+@op_by_op
 def test_a_whole_program_is_compiled_first_only_where_that_is_estimated_to_be_faster(
     fresh_cache: Path,
 ) -> None:
