@@ -278,8 +278,8 @@ def options() -> str:
         "",
         "`LAZYLOOM_WITHOUT` in the environment of a process names what it does without. Nothing of "
         "it changes what a program means, so that a result or an error that is another one without "
-        "it is a defect: the names say where. Programs take longer, and without `op_by_op` the bound "
-        "on waiting for compilers ([the contract](contract.md), line 14) does not hold. "
+        "it is a defect: the names say where. Programs take longer, and without `op_by_op` the "
+        "bound on waiting for compilers ([the contract](contract.md), line 14) does not hold. "
         "`make test-without` runs the contract's tests so.",
         "",
         "| name | what it is |",
