@@ -12,6 +12,9 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 # a line for each package, as it comes
 PIP_SAYS := $(PY) -m pip --disable-pip-version-check
 SAID := | sed -u -n -E '/^ *(Collecting|Downloading|Building|Installing|ERROR)/p'
+# how far a build is; everything goes into a log, whose end is shown if it fails
+BUILD_SAYS = 2>&1 | tee $(1) | grep -E --line-buffered '^ *(\[[0-9]+:[0-9]+\]|warning:) ' || \
+  { tail -n 60 $(1) >&2; exit 1; }
 TESTS ?= tests
 CORE_TESTS ?= tests/contract tests/runtime
 WORKERS ?= 2
@@ -69,9 +72,7 @@ $(VENV)/.base: $(SOURCES) $(VENV)/.names | $(PY)
 	@echo "installing lazyloom, its core compiled, with kernels of common ops: a minute on two cores"
 	@touch $@.begun  # what is edited from now on is newer than what is installed
 	@$(PIP) -v -v install --no-build-isolation \
-	  -C--build-option=--compression=stored '.[build]' 2>&1 | tee $(VENV)/install.log | \
-	  grep -E --line-buffered '^ *(\[[0-9]+:[0-9]+\]|warning:) ' || \
-	  { tail -n 60 $(VENV)/install.log >&2; exit 1; }
+	  -C--build-option=--compression=stored '.[build]' $(call BUILD_SAYS,$(VENV)/install.log)
 	@env -u PYTHONPATH $(PY) -c "from lazyloom.compiled import core; \
 	  print('installed; the core is', core())"
 	@mv $@.begun $@
@@ -167,9 +168,7 @@ site: env-site
 wheel: env
 	@mkdir -p dist && rm -f dist/lazyloom-*.whl
 	@LAZYLOOM_KERNELS=all LAZYLOOM_CORE=compiled $(PIP) -v -v wheel --no-deps --no-build-isolation \
-	  --wheel-dir dist . 2>&1 | tee $(VENV)/wheel.log | \
-	  grep -E --line-buffered '^ *(\[[0-9]+:[0-9]+\]|warning:) ' || \
-	  { tail -n 60 $(VENV)/wheel.log >&2; exit 1; }
+	  --wheel-dir dist . $(call BUILD_SAYS,$(VENV)/wheel.log)
 	@ls dist/lazyloom-*.whl
 
 clean:

@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from threading import BoundedSemaphore, Lock, Thread
-from typing import Any, Final
+from typing import Any
 
 from setuptools import Extension, setup
 from setuptools.command.build import build
@@ -213,8 +213,11 @@ class OptionalBuild(build_ext):
         core = [e for e in self.extensions if e.name not in NATIVES]
         others = [e for e in self.extensions if e.name in NATIVES and e.name != NATIVE]
         first = [e for e in self.extensions if e.name == NATIVE]
+        #: the names of extensions in C that could not be built
+        self.failed: set[str] = set()
         built: list[Any] = []
-        for what, chosen in (("what calls C", first), ("the core", [*core, *others])):
+        rest = "the core and other functions in C" if core else "other functions in C"
+        for what, chosen in (("what calls C", first), (rest, [*core, *others])):
             if chosen:
                 say(f"compiling {what}")
                 self.extensions = chosen
@@ -226,9 +229,6 @@ class OptionalBuild(build_ext):
             if chosen is first and kernels is not None and core:
                 kernels.begin()
         self.extensions = built
-
-    #: extensions in C that could not be built
-    failed: Final[set[str]] = set()
 
     def build_extension(self, ext: Any) -> None:
         """Build an extension, if the one that is there is not right."""
@@ -296,7 +296,7 @@ def in_c(name: str, folder: str, **options: Any) -> Any:
     place = f"runtime/native/{folder}"
     headers = sorted(n for n in os.listdir(os.path.join(HERE, place)) if n.endswith(".h"))
     return Extension(name, [f"{place}/{folder}.c"], depends=[
-        "runtime/native/common/wide.h", *(f"{place}/{name}" for name in headers)], **options)
+        "runtime/native/common/wide.h", *(f"{place}/{header}" for header in headers)], **options)
 
 
 HERE = os.path.dirname(os.path.abspath(__file__))
