@@ -28,14 +28,16 @@ from setuptools.command.build_ext import build_ext
 #: the modules on the path of every recorded op, from the operator to the run
 CORE = [
     "autodiff/backward", "autodiff/forward", "autodiff/known_passes", "autodiff/reverse",
-    "backends/blas_threads", "backends/data", "backends/forms", "backends/known_steps",
-    "backends/launch", "backends/once", "backends/pieces", "backends/run", "backends/selection",
+    "backends/data", "backends/selection",
     "batching/replay", "cache/memory",
     "capture/arguments", "capture/captured", "capture/environment", "capture/guards",
     "capture/outputs", "capture/program", "capture/recipe", "capture/template",
     "capture/tensor_checks",
     "dtypes", "evaluate/checks", "evaluate/collect", "evaluate/cuts", "evaluate/evaluate",
     "evaluate/known_traces", "evaluate/overwritten",
+    "execute/choose", "execute/comparison", "execute/costs", "execute/history", "execute/prepare",
+    "execute/op_by_op/blas_threads", "execute/op_by_op/executor", "execute/op_by_op/schedule",
+    "execute/op_by_op/single_run", "execute/run", "execute/whole_program",
     "frontend", "hooks", "interrupts", "locks", "ops/spec", "program/donation",
     "program/evaluations",
     "program/extents", "program/families", "program/plan", "program/program",

@@ -184,8 +184,8 @@ def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     What a test finds there otherwise depends on those before it, also in other processes: a program
     that was stored for inputs that stay alive, say, donates nothing.
     """
-    from lazyloom.backends import compile_costs
     from lazyloom.cache import memory
+    from lazyloom.execute import compile_costs
 
     folder = tmp_path / "cache"
     monkeypatch.setenv("LAZYLOOM_CACHE_DIR", str(folder))

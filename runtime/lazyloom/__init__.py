@@ -95,13 +95,13 @@ def _loops(program: Program) -> Sequence[tuple[int, int]]:
 
 def _verdicts() -> bytes | None:
     # slow to import, and not needed for a program that ran before
-    from .backends.measuring import on_disk
+    from .execute.measuring import on_disk
 
     return on_disk()
 
 
 def _measure(candidates: Sequence[Any]) -> None:
-    from .backends.measuring import measure
+    from .execute.measuring import measure
 
     measure(candidates)
 
@@ -188,7 +188,7 @@ def finish_compiling(timeout: float | None = None) -> bool:
         Whether nothing was left.
     """
     # slow to import, and not needed before the first program
-    from .backends import background
+    from .execute.compiling import background
 
     return background.wait(timeout)
 

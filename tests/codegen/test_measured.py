@@ -15,13 +15,13 @@ import pytest
 import lazyloom
 import lazyloom_numpy as np
 from lazyloom import codegen, errors
-from lazyloom.backends import measuring
 from lazyloom.backends.xla import compiling
 from lazyloom.backends.xla.backend import Xla
 from lazyloom.backends.xla.regions import engines, timing
 from lazyloom.cache import memory
 from lazyloom.codegen import Generator, Region, verdicts
 from lazyloom.codegen.check import check
+from lazyloom.execute import measuring
 from lazyloom_capi.client import Client
 from tests.codegen.generators import InNumPy
 
@@ -300,9 +300,10 @@ _USER = """
 import numpy, lazyloom
 import lazyloom_numpy as np
 from lazyloom import codegen, errors
-from lazyloom.backends import background, forms
+from lazyloom.execute import costs
+from lazyloom.execute.compiling import background
 from lazyloom.backends.xla.backend import Xla
-forms.WORTH, forms.PART, forms.SLOWER, forms.START_EARLY = 0.0, 0.0, float("inf"), 0.0
+costs.WORTH, costs.PART, costs.SLOWER, costs.START_EARLY = 0.0, 0.0, float("inf"), 0.0
 Xla.timed = lambda self, generator, region: [
     (0.5 if region.calls[0].op == "tanh" else 2.0, 1.0)] * 9
 a = numpy.arange(40_000, dtype="float32").reshape(200, 200) / 40_000

@@ -113,8 +113,9 @@ _USER = """
 import numpy, lazyloom
 import lazyloom_numpy as np
 from lazyloom import codegen
-from lazyloom.backends import background, forms
-forms.WORTH, forms.PART, forms.SLOWER, forms.START_EARLY = 0.0, 0.0, float("inf"), 0.0
+from lazyloom.execute import costs
+from lazyloom.execute.compiling import background
+costs.WORTH, costs.PART, costs.SLOWER, costs.START_EARLY = 0.0, 0.0, float("inf"), 0.0
 a = numpy.arange(40_000, dtype="float32").reshape(200, 200) / 40_000
 for _ in range(4000):
     x = np.asarray(a)

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import lazyloom
-from lazyloom.backends import background, forms
-from lazyloom.backends.padded import members
+from lazyloom.execute import costs
+from lazyloom.execute.compiling import background
+from lazyloom.execute.padded import members
 from tests.conformance import programs_numpy, programs_torch
 from tests.conformance.frontends import NumPy, Torch
 
@@ -26,9 +27,9 @@ def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No program is known, and what is compiled is never too slow to be used."""
     assert fresh_cache
     members.clear()
-    monkeypatch.setattr(forms, "WORTH", 0.0)
-    monkeypatch.setattr(forms, "PART", 0.0)
-    monkeypatch.setattr(forms, "SLOWER", math.inf)
+    monkeypatch.setattr(costs, "WORTH", 0.0)
+    monkeypatch.setattr(costs, "PART", 0.0)
+    monkeypatch.setattr(costs, "SLOWER", math.inf)
     with lazyloom.options(compiled_beside=64):
         yield
         assert background.wait(120)

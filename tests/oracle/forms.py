@@ -120,10 +120,11 @@ def _captured(program: Any) -> Results:
 def _padded(program: Any) -> Results:
     """At two other extents first: from the third on, a program that was padded runs."""
     import lazyloom
-    from lazyloom.backends import background, forms
-    from lazyloom.backends.padded import members
     from lazyloom.cache import memory
     from lazyloom.errors import LoomError
+    from lazyloom.execute import costs
+    from lazyloom.execute.compiling import background
+    from lazyloom.execute.padded import members
 
     marked = [k for k, i in enumerate(program.inputs) if "n" in i.shape]
     if not marked:
@@ -134,8 +135,8 @@ def _padded(program: Any) -> Results:
     stored = os.environ.get("LAZYLOOM_CACHE")
     os.environ["LAZYLOOM_CACHE"] = "0"
     largest = 24 if program.n + 2 <= 24 else 2 * program.n
-    worth, part, slower = forms.WORTH, forms.PART, forms.SLOWER
-    forms.WORTH, forms.PART, forms.SLOWER = 0.0, 0.0, float("inf")
+    worth, part, slower = costs.WORTH, costs.PART, costs.SLOWER
+    costs.WORTH, costs.PART, costs.SLOWER = 0.0, 0.0, float("inf")
     found: Results = []
     try:
         with lazyloom.options(reproducible=False, compiled_beside=64):
@@ -160,7 +161,7 @@ def _padded(program: Any) -> Results:
                 raise NotThisForm(", ".join(
                     dict.fromkeys(str(f.refused) for f in members.known())) or "it was not padded")
     finally:
-        forms.WORTH, forms.PART, forms.SLOWER = worth, part, slower
+        costs.WORTH, costs.PART, costs.SLOWER = worth, part, slower
         os.environ.pop("LAZYLOOM_CACHE")
         if stored is not None:
             os.environ["LAZYLOOM_CACHE"] = stored

@@ -66,7 +66,7 @@ def _environment_of_c() -> list[bytes]:
 def _blas_threads() -> Any:
     if "lazyloom" not in sys.modules:
         return None
-    from lazyloom.backends.blas_threads import _Library
+    from lazyloom.execute.op_by_op.blas_threads import _Library
 
     library = _Library()
     library.look()

@@ -444,7 +444,7 @@ def test_what_has_no_code_says_so() -> None:
 INSTALLED = """
 import sys
 import lazyloom, lazyloom_torch as torch
-from lazyloom.backends import native, pieces
+from lazyloom.backends import native
 x, target = torch.randn(1, 31), torch.tensor([3])
 layer = torch.nn.LSTMCell(31, 8)
 h, c = layer(x)

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.backends import background, compile_costs, forms, trials
 from lazyloom.cache import memory
+from lazyloom.execute import ab_timing, comparison, compile_costs, costs
+from lazyloom.execute.compiling import background
+from lazyloom.execute.history import history_of
 from tests.contract.helpers import host, number, rec
 
 pytestmark = [pytest.mark.pieces, pytest.mark.xla]
@@ -32,21 +34,21 @@ class Machine:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[memory.Entry] = []
         self.run = self.now = 0.0
-        ran_in_pieces = forms.ran_in_pieces
+        ran_op_by_op = comparison.ran_op_by_op
 
         def took(entry: memory.Entry, seconds: float) -> None:
             self.now += self.run
-            ran_in_pieces(entry, self.run)
+            ran_op_by_op(entry, self.run)
 
         def request(entry: memory.Entry, *_: Any) -> bool:
             self.asked.append(entry)
-            entry.queued = True
+            entry.history.queued = True
             return True
 
-        monkeypatch.setattr(forms, "ran_in_pieces", took)
+        monkeypatch.setattr(comparison, "ran_op_by_op", took)
         monkeypatch.setattr(background, "request", request)
         monkeypatch.setattr(background, "idle", lambda: True)
-        monkeypatch.setattr(trials, "clock", lambda: self.now)
+        monkeypatch.setattr(ab_timing, "clock", lambda: self.now)
 
     def loop(self, run: float, rest: float, times: int, ops: int = 3) -> int:
         """Go round with a program of ``ops`` ops; the number of runs before it was asked for."""
@@ -71,24 +73,24 @@ def machine(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mach
 
 
 def test_runs_as_short_as_handing_over_are_never_compiled(machine: Machine) -> None:
-    least = forms.WORTH * (1 + 40 / forms.INSTRUCTIONS)
+    least = costs.WORTH * (1 + 40 / costs.INSTRUCTIONS)
     assert machine.loop(0.9 * least, 0.0, 100, ops=40) == 100
     assert not machine.asked
 
 
 def test_the_program_of_a_loop_is_compiled_at_its_first_runs(machine: Machine) -> None:
-    assert machine.loop(2e-3, 1e-3, 100) == forms.EAGER_RUNS
+    assert machine.loop(2e-3, 1e-3, 100) == costs.EAGER_RUNS
     # one that takes longer to compile, too
-    assert machine.loop(2e-3, 1e-3, 100, ops=150) == forms.STEADY_RUNS
+    assert machine.loop(2e-3, 1e-3, 100, ops=150) == costs.STEADY_RUNS
 
 
 def test_a_small_part_of_a_loop_is_compiled_once_it_could_have_saved_that(
     machine: Machine
 ) -> None:
     run = 1e-3
-    least = forms.WORTH * (1 + 3 / forms.INSTRUCTIONS)
-    needed = math.ceil(forms.compile_estimate(3) / (run - least))
-    assert forms.STEADY_RUNS < needed < 100
+    least = costs.WORTH * (1 + 3 / costs.INSTRUCTIONS)
+    needed = math.ceil(costs.compile_estimate(3) / (run - least))
+    assert costs.STEADY_RUNS < needed < 100
     assert machine.loop(run, 0.1, 100) == needed
 
 
@@ -116,9 +118,9 @@ def test_what_has_not_paid_bounds_what_is_compiled_early(machine: Machine) -> No
     compile_costs.compiled(1.0, compile_costs.ALLOWANCE + 1e6, False)
     assert machine.loop(1e-3, 1e-3, 20) == 20
     # what has earned it is compiled in any case
-    assert machine.loop(5e-2, 1e-3, 20, ops=4) < forms.EAGER_RUNS
+    assert machine.loop(5e-2, 1e-3, 20, ops=4) < costs.EAGER_RUNS
     compile_costs.paid(1e6)
-    assert machine.loop(1e-3, 1e-3, 20, ops=5) == forms.EAGER_RUNS
+    assert machine.loop(1e-3, 1e-3, 20, ops=5) == costs.EAGER_RUNS
 
 
 def test_a_share_of_what_the_process_used_may_be_lost(
@@ -132,16 +134,16 @@ def test_a_share_of_what_the_process_used_may_be_lost(
 
 
 def test_measured_seconds_correct_estimates_in_later_processes_too(machine: Machine) -> None:
-    before = forms.compile_estimate(100)
+    before = costs.compile_estimate(100)
     for _ in range(3):
         compile_costs.compiled(before, 3 * before, True)
-    after = forms.compile_estimate(100)
+    after = costs.compile_estimate(100)
     assert before < after < 3 * before
     # what the start of another process took is no part of it
     compile_costs.compiled(before, 50.0, False)
-    assert forms.compile_estimate(100) == after
+    assert costs.compile_estimate(100) == after
     compile_costs.forget()
-    assert forms.compile_estimate(100) == pytest.approx(after)
+    assert costs.compile_estimate(100) == pytest.approx(after)
 
 
 def test_measured_seconds_are_bounded(machine: Machine) -> None:
@@ -154,41 +156,42 @@ def test_measured_seconds_are_bounded(machine: Machine) -> None:
 
 
 def test_what_was_slower_is_not_compiled_by_a_later_process(machine: Machine) -> None:
-    assert machine.loop(2e-3, 1e-3, 20) == forms.EAGER_RUNS
+    assert machine.loop(2e-3, 1e-3, 20) == costs.EAGER_RUNS
     entry = machine.asked.pop()
-    forms.demote(entry)
+    comparison.demote(entry)
     memory.clear()  # as another process has it
     assert machine.loop(2e-3, 1e-3, 20) == 20
     record = ll.last_evaluation()
     assert record is not None and "the compiled program was slower" in record.text()
     # it is found to be quicker there
-    forms.has_paid(entry)
+    comparison.has_paid(entry)
     memory.clear()
-    assert machine.loop(2e-3, 1e-3, 20) == forms.EAGER_RUNS
+    assert machine.loop(2e-3, 1e-3, 20) == costs.EAGER_RUNS
 
 
 def test_what_was_slower_and_could_save_nothing_is_not_tried_again(machine: Machine) -> None:
-    assert machine.loop(2e-3, 1e-3, 20) == forms.EAGER_RUNS
+    assert machine.loop(2e-3, 1e-3, 20) == costs.EAGER_RUNS
     entry = machine.asked.pop()
-    entry.queued = False
-    forms.demote(entry)
+    entry.history.queued = False
+    comparison.demote(entry)
     # in pieces it turns out to be quick
-    assert machine.loop(0.9 * forms.WORTH, 0.0, 2 * forms.AGAIN) == 2 * forms.AGAIN
-    assert entry.stays
+    assert machine.loop(0.9 * costs.WORTH, 0.0, 2 * costs.AGAIN) == 2 * costs.AGAIN
+    assert entry.history.slower
     # as it is no more
     machine.loop(2e-3, 0.0, 6)
-    assert not entry.stays
+    assert not entry.history.slower
 
 
 def test_a_program_that_has_paid_counts_no_more(machine: Machine) -> None:
     machine.loop(2e-3, 1e-3, 20)
     entry = machine.asked.pop()
     compile_costs.compiled(1.0, 2.0, True)
-    entry.cost = 2.0
-    entry.recent, entry.tried, entry.trials = [2e-3] * 5, [1e-3] * 5, 1
+    history = entry.history
+    history.unpaid = 2.0
+    history.recent, history.compared, history.to_compare = [2e-3] * 5, [1e-3] * 5, 1
     before = compile_costs.unpaid()
-    forms.tried(entry, 1e-4)
-    assert compile_costs.unpaid() == before - 2.0 and entry.cost == 0.0
+    comparison.compared(entry, 1e-4)
+    assert compile_costs.unpaid() == before - 2.0 and history.unpaid == 0.0
 
 
 def test_what_a_compilation_takes_is_measured(
@@ -204,11 +207,11 @@ def test_what_a_compilation_takes_is_measured(
     value = rec("cos", rec("cos", host(X)))
     ll.sync(value)
     entry = next(e for t in memory._entries for e in t.values() if len(e.structure.specs) == 2)
-    forms.expect(entry, 2)
+    history_of(entry).expect(2)
     site = ll.evaluations(1)[0].site
     with ll.options(compiled_beside=64):
         assert background.request(entry, [(1, 0)], [], entry.donate, site)
         assert background.wait(120)
     assert entry.program is not None
     [(estimated, seconds)] = seen
-    assert estimated > 0 and seconds > 0 and entry.cost == seconds
+    assert estimated > 0 and seconds > 0 and entry.history.unpaid == seconds

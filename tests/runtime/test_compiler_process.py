@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 
-from lazyloom.backends import compiler_start, detached
-from lazyloom.backends.connection import Connection, SilentError
+from lazyloom.execute.compiling import compiler_start as compiler_start
+from lazyloom.execute.compiling import detached
+from lazyloom.execute.compiling.connection import Connection, SilentError
 from tests.contract.helpers import ROOT, script
 
 pytestmark = [
@@ -28,10 +29,11 @@ BEGIN = """
     import os, signal, sys, threading, time
     import numpy as np
     import lazyloom as ll
-    from lazyloom.backends import background, compiler_process, compiler_start, forms
+    from lazyloom.execute import costs
+    from lazyloom.execute.compiling import background, compiler_start, process
     from tests.runtime.process_state import children
 
-    forms.WORTH, forms.PART, forms.SLOWER, forms.START_EARLY = 0.0, 0.0, float("inf"), 0.0
+    costs.WORTH, costs.PART, costs.SLOWER, costs.START_EARLY = 0.0, 0.0, float("inf"), 0.0
     x = ll.from_host(np.full(4, 0.5, np.float32))
     process = background._compiler.process
 
@@ -71,7 +73,7 @@ import sys
 at = sys.argv.index("-c")
 code = sys.argv[at + 1].replace("serve(link)", '''
 import os, signal
-from lazyloom.backends import programs
+from lazyloom.execute.compiling import programs
 compiled = programs.compiled
 def first(request):
     ops = [i.spec.op.name for i in request.structure.instructions]
@@ -167,7 +169,7 @@ def test_a_process_that_adopts_orphans_keeps_no_zombie(tmp_path: Path) -> None:
 
 def test_a_program_that_ends_it_stays_op_by_op_and_others_are_compiled(tmp_path: Path) -> None:
     script(BEGIN + """
-    compiler_process.PAUSE = 0.01
+    process.PAUSE = 0.01
     assert settle("sin").form == "whole"
     process_of_sin = process.pid
     record = settle("tanh")
@@ -195,7 +197,7 @@ def test_a_program_that_ends_it_stays_op_by_op_and_others_are_compiled(tmp_path:
 def test_later_processes_know_a_program_that_ends_it(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     script(BEGIN + """
-    compiler_process.PAUSE = 0.01
+    process.PAUSE = 0.01
     assert settle("tanh").form == "pieces"
     assert ll.stats()["compilers_lost"] == 2
     """, cache=cache, LAZYLOOM_REPRODUCIBLE="0", LAZYLOOM_COMPILER=wrapper(
@@ -225,11 +227,11 @@ def test_one_that_is_ended_or_stopped_or_not_reached_is_replaced(tmp_path: Path)
                  f"os.path.exists({str(marker)!r}) or os.mkdir({str(marker)!r}) or "
                  "os.kill(os.getpid(), signal.SIGSTOP)")
     script(BEGIN + """
-    compiler_process.SILENCE = 3.0
+    process.SILENCE = 3.0
     while not ll.stats()["compilers_lost"]:
         run()
         time.sleep(0.01)
-    compiler_process.SILENCE = 60.0  # on a machine that is busy
+    process.SILENCE = 60.0  # on a machine that is busy
     assert settle("sin").form == "whole"  # by the second: the first stops
     found = ll.stats()
     assert (found["compilers_begun"], found["compilers_lost"]) == (2, 1), found
@@ -328,7 +330,7 @@ def test_packages_are_looked_for_where_this_process_has_them(
 
 
 def test_what_cannot_be_begun_is_tried_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lazyloom.backends.compiler_process import CompilerProcess
+    from lazyloom.execute.compiling.process import CompilerProcess
 
     tries: list[int] = []
 

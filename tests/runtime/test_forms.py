@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.backends import background, blas_threads, forms, trials
 from lazyloom.backends.selection import backend
 from lazyloom.cache import memory
+from lazyloom.execute import ab_timing, costs
+from lazyloom.execute.compiling import background
+from lazyloom.execute.op_by_op import blas_threads
 from tests.contract.helpers import counted, host, in_threads, number, rec, script
 
 pytestmark = [pytest.mark.pieces, pytest.mark.xla]
@@ -32,9 +34,9 @@ def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """
     assert fresh_cache
     assert background.wait(LONG)
-    monkeypatch.setattr(forms, "WORTH", 0.0)
-    monkeypatch.setattr(forms, "PART", 0.0)
-    monkeypatch.setattr(forms, "SLOWER", math.inf)
+    monkeypatch.setattr(costs, "WORTH", 0.0)
+    monkeypatch.setattr(costs, "PART", 0.0)
+    monkeypatch.setattr(costs, "SLOWER", math.inf)
     with ll.options(compiled_beside=64):
         yield
         assert background.wait(LONG)
@@ -183,8 +185,9 @@ def test_without_compiling_beside_a_program_waits_for_its_compiler_once_it_has_p
 def test_a_program_on_disk_is_loaded_once_that_has_paid() -> None:
     code = """
         import numpy as np, lazyloom as ll
-        from lazyloom.backends import background, forms
-        forms.WORTH, forms.PART, forms.SLOWER = 0.0, 0.0, float('inf')
+        from lazyloom.execute import costs
+        from lazyloom.execute.compiling import background
+        costs.WORTH, costs.PART, costs.SLOWER = 0.0, 0.0, float('inf')
         x = ll.from_host(np.linspace(0, 1, 2000))
         form = "pieces"
         runs = 0
@@ -263,7 +266,7 @@ def test_kernels_are_given_none_for_operands_that_are_absent() -> None:
 def test_a_program_that_is_slower_compiled_runs_in_pieces_again(
     monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forms, "SLOWER", 0.0)
+    monkeypatch.setattr(costs, "SLOWER", 0.0)
     with counted() as delta:
         becomes_whole(program, expected())
         for k in range(5):
@@ -278,12 +281,12 @@ def test_a_program_that_is_slower_compiled_runs_in_pieces_again(
 
 
 def test_what_was_slower_once_is_compared_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forms, "SLOWER", 0.0)
-    monkeypatch.setattr(forms, "AGAIN", 20)
+    monkeypatch.setattr(costs, "SLOWER", 0.0)
+    monkeypatch.setattr(costs, "AGAIN", 20)
     becomes_whole(program, expected())
     for _ in range(5):
         check(program(), expected())
-    monkeypatch.setattr(forms, "SLOWER", math.inf)
+    monkeypatch.setattr(costs, "SLOWER", math.inf)
     found = [check(program(), expected()).form for _ in range(40)]
     assert found == ["pieces"] * 20 + ["whole"] * 20
 
@@ -291,8 +294,8 @@ def test_what_was_slower_once_is_compared_again(monkeypatch: pytest.MonkeyPatch)
 def test_what_was_slower_does_not_wait_for_a_compiler_where_more_of_it_is_wanted(
     monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forms, "SLOWER", 0.0)
-    monkeypatch.setattr(forms, "AGAIN", 5)
+    monkeypatch.setattr(costs, "SLOWER", 0.0)
+    monkeypatch.setattr(costs, "AGAIN", 5)
     becomes_whole(program, expected())
     for _ in range(8):
         check(program(), expected())
@@ -310,10 +313,10 @@ class Loop:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, whole: float, pieces: float) -> None:
         self.seconds = {"whole": whole, "pieces": pieces}
         self.now = 0.0
-        monkeypatch.setattr(forms, "SLOWER", 1.0)
-        monkeypatch.setattr(forms, "NEAR", 0.0)
-        monkeypatch.setattr(forms, "FAR", math.inf)
-        monkeypatch.setattr(trials, "clock", lambda: self.now)
+        monkeypatch.setattr(costs, "SLOWER", 1.0)
+        monkeypatch.setattr(costs, "NEAR", 0.0)
+        monkeypatch.setattr(costs, "FAR", math.inf)
+        monkeypatch.setattr(ab_timing, "clock", lambda: self.now)
         becomes_whole(program, expected())
 
     def run(self, count: int, read: bool = True) -> list[str]:
@@ -331,7 +334,7 @@ class Loop:
 
 
 #: runs that are waited for, and those of a trial
-COMPARED, TRIAL = 5, 2 * trials.TURNS * trials.RUNS
+COMPARED, TRIAL = 5, 2 * ab_timing.TURNS * ab_timing.RUNS
 
 
 @pytest.mark.parametrize("read", [True, False])
@@ -339,49 +342,49 @@ def test_a_program_stays_in_the_form_in_which_its_loop_goes_round_more_quickly(
     read: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop = Loop(monkeypatch, whole=2.0, pieces=1.0)
-    turns = ["whole"] * trials.RUNS + ["pieces"] * trials.RUNS
+    turns = ["whole"] * ab_timing.RUNS + ["pieces"] * ab_timing.RUNS
     with counted() as delta:
-        found = loop.run(COMPARED + TRIAL + forms.AGAIN // 2, read)
+        found = loop.run(COMPARED + TRIAL + costs.AGAIN // 2, read)
     assert found == [
-        *["whole"] * COMPARED, *turns * trials.TURNS, *["pieces"] * (forms.AGAIN // 2)]
+        *["whole"] * COMPARED, *turns * ab_timing.TURNS, *["pieces"] * (costs.AGAIN // 2)]
     assert delta.demotions == 1
 
 
 def test_a_program_that_won_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     loop = Loop(monkeypatch, whole=1.0, pieces=1.5)
     with counted() as delta:
-        found = loop.run(COMPARED + TRIAL + forms.AGAIN)
-        assert found[COMPARED + TRIAL :] == ["whole"] * forms.AGAIN
+        found = loop.run(COMPARED + TRIAL + costs.AGAIN)
+        assert found[COMPARED + TRIAL :] == ["whole"] * costs.AGAIN
         loop.seconds["pieces"] = 0.5
-        found = loop.run(TRIAL + forms.AGAIN // 2)
-        assert found[TRIAL + 2 :] == ["pieces"] * (forms.AGAIN // 2 - 2)
+        found = loop.run(TRIAL + costs.AGAIN // 2)
+        assert found[TRIAL + 2 :] == ["pieces"] * (costs.AGAIN // 2 - 2)
     assert delta.demotions == 1
 
 
 def test_a_whole_program_that_grows_slower_is_tried_again(
     monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forms, "AGAIN", 1 << 20)
+    monkeypatch.setattr(costs, "AGAIN", 1 << 20)
     loop = Loop(monkeypatch, whole=1.0, pieces=1.5)
     loop.run(COMPARED + TRIAL)
-    soon = forms.LOOK * (forms.LATE_LOOKS + 2)
+    soon = costs.LOOK * (costs.LATE_LOOKS + 2)
     assert loop.run(soon) == ["whole"] * soon
     # now and then it waits for something else
-    for k in range(2 * forms.LATE_LOOKS):
+    for k in range(2 * costs.LATE_LOOKS):
         loop.now += 1000.0 * (k % 2)
-        assert loop.run(forms.LOOK) == ["whole"] * forms.LOOK
+        assert loop.run(costs.LOOK) == ["whole"] * costs.LOOK
     # somebody else wants the processors
     loop.seconds["whole"] = 2.0
     found = loop.run(soon + TRIAL)
-    assert "pieces" in found[:soon] and found[-forms.LOOK :] == ["pieces"] * forms.LOOK
+    assert "pieces" in found[:soon] and found[-costs.LOOK :] == ["pieces"] * costs.LOOK
 
 
 def test_a_loop_that_is_slow_in_any_form_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forms, "AGAIN", 1 << 20)
+    monkeypatch.setattr(costs, "AGAIN", 1 << 20)
     loop = Loop(monkeypatch, whole=1.0, pieces=1.5)
     loop.run(COMPARED + TRIAL)
     loop.seconds = {"whole": 3.0, "pieces": 4.0}
-    soon = forms.LOOK * (forms.LATE_LOOKS + 2)
+    soon = costs.LOOK * (costs.LATE_LOOKS + 2)
     found = loop.run(soon + TRIAL)
     assert found.count("pieces") == TRIAL // 2
     loop.seconds = {"whole": 9.0, "pieces": 12.0}
@@ -392,15 +395,15 @@ def test_products_use_the_threads_that_the_loop_is_quickest_with(
     monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[int] = []
-    monkeypatch.setattr(forms, "AGAIN", 1 << 20)
-    monkeypatch.setattr(forms, "SLOWER", 1.0)
-    monkeypatch.setattr(forms, "NEAR", 0.0)
-    monkeypatch.setattr(forms, "FAR", math.inf)
+    monkeypatch.setattr(costs, "AGAIN", 1 << 20)
+    monkeypatch.setattr(costs, "SLOWER", 1.0)
+    monkeypatch.setattr(costs, "NEAR", 0.0)
+    monkeypatch.setattr(costs, "FAR", math.inf)
     assert blas_threads.several() in (True, False)  # it has looked for the library
     monkeypatch.setattr(blas_threads._library, "get", lambda: calls[-1] if calls else 2)
     monkeypatch.setattr(blas_threads._library, "set", calls.append)
     now = 0.0
-    monkeypatch.setattr(trials, "clock", lambda: now)
+    monkeypatch.setattr(ab_timing, "clock", lambda: now)
     x = np.random.default_rng(0).uniform(0.5, 1.0, (96, 96)).astype(np.float32)
     wanted = x @ x
 
@@ -418,35 +421,36 @@ def test_products_use_the_threads_that_the_loop_is_quickest_with(
     becomes_whole(product, wanted)
     seconds = {"whole": 3.0, "one": 2.0, "several": 1.0}
     entry = max(memory.entries(), key=lambda e: e.used)
+    history = entry.history
     # as if they were brief: with much else to do, the threads of BLAS wait for each other
-    entry.recent = [1e-4]
+    history.recent = [1e-4]
     # a run that ends before it is read was not waited for, and is not compared
-    for _ in range(10 * COMPARED + 3 * trials.TURNS * trials.RUNS):
-        if entry.demotions:
+    for _ in range(10 * COMPARED + 3 * ab_timing.TURNS * ab_timing.RUNS):
+        if history.demotions:
             break
         now += seconds[form()]
     assert form() == "several"
-    assert entry.threaded and 0.0 < entry.alone < 1.0
+    assert history.several_threads and 0.0 < history.bound < 1.0
     # whatever else this machine does
-    entry.alone, entry.late = math.inf, 0
-    for _ in range(2 * forms.LATE):
+    history.bound, history.late = math.inf, 0
+    for _ in range(2 * costs.LATE):
         assert form() == "several"
     # as if others wanted the processors, now and then
-    for k in range(forms.LATE):
-        entry.alone = 0.0 if k % 2 else math.inf
+    for k in range(costs.LATE):
+        history.bound = 0.0 if k % 2 else math.inf
         form()
-    assert form() == "several" and entry.threaded
-    entry.alone = 0.0
-    for _ in range(forms.LATE):
+    assert form() == "several" and history.several_threads
+    history.bound = 0.0
+    for _ in range(costs.LATE):
         form()
-    assert form() == "one" and not entry.threaded
+    assert form() == "one" and not history.several_threads
 
 
 def test_a_run_that_fails_on_trial_fails_where_it_is_read(
     monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop = Loop(monkeypatch, whole=1.0, pieces=1.5)
-    loop.run(COMPARED + trials.RUNS - 1)
+    loop.run(COMPARED + ab_timing.RUNS - 1)
 
     def broken(array: Any) -> None:
         raise RuntimeError("the device is gone")
@@ -479,7 +483,7 @@ def test_a_program_that_goes_on_repeating_is_compiled_while_nothing_else_is() ->
     while background.idle():
         chain().read()
         runs += 1
-        assert runs <= forms.STEADY_RUNS + 1
+        assert runs <= costs.STEADY_RUNS + 1
 
 
 # what compiles beside the program
@@ -547,8 +551,9 @@ BEGIN = """
     import os, signal, sys, time, warnings
     warnings.simplefilter("ignore")  # of forks of a process that imported JAX
     import numpy as np, lazyloom as ll
-    from lazyloom.backends import background, forms
-    forms.WORTH, forms.PART, forms.SLOWER, forms.START_EARLY = 0.0, 0.0, float('inf'), 0.0
+    from lazyloom.execute import costs
+    from lazyloom.execute.compiling import background
+    costs.WORTH, costs.PART, costs.SLOWER, costs.START_EARLY = 0.0, 0.0, float('inf'), 0.0
     x = ll.from_host(np.full(4, 0.5, np.float32))
     w = np.full(4, 0.5, np.float32)
 

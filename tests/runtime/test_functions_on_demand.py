@@ -24,7 +24,8 @@ import gc
 import numpy
 import lazyloom as ll
 import lazyloom_torch as torch
-from lazyloom.backends import background, native
+from lazyloom.backends import native
+from lazyloom.execute.compiling import background
 from lazyloom.extension import NATIVE
 
 numbers = numpy.random.RandomState(0).standard_normal((2, 3, 2, 3, 4)).astype("float32")

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.backends import background, forms, memory_limits
-from lazyloom.backends.padded import members
+from lazyloom.backends import memory_limits
 from lazyloom.backends.selection import backend
+from lazyloom.execute import costs
+from lazyloom.execute.compiling import background
+from lazyloom.execute.padded import members
 from lazyloom.program.families import bucket_of
 from lazyloom.program.program import Structure
 from tests.contract.helpers import counted, host, in_threads, number, rec, script
@@ -34,9 +36,9 @@ def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert fresh_cache
     assert background.wait(LONG)
     members.clear()
-    monkeypatch.setattr(forms, "WORTH", 0.0)
-    monkeypatch.setattr(forms, "PART", 0.0)
-    monkeypatch.setattr(forms, "SLOWER", math.inf)
+    monkeypatch.setattr(costs, "WORTH", 0.0)
+    monkeypatch.setattr(costs, "PART", 0.0)
+    monkeypatch.setattr(costs, "SLOWER", math.inf)
     with ll.options(compiled_beside=64):
         yield
         assert background.wait(LONG)
@@ -112,12 +114,12 @@ def test_pieces_that_are_quicker_go_before_a_larger_bucket_s_program(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     becomes_padded([25, 26, 27, 28, 29, 30])
-    while target_of(32).entry.trials:
+    while target_of(32).entry.history.to_compare:
         # its runs are yet to be timed
         check(31)
     assert check(20).padding == [(20, 32)]
-    own = target_of(24).entry
-    monkeypatch.setattr(forms, "SLOWER", 1.25)
+    own = target_of(24).entry.history
+    monkeypatch.setattr(costs, "SLOWER", 1.25)
     for seconds, form in ((1e-9, "pieces"), (1e9, "padded")):
         own.recent = [seconds]
         assert check(20).form == form
@@ -199,8 +201,9 @@ def test_a_result_goes_on_as_an_operand() -> None:
 def test_another_process_finds_it_on_disk() -> None:
     code = f"""
         import numpy as np, lazyloom as ll
-        from lazyloom.backends import background, forms
-        forms.WORTH, forms.PART, forms.SLOWER = 0.0, 0.0, float("inf")
+        from lazyloom.execute import costs
+        from lazyloom.execute.compiling import background
+        costs.WORTH, costs.PART, costs.SLOWER = 0.0, 0.0, float("inf")
         w = ll.from_host(np.eye({WIDTH}, dtype=np.float32))
 
         def run(n):

@@ -87,7 +87,7 @@ def test_what_others_see_of_parameters_stays(
     """Steps of an optimizer in pieces beside what the compiled program gives."""
     seen = []
     monkeypatch.setattr(reuse, "may_write", lambda: written_over)
-    monkeypatch.setattr("lazyloom.backends.pieces.may_write", lambda: written_over)
+    monkeypatch.setattr("lazyloom.execute.op_by_op.executor.may_write", lambda: written_over)
     start = operands(count)
     for reproducible in (False, True):
         with lazyloom.options(reproducible=reproducible):

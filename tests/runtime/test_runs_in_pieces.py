@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.backends import forms
-from lazyloom.backends.known_steps import Steps
 from lazyloom.cache import memory
+from lazyloom.execute import costs
+from lazyloom.execute.op_by_op.schedule import Schedule
 from tests.contract.helpers import counted, host, number, rec
 
 pytestmark = [pytest.mark.pieces, pytest.mark.xla]
@@ -58,7 +58,7 @@ def test_it_is_the_same_each_time(
 ) -> None:
     # nothing is worth compiling, and what other tests compiled is forgotten
     memory.clear()
-    monkeypatch.setattr(forms, "WORTH", 10.0)
+    monkeypatch.setattr(costs, "WORTH", 10.0)
 
     def run(extra: int) -> list[np.ndarray]:
         values = make(x, extra)
@@ -83,7 +83,7 @@ def test_it_is_the_same_each_time(
 
 
 def test_large_results_go_after_their_last_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forms, "WORTH", 10.0)
+    monkeypatch.setattr(costs, "WORTH", 10.0)
     x = np.full((512, 512), 0.5, np.float32)
 
     def chain(length: int) -> np.ndarray:
@@ -105,7 +105,7 @@ def test_large_results_go_after_their_last_use(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_many_small_results_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forms, "WORTH", 10.0)
+    monkeypatch.setattr(costs, "WORTH", 10.0)
     x = np.full(4096, 0.5, np.float32)
 
     def chain(length: int) -> np.ndarray:
@@ -129,7 +129,7 @@ def test_many_small_results_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None
 def test_how_a_program_ran_is_forgotten_with_it() -> None:
     def known() -> int:
         gc.collect()
-        return sum(type(o) is Steps for o in gc.get_objects())
+        return sum(type(o) is Schedule for o in gc.get_objects())
 
     memory.clear()
     before = known()

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.backends import parts, pieces
+from lazyloom.backends import parts
 from lazyloom.backends.subnormals import flushing
+from lazyloom.execute.op_by_op import executor
 from tests.contract.helpers import host, number, rec
 
 pytestmark = [
@@ -307,8 +308,8 @@ def test_the_users_thread_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> 
         seen.append(flushed())
         raise KeyboardInterrupt
 
-    piece = pieces.piece_of(ll.spec_of(ll.ops.lookup("multiply"), {}, 2), (x.type, x.type))
-    monkeypatch.setattr(piece, "kernel", broken)
+    op = executor.op_kernel_of(ll.spec_of(ll.ops.lookup("multiply"), {}, 2), (x.type, x.type))
+    monkeypatch.setattr(op, "kernel", broken)
     with pytest.raises(KeyboardInterrupt):
         rec("subtract", rec("multiply", x, x), rec("exp", x)).read()
     assert seen == [True] and not flushed()

@@ -17,7 +17,7 @@ THROWN = """
     import ctypes, os, sys, threading, time
     import numpy as np
     import lazyloom as ll
-    from lazyloom.backends import background
+    from lazyloom.execute.compiling import background
     from lazyloom.interrupts import start, uninterrupted
     from lazyloom.program.evaluations import Dispatched
 

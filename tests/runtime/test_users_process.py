@@ -48,9 +48,10 @@ USES = {
     """,
 }
 USES["compiled beside"] = """
-    from lazyloom.backends import background, forms
+    from lazyloom.execute import costs
+    from lazyloom.execute.compiling import background
 
-    forms.WORTH, forms.PART, forms.SLOWER, forms.START_EARLY = 0.0, 0.0, float("inf"), 0.0
+    costs.WORTH, costs.PART, costs.SLOWER, costs.START_EARLY = 0.0, 0.0, float("inf"), 0.0
     background.IDLE = 0.1
     deadline = time.time() + 100
     while ll.apply("exp", [ll.apply("tanh", [x])]).read()[0, 0] > 1:
@@ -291,8 +292,8 @@ def test_what_a_program_that_imports_jax_itself_gets_of_it_stays(tmp_path: Path)
 
 def test_the_number_of_threads_of_products_that_a_program_sets_meanwhile_stays() -> None:
     script("""
-    from lazyloom.backends import blas_threads
-    from lazyloom.backends.blas_threads import Threads, using
+    from lazyloom.execute.op_by_op import blas_threads
+    from lazyloom.execute.op_by_op.blas_threads import Threads, using
 
     library = blas_threads._library
     library.looked, calls = True, [4]
@@ -308,7 +309,8 @@ def test_the_number_of_threads_of_products_that_a_program_sets_meanwhile_stays()
 
 def test_the_process_wide_settings_can_be_switched_off() -> None:
     script("""
-    from lazyloom.backends import allocation, blas_threads
+    from lazyloom.backends import allocation
+    from lazyloom.execute.op_by_op import blas_threads
 
     assert not blas_threads.several() and blas_threads._library.get is None
     allocation.keep_pages()

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from lazyloom.backends.backend import HostKernel
-from lazyloom.backends.known_steps import of_types
-from lazyloom.backends.known_steps import run_calls as in_python
 from lazyloom.backends.selection import backend
 from lazyloom.errors import ExecutionError
+from lazyloom.execute.op_by_op.schedule import of_types
+from lazyloom.execute.op_by_op.schedule import run_calls as in_python
 from lazyloom.extension import NATIVE
 from tests.contract.helpers import host, rec
 

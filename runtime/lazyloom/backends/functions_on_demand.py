@@ -21,7 +21,6 @@ from ..extension import NATIVE
 from ..settings import tuning
 from . import function_libraries, native
 from .function_libraries import LibraryError
-from .lost import CompilerLost
 
 #: times ``function_after`` that kernels which wait have taken before a process is begun for them
 BEGIN: Final = 25
@@ -99,10 +98,9 @@ class Wanted(NamedTuple):
             waiting.kernels[id(awaited)] = awaited, self, seconds
             # copies: a signal's handler may add to them meanwhile
             total = sum(s for w in list(_waiting.values()) for _, _, s in list(w.kernels.values()))
-        # which compiles them, and is slow to import
-        from . import background
-
-        background.request_functions(_FUNCTIONS, total >= BEGIN * tuning.function_after * 1e-6)
+        begin = total >= BEGIN * tuning.function_after * 1e-6
+        if begin or not requested:
+            requested[:] = [begin]
         return seconds * BEGIN
 
     def with_present(self, present: tuple[bool, ...], kernel: Callable[..., Any]) -> Any:
@@ -186,7 +184,7 @@ def with_absent(
 
 
 class _Functions:
-    """The functions that wait, for :mod:`.background`."""
+    """The functions that wait, for what compiles them."""
 
     def waiting(self) -> dict[str, str]:
         with _lock:
@@ -195,18 +193,20 @@ class _Functions:
     def compiled(self, texts: Mapping[str, str], data: bytes) -> None:
         _take(texts, data)
 
-    def failed(self, texts: Mapping[str, str], error: Exception) -> None:
+    def failed(self, texts: Mapping[str, str], error: Exception, all_of_them: bool) -> None:
         _failed.update(texts)
         with _lock:
             for name in texts:
                 _waiting.pop(name, None)
-            # a process that was lost says nothing of others; anything else is so for all
-            if not isinstance(error, CompilerLost):
+            if all_of_them:
                 _off.append(error)
                 _waiting.clear()
 
 
-_FUNCTIONS: Final = _Functions()
+FUNCTIONS: Final = _Functions()
+#: whether to begin a compiler's process for them, once some are to be compiled; whoever runs
+#: kernels asks for that (:mod:`lazyloom.execute`)
+requested: Final[list[bool]] = []
 
 
 def _take(texts: Mapping[str, str], data: bytes) -> None:

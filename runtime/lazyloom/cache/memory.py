@@ -15,10 +15,6 @@ from ..program.program import Program, Structure
 from ..program.regions import ProgramRegions
 from ..settings import tuning
 
-#: the newest runs in pieces, and the first ones of the compiled program after its very first, which
-#: are compared
-COMPARED: Final = 5
-
 
 class Choice(NamedTuple):
     """Which code generators take parts of programs, and how (:mod:`lazyloom.codegen`).
@@ -98,51 +94,15 @@ class Entry:
         used: when it was last used, by :data:`_clock`.
         lock: held while the program is looked up on disk or compiled.
         looked: it was looked for on disk.
-        runs, spent: how often it ran in pieces since it was last compiled, and the seconds of that.
-        estimate: how many seconds compiling is estimated to take, 0 before that was asked, infinite
-            if it failed beside the program.
-        least: how many seconds a run of the compiled program takes at least.
-        came, runs_then, spent_then: since when it is looked at how much of the time its runs in
-            pieces take, 0 before that, and what ``runs`` and ``spent`` were then.
-        cost: seconds of processor that compiling it took, until it is seen to have paid.
-        noted: the disk was asked whether earlier processes found it slower than in pieces.
-        failure: why compiling it beside the program failed, or "".
-        deadly: that has ended the processes that compiled it, so that it is not done in this one.
-        queued: it is to be compiled, or is being compiled, beside the program.
-        work: what a run in pieces is estimated to take (:mod:`lazyloom.backends.forms`), or None.
-        steps: how it runs in pieces, a :class:`~lazyloom.backends.known_steps.Steps`, or None.
-        refused: it cannot run in pieces.
-        recent: seconds of the newest runs in pieces, in no order.
-        trials, tried: runs of the program yet to be waited for, and the seconds of those that were.
-        stays: the program was slower: it runs in pieces for the time being.
-        demotions: how often it was.
-        trial: finds out by turns in which form the loop around it goes round more quickly, a
-            :class:`~lazyloom.backends.trials.Trial`, or None.
-        threaded: products in its pieces use as many threads as NumPy's do, which was quicker.
-        alone: as found then, seconds of the quickest run in pieces with one thread, or, of one that
-            is whole, those of the loop in the next best form.
-        late: how many runs more with several threads took longer than that than did not, or how
-            many times more the loop around runs as a whole did.
-        since: when the newest of these times began, 0 before the first.
-        accepted, calm: how often that was as a whole, and after how many runs it is tried again.
-        searched: its loops were looked for, for the estimate.
-        member: what it is among structures that differ in extents alone, a
-            :class:`~lazyloom.backends.padded.members.Member`, or None.
-        unpadded: why a structure with padding has no program, or "".
         choice: which code generators may take parts of it, and how.
+        history: what was measured of its runs, a :class:`~lazyloom.execute.history.History`, or
+            None.
     """
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
-                 "scalars", "used", "lock", "site", "looked", "runs", "spent", "estimate", "queued",
-                 "least", "came", "runs_then", "spent_then", "cost", "noted",
-                 "failure", "deadly", "refused", "steps", "work", "recent", "trials", "tried",
-                 "stays", "demotions",
-                 "trial", "threaded", "alone", "late", "accepted", "calm", "since", "searched",
-                 "member", "unpadded", "choice")
+                 "scalars", "used", "lock", "site", "looked", "choice", "history")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
-        # first: __del__ asks for it, also of one that an interrupt left half made
-        self.steps: Any = None
         self.structure = structure
         self.donate = donate
         self.outputs: tuple[tuple[int, int], ...] = ()
@@ -155,36 +115,8 @@ class Entry:
         self.lock = new_lock()
         self.site = ""
         self.looked = False
-        self.runs = 0
-        self.spent = 0.0
-        self.estimate = 0.0
-        self.least = 0.0
-        self.came = 0.0
-        self.runs_then = 0
-        self.spent_then = 0.0
-        self.cost = 0.0
-        self.noted = False
-        self.queued = False
-        self.failure = ""
-        self.deadly = False
-        self.refused = False
-        self.work: Any = None
-        self.recent: list[float] = []
-        self.trials = 0
-        self.tried: list[float] = []
-        self.stays = False
-        self.demotions = 0
-        self.trial: Any = None
-        self.threaded = False
-        self.alone = 0.0
-        self.late = 0
-        self.since = 0.0
-        self.accepted = 0
-        self.calm = 0
-        self.searched = False
-        self.member: Any = None
-        self.unpadded = ""
         self.choice: Choice = _selected[0]
+        self.history: Any = None
 
     def dispatch_info(
         self, wanted: list[tuple[int, int]], donatable: list[int]
@@ -208,35 +140,6 @@ class Entry:
         self.aliases = aliases
         self.outputs = outputs
         self.program = program
-        self.keep_steps(None)
-        if self.recent:
-            self.try_again()
-
-    def keep_steps(self, steps: Any) -> None:
-        """Take over how it runs in pieces, or None; what it had before is let go of."""
-        before = self.steps
-        self.steps = steps
-        if before is not None and before is not steps:
-            before.let_go()
-
-    def __del__(self) -> None:
-        self.keep_steps(None)
-
-    def try_again(self) -> None:
-        """Have the program's next runs compared with those in pieces."""
-        # the first is not counted
-        self.trials = COMPARED + 1
-        self.tried = []
-        self.trial = None
-
-    def ran_in_pieces(self, seconds: float) -> None:
-        """Count a run in pieces, and what it has cost."""
-        if len(self.recent) < COMPARED:
-            self.recent.append(seconds)
-        else:
-            self.recent[self.runs % COMPARED] = seconds
-        self.runs += 1
-        self.spent += seconds
 
 
 #: entries by structure, of programs that keep their inputs and of those that may donate them

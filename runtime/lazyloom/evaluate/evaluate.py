@@ -15,9 +15,7 @@ from typing import Any, Final, cast
 from .. import foreign, settings
 from ..backends.backend import NotLowered
 from ..backends.data import device_view, host_array, host_number
-from ..backends.pieces import OpFailed
 from ..backends.returned import WrongResult
-from ..backends.run import run
 from ..backends.selection import backend
 from ..counters import counters
 from ..dtypes import DType
@@ -30,6 +28,8 @@ from ..errors import (
     of_shadowed_module,
     reraised,
 )
+from ..execute.op_by_op.executor import OpFailed
+from ..execute.run import run
 from ..interrupts import Deferred, half_imported, reraise_from_handler, uninterrupted
 from ..program.evaluations import Evaluation, new_evaluation
 from ..program.plan import Plan

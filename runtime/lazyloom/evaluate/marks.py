@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ..backends import extent_marks
-from ..backends.extent_marks import Mark
 from ..errors import ArgumentError
+from ..execute.padded import extent_marks
+from ..execute.padded.extent_marks import Mark
 from ..trace.graph import Buffer, Value
 from .evaluate import materialize
 

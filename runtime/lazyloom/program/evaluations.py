@@ -88,7 +88,7 @@ class Evaluation:
         "number", "reason", "site", "found", "ops", "difference", "timings",
         "bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
         "fallible", "spawned", "results_ready", "backend", "form", "_program", "_asked",
-        "estimate", "failure", "spent", "padding", "unpadded", "regions", "parts",
+        "why", "estimate", "failure", "spent", "padding", "unpadded", "regions", "parts",
     )  # fmt: skip
 
     def __init__(self, number: int, reason: str, site: Site) -> None:
@@ -107,9 +107,9 @@ class Evaluation:
         self.regions: ProgramRegions = NO_REGIONS
         #: what a program consisted of whose parts ran one by one, with the seconds of each
         self.parts: tuple[PartRun, ...] = ()
-        #: of a run in pieces: the seconds that compiling it is estimated to take (infinite if it
-        #: failed, negative if the compiled program was slower), and those that
-        #: its structure has run in pieces
+        #: of a run op by op: why it was chosen, the seconds that compiling the program is estimated
+        #: to take (infinite if it failed), and those that its structure has run op by op
+        self.why = ""
         self.estimate = 0.0
         self.spent = 0.0
         #: and why it failed
@@ -151,6 +151,18 @@ class Evaluation:
         self.form = self.found = "pieces"
         self._asked = (structure, wanted, donatable)
 
+    def looked_up(self, seconds: float) -> None:
+        """Note how long the program was looked for, unless the disk was: that has been noted."""
+        if "lookup" not in self.timings:
+            self.timings["lookup"] = seconds
+
+    def chosen(self, why: str, spent: float, estimate: float, failure: str) -> None:
+        """Note why it ran op by op, what such runs have cost, and what compiling would."""
+        self.why = why
+        self.spent = spent
+        self.estimate = estimate
+        self.failure = failure
+
     def ran_padded(
         self, structure: Any, wanted: Any, donatable: Any, padding: Any, values: Any
     ) -> None:
@@ -174,10 +186,10 @@ class Evaluation:
         if self.difference:
             lines += ["  compiled because " + self.difference.replace("\n", "\n    ")]
         if self.form == "pieces":
-            compiling = f"compiling failed: {self.failure}" if self.estimate == math.inf else (
-                "the compiled program was slower" if self.estimate < 0 else
-                f"compiling is estimated to take {self.estimate * 1e3:.0f} ms")
-            lines.append(f"  form     op by op, {self.spent * 1e3:.1f} ms so far; {compiling}")
+            compiling = f": {self.failure}" if self.estimate == math.inf else (
+                f"; compiling is estimated to take {self.estimate * 1e3:.0f} ms")
+            lines.append(
+                f"  form     op by op, {self.spent * 1e3:.1f} ms so far; {self.why}{compiling}")
         if self.unpadded:
             lines.append(f"  padding  none: {self.unpadded}")
         if self.form == "padded":

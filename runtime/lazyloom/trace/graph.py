@@ -63,7 +63,7 @@ class Buffer:
         recoverable: a storage that was written over may go back to it
             (:mod:`lazyloom.evaluate.overwritten`), and refers to it without being an owner.
         marks: what the program says of its extents, by axis
-            (:mod:`lazyloom.backends.extent_marks`), or None.
+            (:mod:`lazyloom.execute.padded.extent_marks`), or None.
         used: a compiled program was given the array, and may be reading it yet.
     """
 

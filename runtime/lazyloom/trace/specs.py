@@ -73,7 +73,7 @@ class Spec:
     __slots__ = (
         "op", "attrs", "bits", "arity", "types", "heavy", "id", "effect", "fallible", "checked",
         "differentiable", "newest", "vjps", "newest_vjp", "dependences", "ops", "versioned",
-        "pieces", "emitting", "consuming", "saved",
+        "kernels", "emitting", "consuming", "saved",
     )  # fmt: skip
 
     def __init__(self, op: OpDef, attrs: dict[str, Any], bits: Any, arity: int, id: int) -> None:
@@ -94,8 +94,8 @@ class Spec:
         #: its second result is looked at before what depends on the first is read
         self.checked: Final[bool] = op.checked
         self.differentiable: Final[bool] = op.differentiable is not False
-        #: how it runs by itself, by operand types: each a lazyloom.backends.pieces.Piece
-        self.pieces: Final[dict[tuple[TensorType | None, ...], Any]] = {}
+        #: how it runs by itself, by operand types: each an ``OpKernel`` (execute/op_by_op)
+        self.kernels: Final[dict[tuple[TensorType | None, ...], Any]] = {}
         #: what was inferred last for two operands; a loop asks for the same again
         self.newest: Inferred | None = None
         #: the specs of its vjp, by operands and numbers of results that have a cotangent

@@ -18,7 +18,6 @@ from ...program.program import Program, Structure
 from ...program.regions import ProgramRegions
 from ...settings import tuning
 from ..backend import Executable, NotLowered, Request
-from ..measuring import watch
 from . import jax_compat, lowering
 from .assemble import loops_of, module_text
 from .layout_assignment import assign_layouts
@@ -56,18 +55,13 @@ def compile(request: Request) -> Executable:
         except Exception as error:
             reraise_from_handler(error)
             raise NotLowered(number, error) from error
-    made = _in_regions(request, started)
-    if isinstance(made, _Program):
-        watch(made, request)
-    return made
+    return _in_regions(request, started)
 
 
 def load(data: bytes, request: Request) -> jax_compat.Program:
     """The program of machine code that was stored under this fingerprint."""
     calls, code = unpacked(data)
-    found = _program(request, jax_compat.deserialize(code), {}, calls)
-    watch(found, request)
-    return found
+    return _program(request, jax_compat.deserialize(code), {}, calls)
 
 
 def timed(generator: Generator, region: Region) -> list[tuple[float, float]]:

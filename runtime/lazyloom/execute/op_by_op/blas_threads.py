@@ -20,8 +20,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..settings import switched_on
-from .parts import allowed
+from ...backends.parts import allowed
+from ...settings import switched_on
 
 #: estimated seconds of a product from which those of its run may use several threads
 LONG: Final = 0.002

@@ -1,8 +1,8 @@
 """A/B timing of a program's forms within the loop around it.
 
 What a run takes does not tell. A compiled program that nobody waits for runs while the next step is
-recorded, on the same processors; one that is read at once has threads woken for it, which one in
-pieces has not. So the loop goes round in one form and in the other by turns, and whole turns are
+recorded, on the same processors; one that is read at once has threads woken for it, which one op by
+op has not. So the loop goes round in one form and in the other by turns, and whole turns are
 timed, from when nothing is under way to when nothing is again.
 """
 
@@ -13,15 +13,15 @@ import statistics
 import time
 from typing import Final
 
+from ..backends.selection import backend
 from ..interrupts import reraise_from_handler
 from ..program.plan import Plan
-from .selection import backend
 
-#: the forms: as a whole; in pieces, products in one thread; and in as many as NumPy's take, which
+#: the forms: as a whole; op by op, products in one thread; and in as many as NumPy's take, which
 #: is quicker where the machine has nothing else to do, and slower where it has
 WHOLE: Final = 0
-PIECES: Final = 1
-THREADS: Final = 2
+OP_BY_OP: Final = 1
+SEVERAL_THREADS: Final = 2
 #: runs of a turn, of which the first ones are not timed: their operands have to change places
 RUNS: Final = 12
 WARM: Final = 3
@@ -31,7 +31,7 @@ TURNS: Final = 5
 clock = time.perf_counter
 
 
-class Trial:
+class Turns:
     """Turns of a program in ``forms`` forms.
 
     Threads that run the program at once share its turns.
@@ -46,7 +46,7 @@ class Trial:
         self.turns = 0
         #: of a run, for each form those of its turns
         self.seconds: list[list[float]] = [[] for _ in range(forms)]
-        #: of the quickest run in pieces with one thread, by itself
+        #: of the quickest run op by op with one thread, by itself
         self.alone = math.inf
 
     def next(self, plan: Plan) -> int:

@@ -15,15 +15,15 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..cache import disk
-from ..codegen import verdicts
-from ..counters import counters
-from . import compiler_start
-from .backend import NotPadded, Request
-from .compiler_service import LIMIT, hello
+from ...backends.backend import NotPadded, Request
+from ...cache import disk
+from ...codegen import verdicts
+from ...counters import counters
+from . import compiler_start as compiler_start
 from .compiler_start import NoCompilerError
 from .connection import Connection, SilentError
 from .lost import CompilerLost
+from .service import LIMIT, hello
 
 #: seconds without a sign of life after which a process at work is given up
 SILENCE = 60.0

@@ -15,7 +15,7 @@ import time
 from importlib.util import find_spec
 from typing import Final, NamedTuple
 
-from ..settings import switched_on
+from ...settings import switched_on
 from . import detached
 from .connection import Connection, SilentError
 
@@ -36,7 +36,7 @@ link.connect(bytes.fromhex(sys.argv[1]))
 try:
     paths, sys.prefix, sys.exec_prefix = json.loads(sys.argv[2])
     sys.path.extend(paths)
-    from lazyloom.backends.compiler_service import serve
+    from lazyloom.execute.compiling.service import serve
 except BaseException as error:
     text = json.dumps({"error": f"{type(error).__name__}: {error}"}).encode()
     link.sendall(len(text).to_bytes(8, "little") + text)

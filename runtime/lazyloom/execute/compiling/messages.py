@@ -8,12 +8,12 @@ import threading
 import time
 from typing import Final
 
-from .. import settings
-from ..cache import disk
-from ..counters import counters
-from ..interrupts import start
-from ..program.evaluations import Evaluation
-from ..program.program import Structure
+from ... import settings
+from ...cache import disk
+from ...counters import counters
+from ...interrupts import start
+from ...program.evaluations import Evaluation
+from ...program.program import Structure
 
 #: seconds after which a program that waits for its compiler says so
 AFTER: Final = 2.0

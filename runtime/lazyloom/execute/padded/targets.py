@@ -12,8 +12,9 @@ from ...program import families
 from ...program.extents import Form
 from ...program.padding import Padding
 from ...program.program import Structure
-from .. import forms
-from ..extent_marks import Mark
+from ..comparison import stays_op_by_op
+from ..history import history_of
+from .extent_marks import Mark
 
 #: buckets that a family may have, and how many are refused before all are
 TARGETS: Final = 64
@@ -49,13 +50,13 @@ class Target:
     def refused(self) -> str:
         """Why there is no such program, or ""."""
         entry = memory.known(self.structure, self.donate)
-        return "" if entry is None else entry.unpadded
+        return "" if entry is None else history_of(entry).unpadded
 
     def returns(self, wanted: list[tuple[int, int]]) -> bool:
-        """Whether the program is there, gives these results and is not slower than pieces."""
+        """Whether the program is there, gives these results and is not slower than op by op."""
         entry = memory.known(self.structure, self.donate)
-        return entry is not None and entry.program is not None and not forms.stays(entry) and all(
-            p in entry.position for p in wanted)
+        return entry is not None and entry.program is not None and (
+            not stays_op_by_op(entry) and all(p in entry.position for p in wanted))
 
 
 @final

@@ -7,15 +7,16 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...backends.data import device_array, given, padded_array
+from ...backends.selection import backend
 from ...counters import counters
 from ...interrupts import Deferred
 from ...program.evaluations import Evaluation
 from ...program.plan import Plan
 from ...program.program import Structure
-from .. import programs
-from ..data import device_array, given, padded_array
-from ..launch import compare, feed, launch, wait
-from ..selection import backend
+from ..compiling import programs
+from ..history import history_of
+from ..whole_program import compare, feed, launch, wait
 from .choice import Chosen
 
 #: extents that are kept on the device
@@ -30,6 +31,7 @@ def run_padded(chosen: Chosen, plan: Plan, donate: bool) -> bool:
     evaluation: Evaluation = plan.evaluation
     target = chosen.target
     entry = target.entry
+    history = history_of(entry)
     structure = target.structure
     donatable = chosen.donatable(plan)
     info = entry.dispatch_info(plan.wanted, donatable)
@@ -51,7 +53,7 @@ def run_padded(chosen: Chosen, plan: Plan, donate: bool) -> bool:
         feed(plan, entry, info, arguments)
         arguments.append(_extents(chosen.values))
     except MemoryError:
-        entry.stays, entry.runs = True, 0
+        history.is_slower(0)
         return False
     counters["runs_padded"] += 1
     with Deferred(True):
@@ -62,7 +64,7 @@ def run_padded(chosen: Chosen, plan: Plan, donate: bool) -> bool:
         plan.attached = True
     if not donate:
         wait(plan)
-    if entry.trials:
+    if history.to_compare > 0:
         compare(plan, entry, started)
     evaluation.bytes_out = sum(plan.nodes[n].types[r].nbytes for n, r in plan.wanted)
     evaluation.ran_padded(

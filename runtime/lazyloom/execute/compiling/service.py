@@ -19,15 +19,16 @@ import threading
 import time
 from typing import Any, Final
 
-from ..cache import disk
-from ..codegen import verdicts
-from ..interrupts import reraise_from_handler
-from ..program.program import Structure
-from . import function_libraries, programs
-from .backend import NotPadded, Request
+from ...backends import function_libraries
+from ...backends.backend import NotPadded, Request
+from ...backends.selection import backend
+from ...cache import disk
+from ...codegen import verdicts
+from ...interrupts import reraise_from_handler
+from ...program.program import Structure
+from . import programs
 from .compiler_start import peer
 from .connection import Connection, SilentError
-from .selection import backend
 
 #: seconds after which a compilation that goes on without an end is given up
 LIMIT: Final = 900

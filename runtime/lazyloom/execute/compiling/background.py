@@ -18,21 +18,22 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TypeVar
 
-from ..cache import disk, memory
-from ..codegen import registry
-from ..counters import counters
-from ..interrupts import reraise_from_handler, start
-from ..locks import closed_gate, open_gate
-from ..program.evaluations import Evaluation
-from ..settings import tuning
-from ..trace.source import Site
-from . import compile_costs, programs
-from .backend import NotPadded, Request
-from .compiler_process import CompilerProcess, NotCompiled, wait_for
+from ...backends.backend import NotPadded, Request
+from ...backends.selection import backend
+from ...cache import disk, memory
+from ...codegen import registry
+from ...counters import counters
+from ...interrupts import reraise_from_handler, start
+from ...locks import closed_gate, open_gate
+from ...program.evaluations import Evaluation
+from ...settings import tuning
+from ...trace.source import Site
+from .. import compile_costs
+from ..history import history_of
+from . import programs
 from .compiler_start import NoCompilerError
 from .lost import CompilerLost
-from .returned import check_executable
-from .selection import backend
+from .process import CompilerProcess, NotCompiled, wait_for
 
 _T = TypeVar("_T")
 
@@ -61,8 +62,8 @@ class Functions(Protocol):
         """Take the library that has those functions."""
         ...
 
-    def failed(self, texts: Mapping[str, str], error: Exception) -> None:
-        """They cannot be compiled, for that reason."""
+    def failed(self, texts: Mapping[str, str], error: Exception, all_of_them: bool) -> None:
+        """They cannot be compiled, for that reason, and perhaps no others either."""
         ...
 
 
@@ -81,7 +82,7 @@ class _Job:
         #: of no run: looking for a program on disk writes into it
         self.record = Evaluation(0, "", site)
         #: seconds, before what is known of earlier compilations
-        self.estimated: float = entry.estimate / compile_costs.factor()
+        self.estimated: float = history_of(entry).compile_estimate / compile_costs.factor()
 
 
 class _Compiler:
@@ -190,32 +191,32 @@ class _Compiler:
 
     def compile(self, job: _Job) -> None:
         entry = job.entry
+        history = history_of(entry)
         try:
             if not self.on_disk(job):
                 if programs.deadly(entry, job.donate):
-                    raise NotCompiled(entry.failure)
+                    raise NotCompiled(history.failure)
                 with entry.lock:
                     request = programs.asked(entry, job.wanted, job.donatable, job.donate)
                 if not self.elsewhere(job, request):
                     self.here(job, request)
                 counters["background_compiles"] += 1
-            entry.spent, entry.runs, entry.came = 0.0, 0, 0.0
+            history.compiled_beside()
             counters["promotions"] += 1
         except NotPadded as error:
-            entry.unpadded = str(error)
+            history.unpadded = str(error)
         except _Stopped:
             pass
         except Exception as error:
             counters["background_failures"] += 1
             self.note(job.site, error)
             # what runs in pieces goes on doing so
-            entry.failure = str(error) or type(error).__name__
-            entry.estimate = math.inf
+            history.cannot_compile(str(error) or type(error).__name__)
             if entry.structure.padding is not None:
                 # it would be asked for again by every program that it could serve
-                entry.unpadded = entry.failure
+                history.unpadded = history.failure
         finally:
-            entry.queued = False
+            history.queued = False
 
     def compile_functions(self, functions: Functions) -> None:
         """Have the functions in C compiled that wait."""
@@ -231,7 +232,8 @@ class _Compiler:
             reraise_from_handler(error)
             counters["background_failures"] += 1
             self.note(_FUNCTIONS, error)
-            functions.failed(texts, error)
+            # a process that was lost says nothing of others; anything else is so for all
+            functions.failed(texts, error, not isinstance(error, CompilerLost))
         # a program that came meanwhile is compiled first
         self.asked = self.asked or bool(functions.waiting())
 
@@ -272,7 +274,7 @@ class _Compiler:
             return False
         with self.inside:
             try:
-                executable = check_executable(backend().load(code, request), "load")
+                executable = programs.loaded(code, request)
             except Exception as error:
                 reraise_from_handler(error)
                 # say, a region that cannot be built here
@@ -318,12 +320,12 @@ class _Compiler:
 def _cost_of(job: _Job, seconds: float, alone: bool) -> None:
     """Count what compiling a job's program took; it may have ended, or not have begun."""
     if seconds > 0.0:
-        job.entry.cost += seconds
+        history_of(job.entry).costs_processor(seconds)
         compile_costs.compiled(job.estimated, seconds, alone)
 
 
 def _cost(job: _Job) -> float:
-    return float(job.entry.spent)
+    return history_of(job.entry).spent
 
 
 _compiler = _Compiler()
@@ -340,17 +342,18 @@ def request(
 ) -> bool:  # fmt: skip
     """Have an entry's program compiled beside the program; False where that cannot be."""
     c = _compiler
+    history = history_of(entry)
     with c.lock:
         if c.stopped or not tuning.compiled_beside:
             return False
         if len(c.queue) >= tuning.compiled_beside:
             least = min(c.queue, key=_cost)
-            if _cost(least) >= entry.spent:
+            if _cost(least) >= history.spent:
                 return True
             c.queue.remove(least)
-            least.entry.queued = False
+            history_of(least.entry).queued = False
         c.queue.append(_Job(entry, wanted, donatable, donate, site))
-        entry.queued = True
+        history.queued = True
         c.begin()
         c.changed()
     return True
@@ -392,7 +395,7 @@ def _stop() -> None:
     with c.lock:
         c.stopped = True
         for job in c.queue:
-            job.entry.queued = False
+            history_of(job.entry).queued = False
         c.queue = []
         c.asked = False
         c.changed()

@@ -13,8 +13,8 @@ import threading
 import time
 from typing import Final
 
+from ..backends import fingerprint
 from ..cache import disk
-from . import fingerprint
 
 #: seconds of processor that compilations may take which have not paid, and the share of the
 #: process's own seconds beside them (no constants, as tests set them)

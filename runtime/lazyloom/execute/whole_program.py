@@ -1,4 +1,4 @@
-"""The launch of a compiled program: its arguments, its run and its results."""
+"""The run of a compiled program: its arguments, the launch and its results."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import math
 import time
 from typing import Any
 
+from ..backends import memory_limits, returned
+from ..backends.data import device_array, given, scalar_vector
+from ..backends.selection import backend
 from ..cache import memory
 from ..compiled import COMPILED
 from ..counters import counters
@@ -13,9 +16,35 @@ from ..dtypes import DType
 from ..interrupts import Deferred, deliver, late, reraise_from_handler
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
-from . import memory_limits, returned
-from .data import given, scalar_vector
-from .selection import backend
+from .history import History
+
+
+def run_whole(
+    entry: memory.Entry, info: memory.DispatchInfo, plan: Plan, donate: bool, started: float
+) -> None:
+    """Run the plan's own program."""
+    looked = time.perf_counter()
+    arguments: list[Any] = []
+    for buffer in plan.leaves:
+        buffer.used = True
+        array = buffer.array
+        arguments.append(device_array(buffer) if array is None else array)
+    feed(plan, entry, info, arguments)
+    dispatch(plan, info, arguments)
+    if not donate:
+        wait(plan)
+    history: History | None = entry.history
+    if history is not None and history.to_compare > 0:
+        compare(plan, entry, looked)
+    evaluation: Evaluation = plan.evaluation
+    evaluation.bytes_out = info.bytes_out
+    evaluation.program = info.program
+    evaluation.regions = info.regions
+    if info.segmented:
+        evaluation.parts = info.loaded.parts()
+    evaluation.form = "whole"
+    evaluation.looked_up(looked - started)
+    evaluation.timings["dispatch"] = time.perf_counter() - looked
 
 
 def feed(
@@ -103,16 +132,16 @@ def _wait(plan: Plan) -> None:
 
 
 def compare(plan: Plan, entry: memory.Entry, started: float) -> None:
-    """Wait for a run's results, and compare what it took with runs in pieces."""
+    """Wait for a run's results, and compare what it took with runs op by op."""
     # slow to import, and not needed for a program that is not compared
-    from . import forms
+    from . import comparison
 
     try:
         _wait(plan)
     except Exception as error:
         reraise_from_handler(error)
         return  # whoever reads them gets the error
-    forms.tried(entry, time.perf_counter() - started)
+    comparison.compared(entry, time.perf_counter() - started)
 
 
 def _add_scalars(

@@ -1,6 +1,6 @@
 """Op-by-op execution of a new structure, which may never come back.
 
-Its kernels are known, and writing down what a run comes to (:mod:`.known_steps`) would take longer
+Its kernels are known, and writing down what a run comes to (:mod:`.schedule`) would take longer
 than the run.
 """
 
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..dtypes import DType
-from ..program.plan import Plan
-from ..trace.specs import Spec
-from .data import host_view, scalar_of
-from .known_steps import LARGE, owned
+from ...backends.data import host_view, scalar_of
+from ...dtypes import DType
+from ...program.plan import Plan
+from ...trace.specs import Spec
+from .schedule import LARGE, owned
 
 #: bytes of small results of a plan up to which these are there until its end
 SMALL: Final = 1 << 24

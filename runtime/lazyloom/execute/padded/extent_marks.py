@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..program.extents import Form
-from ..trace.graph import Buffer
+from ...program.extents import Form
+from ...trace.graph import Buffer
 
 #: whether there ever was one; until then nobody has to look
 used = False

@@ -13,14 +13,14 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from ..dtypes import DType
-from ..extension import in_c
-from ..program.plan import Plan
-from .data import host_memory, scalar_of
+from ...backends.data import host_memory, scalar_of
+from ...dtypes import DType
+from ...extension import in_c
+from ...program.plan import Plan
 
 #: integers that the steps of all structures together may have, four bytes each
 MOST: Final = 16_000_000
-#: structures whose steps were never used again that may have to make room for others
+#: structures whose schedules were never used again that may have to make room for others
 UNUSED: Final = 4096
 #: bytes from which a result is let go of right after its last use; others when their place is taken
 LARGE: Final = 1 << 15
@@ -33,27 +33,27 @@ class _Kept:
     def __init__(self) -> None:
         #: integers that there are
         self.count: int = 0
-        #: every kernel that steps name by its number here
+        #: every kernel that schedules name by its number here
         self.kernels: list[Any] = []
         self.numbers: dict[Any, int] = {}
-        #: the newest steps by their ids, some of which ran once; not those that were let go of
+        #: the newest schedules by their ids, some of which ran once; not those that were let go of
         self.unused: Any = OrderedDict()
 
     def has_room(self, count: int) -> bool:
         """Whether so many integers more may be kept; others that ran once are given up for it."""
         while self.count + count > MOST:
-            steps = self.oldest()
-            if steps is None:
+            schedule = self.oldest()
+            if schedule is None:
                 break
-            if steps.runs < 2:
-                steps.give_up()
+            if schedule.runs < 2:
+                schedule.give_up()
         return self.count + count <= MOST
 
-    def oldest(self) -> Steps | None:
+    def oldest(self) -> Schedule | None:
         """Take the oldest of those that may have run once; None if there is none."""
         try:
             # one call, as another thread may do the same
-            found: Steps = self.unused.popitem(False)[1]
+            found: Schedule = self.unused.popitem(False)[1]
         except KeyError:
             return None
         return found
@@ -70,7 +70,7 @@ _kept: Final = _Kept()
 
 
 @final
-class Steps:
+class Schedule:
     """The steps of a structure for what was wanted of it.
 
     Attributes:
@@ -83,7 +83,7 @@ class Steps:
         types: of each wanted result the dtype and the shape, one after the other.
         size: bytes of the wanted results.
         last: the numbers of the last run that had others than the one before it, and (place, value)
-            of each; one object, as threads may run the steps at once.
+            of each; one object, as threads may run it at once.
         runs: how often they ran.
     """
 
@@ -126,9 +126,9 @@ class Steps:
         self._kept.count -= self._count
 
 
-def written_down(
+def schedule_of(
     plan: Plan, kernels: list[Any], shared: list[tuple[bool, ...]], constant: Any
-) -> Steps | None:
+) -> Schedule | None:
     """The steps of a plan that runs by these kernels, one an op; None if there is no room.
 
     ``constant`` gives the value of a constant of the structure.
@@ -235,12 +235,12 @@ def written_down(
         types += (t.dtype.numpy, t.shape)
         size += t.nbytes
     places = {dtype: tuple(found) for dtype, found in scalars.items()}
-    return Steps(code, table, places, list(plan.wanted), results, tuple(types), size)
+    return Schedule(code, table, places, list(plan.wanted), results, tuple(types), size)
 
 
-def fit(known: Steps, arrays: list[Any]) -> bool:
-    """Whether arrays have the types of the steps' results."""
-    found: bool = _of_types(arrays, known.types)
+def fit(schedule: Schedule, arrays: list[Any]) -> bool:
+    """Whether arrays have the types of a schedule's results."""
+    found: bool = _of_types(arrays, schedule.types)
     return found
 
 
@@ -250,32 +250,33 @@ def of_types(arrays: list[Any], types: tuple[Any, ...]) -> bool:
                for x, dtype, shape in zip(arrays, types[::2], types[1::2], strict=True))
 
 
-def values_of(known: Steps, plan: Plan) -> list[Any]:
-    """Run the steps; the wanted results, each in memory of its own."""
-    known.runs += 1
-    table = list(known.table)
+def run_schedule(schedule: Schedule, plan: Plan) -> list[Any]:
+    """Run a schedule; the wanted results, each in memory of its own."""
+    schedule.runs += 1
+    table = list(schedule.table)
     leaves = plan.leaves
     for k, leaf in enumerate(leaves):
         table[k] = host_memory(leaf)
-    last = known.last
+    last = schedule.last
     if last is not None and last[0] is plan.scalars:
         for place, value in last[1]:
             table[place] = value
-    elif known.scalars:
+    elif schedule.scalars:
         converted: list[tuple[int, Any]] = []
-        for dtype, places in known.scalars.items():
+        for dtype, places in schedule.scalars.items():
             for place, number in zip(places, plan.scalars[dtype], strict=True):
                 value = table[place] = scalar_of(number, dtype)
                 converted.append((place, value))
-        known.last = (plan.scalars, converted)
-    found: list[Any] = _run_calls(known.code, _kept.kernels, table, len(leaves), known.results)
+        schedule.last = (plan.scalars, converted)
+    found: list[Any] = _run_calls(
+        schedule.code, _kept.kernels, table, len(leaves), schedule.results)
     return found
 
 
 def run_calls(
     code: bytes, kernels: list[Any], table: list[Any], leaves: int, results: bytes
 ) -> list[Any]:
-    """Make the calls that code says, as :class:`Steps` has it, over a table; the wanted results.
+    """Make the calls that code says, as :class:`Schedule` has it, over a table; the wanted results.
 
     The first values of the table, the ``leaves``, are arrays; one without dimensions is passed on
     as NumPy's scalar, with which NumPy computes in a tenth of the time.

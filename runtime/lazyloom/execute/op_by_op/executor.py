@@ -11,26 +11,27 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from ..cache import memory
-from ..counters import counters
-from ..dtypes import DType
-from ..interrupts import Deferred, deliver, late, reraise_from_handler
-from ..ops.spec import lookup
-from ..program.evaluations import Evaluation
-from ..program.plan import Plan
-from ..program.program import Structure
-from ..trace.graph import Node
-from ..trace.scalars import Baked
-from ..trace.specs import Spec
-from ..types import TensorType, tensor_type
-from .backend import HostKernel, NotLowered
+from ...backends.backend import HostKernel, NotLowered
+from ...backends.data import host_view, scalar_of, scalar_vector
+from ...backends.reuse import LARGE, call, exclusive, may_write
+from ...backends.selection import backend
+from ...backends.subnormals import flush_subnormals, flushing, restore_mode
+from ...cache import memory
+from ...counters import counters
+from ...dtypes import DType
+from ...interrupts import Deferred, deliver, late, reraise_from_handler
+from ...ops.spec import lookup
+from ...program.evaluations import Evaluation
+from ...program.plan import Plan
+from ...program.program import Structure
+from ...trace.graph import Node
+from ...trace.scalars import Baked
+from ...trace.specs import Spec
+from ...types import TensorType, tensor_type
+from ..history import History
 from .blas_threads import Threads, using
-from .data import host_view, scalar_of, scalar_vector
-from .known_steps import Steps, fit, owned, values_of, written_down
-from .once import values_once
-from .reuse import LARGE, call, exclusive, may_write
-from .selection import backend
-from .subnormals import flush_subnormals, flushing, restore_mode
+from .schedule import Schedule, fit, owned, run_schedule, schedule_of
+from .single_run import values_once
 
 
 class OpFailed(Exception):
@@ -44,7 +45,7 @@ class OpFailed(Exception):
 
 
 @final
-class Piece:
+class OpKernel:
     """One op at operand types.
 
     Attributes:
@@ -69,50 +70,50 @@ class Piece:
         self.proven: bool = False
 
 
-def piece_of(spec: Spec, types: tuple[TensorType | None, ...]) -> Piece:
-    """The piece of an op at operand types, made if missing."""
-    found: Piece | None = spec.pieces.get(types)
+def op_kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> OpKernel:
+    """The kernel of an op at operand types, made if missing."""
+    found: OpKernel | None = spec.kernels.get(types)
     if found is None:
-        found = spec.pieces.setdefault(types, Piece(spec, types))
+        found = spec.kernels.setdefault(types, OpKernel(spec, types))
     return found
 
 
-def prepare(piece: Piece, evaluation: Evaluation) -> None:
-    """Find what runs a piece: a kernel of the host, or an executable.
+def prepare(op: OpKernel, evaluation: Evaluation) -> None:
+    """Find what runs an op: a kernel of the host, or an executable.
 
     Raises NotLowered for instruction 0 where the op's definition does not work.
     """
-    kernel: HostKernel | None = backend().host_kernel(piece.spec, piece.types)
+    kernel: HostKernel | None = backend().host_kernel(op.spec, op.types)
     if kernel is not None:
-        piece.shared = kernel.shared
-        piece.kernel = kernel.run
+        op.shared = kernel.shared
+        op.kernel = kernel.run
     else:
-        _load(piece, evaluation)
-    piece.ready = True
+        _load(op, evaluation)
+    op.ready = True
 
 
-def _load(piece: Piece, evaluation: Evaluation) -> None:
+def _load(op: OpKernel, evaluation: Evaluation) -> None:
     """Find or compile the op's executable, which takes all operands as arrays."""
     # slow to import
-    from . import programs
+    from ..compiling import programs
 
-    stream: list[Any] = [piece.spec]
+    stream: list[Any] = [op.spec]
     leaves: list[TensorType] = []
-    for t in piece.types:
+    for t in op.types:
         if t is None:
             stream.append(None)
         else:
             leaves.append(t)
             stream.append(-len(leaves))
     entry = memory.entry_of(Structure(tuple(stream), tuple(leaves)), False)
-    outputs = [(0, r) for r in range(piece.count)]
+    outputs = [(0, r) for r in range(op.count)]
     # a record of its own: how the op was found says nothing of the plan's run
     record = Evaluation(0, evaluation.reason, evaluation.site)
     with entry.lock:
         programs.find(entry, outputs, [], False, record)
-        piece.loaded = entry.program
+        op.loaded = entry.program
     # views of the device's memory
-    piece.shared = (True,) * piece.count
+    op.shared = (True,) * op.count
 
 
 _baked: Final[dict[Baked, Any]] = {}
@@ -125,51 +126,51 @@ def _constant(item: Baked) -> Any:
     return found
 
 
-def run_pieces(plan: Plan, entry: memory.Entry, threads: Threads, donate: bool) -> None:
+def run_op_by_op(plan: Plan, history: History, threads: Threads, donate: bool) -> None:
     """Run the plan's ops in order and attach the results. Raises OpFailed, NotLowered.
 
     ``threads`` are for products. ``donate``: results may be written over operands that end with
     the plan.
     """
     with np.errstate(all="ignore"), using(threads):
-        known: Steps | None = entry.steps
-        if known is None or not known.code or known.wanted != plan.wanted:
-            pieces = _ready_pieces(plan, donate and entry.runs < 2)
-            if pieces is not None and entry.runs == 0:
+        schedule: Schedule | None = history.schedule
+        if schedule is None or not schedule.code or schedule.wanted != plan.wanted:
+            kernels = _ready_kernels(plan, donate and history.runs < 2)
+            if kernels is not None and history.runs == 0:
                 # it may never come back
-                if _ran_once(plan, pieces):
+                if _ran_once(plan, kernels):
                     return
-                pieces = None
-            known = None if pieces is None else written_down(
-                plan, [p.kernel for p in pieces], [p.shared for p in pieces], _constant)
-            entry.keep_steps(known)
-        if known is not None:
+                kernels = None
+            schedule = None if kernels is None else schedule_of(
+                plan, [k.kernel for k in kernels], [k.shared for k in kernels], _constant)
+            history.keep_schedule(schedule)
+        if schedule is not None:
             try:
                 # two calls of C where the core is compiled, which a block is not
                 mode: Any = flush_subnormals()
                 try:
-                    arrays = values_of(known, plan)
+                    arrays = run_schedule(schedule, plan)
                 finally:
                     restore_mode(mode)
-                if not fit(known, arrays):
+                if not fit(schedule, arrays):
                     _check(plan, arrays)
-                _attach(plan, arrays, known.size)
+                _attach(plan, arrays, schedule.size)
                 return
             except Exception as error:
                 reraise_from_handler(error)
                 if plan.attached:
                     raise
                 # one by one it is found out which op that was; nothing but results was made
-                entry.keep_steps(None)
+                history.keep_schedule(None)
         _run(plan, donate)
 
 
-def _ran_once(plan: Plan, pieces: list[Piece]) -> bool:
-    """Run ready pieces; False if one failed, and which one is to be found out one by one."""
+def _ran_once(plan: Plan, kernels: list[OpKernel]) -> bool:
+    """Run ready kernels; False if one failed, and which one is to be found out one by one."""
     try:
         with flushing():
             found = values_once(
-                plan, [p.kernel for p in pieces], [p.shared for p in pieces], _constant)
+                plan, [p.kernel for p in kernels], [p.shared for p in kernels], _constant)
     except Exception as error:
         reraise_from_handler(error)
         return False
@@ -177,15 +178,15 @@ def _ran_once(plan: Plan, pieces: list[Piece]) -> bool:
     return True
 
 
-def _ready_pieces(plan: Plan, over: bool) -> list[Piece] | None:
-    """The piece of each op, if all are kernels that have run before.
+def _ready_kernels(plan: Plan, over: bool) -> list[OpKernel] | None:
+    """The kernel of each op, if all are kernels that have run before.
 
     None, too, if one is to write ``over`` its operands, which steps never do.
     """
     nodes = plan.nodes
     leaf_types = plan.structure.leaf_types
     stream = plan.structure.stream
-    found: list[Piece] = []
+    found: list[OpKernel] = []
     at = 0
     for n in nodes:
         spec: Spec = stream[at]
@@ -205,12 +206,12 @@ def _ready_pieces(plan: Plan, over: bool) -> list[Piece] | None:
             else:
                 types.append(tensor_type((), item.dtype))
         at = end
-        piece: Piece | None = spec.pieces.get(tuple(types))
-        if piece is None or piece.kernel is None or not piece.proven:
+        op: OpKernel | None = spec.kernels.get(tuple(types))
+        if op is None or op.kernel is None or not op.proven:
             return None
-        if over and n.types[0].nbytes >= LARGE and getattr(piece.kernel, "over", None):
+        if over and n.types[0].nbytes >= LARGE and getattr(op.kernel, "over", None):
             return None
-        found.append(piece)
+        found.append(op)
     return found
 
 
@@ -228,7 +229,7 @@ def _run(plan: Plan, donate: bool) -> None:
         left[slot] += 1
     given: list[Any] = [None] * len(leaves)
     ordinals: dict[DType, int] = {}
-    used: list[Piece] = []
+    used: list[OpKernel] = []
     #: ops that may write over their operands, and what only passes their results on
     last: list[tuple[int, list[Any]]] = []
     passed: dict[int, Any] = {}
@@ -238,7 +239,7 @@ def _run(plan: Plan, donate: bool) -> None:
         end = at + 1 + spec.arity
         if slot in passed:
             # it has the same type; of its kernel nothing is needed
-            used.append(piece_of(spec, (n.types[0],)))
+            used.append(op_kernel_of(spec, (n.types[0],)))
             at = end
             continue
         types: list[TensorType | None] = []
@@ -282,35 +283,35 @@ def _run(plan: Plan, donate: bool) -> None:
                 arguments.append(_constant(item))
         at = end
         key = tuple(types)
-        found: Piece | None = spec.pieces.get(key)
-        piece = piece_of(spec, key) if found is None else found
-        if not piece.ready:
+        found: OpKernel | None = spec.kernels.get(key)
+        op = op_kernel_of(spec, key) if found is None else found
+        if not op.ready:
             started = time.perf_counter()
             try:
-                prepare(piece, evaluation)
+                prepare(op, evaluation)
             except NotLowered as error:
                 assert error.__cause__ is not None
                 raise NotLowered(slot, error.__cause__) from error.__cause__  # type: ignore[arg-type]
             timings = evaluation.timings
             timings["prepare"] = timings.get("prepare", 0.0) + time.perf_counter() - started
-        kernel = piece.kernel
+        kernel = op.kernel
         if donate and getattr(kernel, "over", None) and any(t.nbytes >= LARGE for t in n.types):
             after = _passing(plan, slot, end)
             if after is not None:
                 passed.update(after)
                 last.append((slot, arguments))
-                used.append(piece)
+                used.append(op)
                 continue
         try:
-            if kernel is not None and piece.proven:
+            if kernel is not None and op.proven:
                 with flushing():
                     result = kernel(*arguments)
             else:
-                result = _first(piece, n, arguments)
+                result = _first(op, n, arguments)
         except Exception as error:
             reraise_from_handler(error)
-            result = _again(piece, slot, error, arguments, evaluation)
-        used.append(piece)
+            result = _again(op, slot, error, arguments, evaluation)
+        used.append(op)
         if left[slot]:
             values[slot] = result
         if dying is not None:
@@ -332,17 +333,17 @@ def _run(plan: Plan, donate: bool) -> None:
 
 
 def _results(
-    plan: Plan, used: list[Piece], values: list[Any], passed: dict[int, Any]
+    plan: Plan, used: list[OpKernel], values: list[Any], passed: dict[int, Any]
 ) -> list[Any]:
     """The wanted results, each in memory of its own; ``passed`` as in :func:`_passing`."""
     found: list[Any] = []
     taken: set[tuple[int, int]] = set(plan.wanted)
     for slot, index in plan.wanted:
-        piece = used[slot]
+        op = used[slot]
         item = passed.get(slot)
         if item is None:
-            value = values[slot][index] if piece.count > 1 else values[slot]
-            found.append(owned(value, piece.shared[index]))
+            value = values[slot][index] if op.count > 1 else values[slot]
+            found.append(owned(value, op.shared[index]))
             continue
         # the first one to pass a result on has it
         number, index = (item, 0) if isinstance(item, int) else item
@@ -375,12 +376,12 @@ def _passing(plan: Plan, slot: int, at: int) -> dict[int, Any] | None:
 
 
 def _over(
-    plan: Plan, piece: Piece, slot: int, arguments: list[Any], given: list[Any]
+    plan: Plan, op: OpKernel, slot: int, arguments: list[Any], given: list[Any]
 ) -> Any:
     """Run an op's kernel, its results in the memory of leaves that end with the plan."""
     arrays: list[Any] = []
     if may_write():
-        allowed = [arguments[k] for k in piece.kernel.over]
+        allowed = [arguments[k] for k in op.kernel.over]
         for k in plan.donatable:
             # held by the leaf, the list, the op's arguments and those of them that are allowed
             if exclusive(given, k, 3):
@@ -390,7 +391,7 @@ def _over(
     over = list(arrays)
     try:
         with flushing():
-            result = call(piece.kernel, arguments, arrays)
+            result = call(op.kernel, arguments, arrays)
     except Exception as error:
         raise OpFailed(slot, error) from error
     for x in over:
@@ -400,23 +401,23 @@ def _over(
     return result
 
 
-def _first(piece: Piece, n: Node, arguments: list[Any]) -> Any:
+def _first(op: OpKernel, n: Node, arguments: list[Any]) -> Any:
     """Run a kernel whose results nobody has looked at, or an executable."""
-    if piece.kernel is None:
-        return _execute(piece, arguments)
+    if op.kernel is None:
+        return _execute(op, arguments)
     with flushing():
-        result = piece.kernel(*arguments)
-    results = result if piece.count > 1 else (result,)
+        result = op.kernel(*arguments)
+    results = result if op.count > 1 else (result,)
     for r, t in zip(results, n.types, strict=True):
         if r.dtype != t.dtype.numpy or r.shape != t.shape:
             raise AssertionError(
-                f"the host kernel of {piece.spec!r} gives {r.dtype}{list(r.shape)}, expected "
+                f"the host kernel of {op.spec!r} gives {r.dtype}{list(r.shape)}, expected "
                 f"{t.text}")
-    piece.proven = True
+    op.proven = True
     return result
 
 
-def _execute(piece: Piece, arguments: list[Any]) -> Any:
+def _execute(op: OpKernel, arguments: list[Any]) -> Any:
     arrays = []
     for x in arguments:
         if x is None:
@@ -425,29 +426,29 @@ def _execute(piece: Piece, arguments: list[Any]) -> Any:
         if isinstance(x, (np.ndarray, np.generic)):
             x = backend().upload(np.asarray(x))
         arrays.append(x)
-    if piece.loaded.further is not None:
-        arrays += piece.loaded.further(arrays, None)
+    if op.loaded.further is not None:
+        arrays += op.loaded.further(arrays, None)
     try:
-        results: Any = piece.loaded.run(*arrays)
+        results: Any = op.loaded.run(*arrays)
     finally:
         # a signal that came while foreign code asked interpreted code
         if late:
             deliver()
     views = [backend().host_view(r) for r in results]
-    return views if piece.count > 1 else views[0]
+    return views if op.count > 1 else views[0]
 
 
 def _again(
-    piece: Piece, slot: int, error: Exception, arguments: list[Any], evaluation: Evaluation
+    op: OpKernel, slot: int, error: Exception, arguments: list[Any], evaluation: Evaluation
 ) -> Any:
     """Run an op as an executable, for its kernel has failed. Raises OpFailed."""
-    if piece.kernel is None or isinstance(error, MemoryError):
+    if op.kernel is None or isinstance(error, MemoryError):
         raise OpFailed(slot, error) from error
     counters["host_kernels_failed"] += 1
     try:
-        _load(piece, evaluation)
-        piece.kernel = None
-        return _execute(piece, arguments)
+        _load(op, evaluation)
+        op.kernel = None
+        return _execute(op, arguments)
     except NotLowered as again:
         raise NotLowered(slot, error) from again
     except Exception as again:
@@ -461,7 +462,7 @@ def _check(plan: Plan, arrays: list[Any]) -> int:
     for (slot, index), array in zip(plan.wanted, arrays, strict=True):
         t: TensorType = plan.nodes[slot].types[index]
         if array.shape != t.shape or array.dtype != t.dtype.numpy:
-            from .returned import type_text, wrong
+            from ...backends.returned import type_text, wrong
 
             raise wrong("host_kernel", type_text(array), str(t))
         size += array.nbytes

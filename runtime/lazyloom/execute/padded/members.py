@@ -9,6 +9,7 @@ from ...program import families
 from ...program.extents import form_of
 from ...program.program import Structure
 from ...settings import WITHOUT
+from ..history import history_of
 from .targets import Target, Variation
 
 #: those with longer streams are not looked at: telling whether they are alike takes time
@@ -30,7 +31,7 @@ class Family:
         members: how many were seen.
         examples: numbers of some, the newest last.
         variation: how these go together, or None before that was seen.
-        spent: seconds that members have run in pieces.
+        spent: seconds that members have run op by op.
         mistakes: how often another variation was needed.
         refused: why there are no padded programs at all, or "".
     """
@@ -108,22 +109,19 @@ class Member:
             state = self.state = State(variation, None if values is None else tuple(values), None)
         return state
 
-    def ran_in_pieces(self, seconds: float) -> None:
+    def ran_op_by_op(self, seconds: float) -> None:
         """Take account of what a run has cost that a padded program would have done."""
         state = self.state
         if state is not None and state.target is not None:
-            target = state.target.entry
-            target.runs += 1
-            target.spent += seconds
+            history_of(state.target.entry).could_have_served(seconds)
             self.family.spent += seconds
-            # on average, whatever the extents of the newest
-            target.recent = [target.spent / target.runs]
 
     def goes_first(self) -> bool:
         """Whether a padded program is to be compiled before the structure's own."""
         state, family = self.state, self.family
         return state is not None and state.target is not None and (
-            family.members >= MEMBERS and not family.refused and not state.target.entry.stays)
+            family.members >= MEMBERS and not family.refused
+            and not history_of(state.target.entry).slower)
 
 
 #: what no other is like, or nobody looks whether one is
@@ -136,14 +134,15 @@ _families: Final[dict[Any, Family]] = {}
 
 def member_of(entry: memory.Entry) -> Member | None:
     """What the entry's structure is in its family; None while it is the only one of its size."""
-    found: Member | None = entry.member
+    history = history_of(entry)
+    found: Member | None = history.member
     if found is not None:
         return found
     structure = entry.structure
     if "padding" in WITHOUT or (
         len(structure.stream) > MOST_ITEMS or structure.padding is not None
     ):
-        entry.member = ALONE
+        history.member = ALONE
         return ALONE
     size = (len(structure.stream), len(structure.leaf_types), entry.donate)
     if size not in _first:
@@ -168,7 +167,7 @@ def _join(entry: memory.Entry) -> Member:
             _families.pop(next(iter(_families)), None)
         family = _families.setdefault(key, Family())
     family.add(numbers)
-    member = entry.member = Member(family, numbers)
+    member = history_of(entry).member = Member(family, numbers)
     return member
 
 

@@ -7,20 +7,23 @@ import struct
 import time
 from typing import Final, NamedTuple
 
-from ..cache import disk, memory
-from ..codegen import registry, verdicts
-from ..counters import counters
-from ..interrupts import reraise_from_handler
-from ..ops.spec import TABLE
-from ..program.difference import explain
-from ..program.donation import match_donations, program_of_plan
-from ..program.evaluations import Evaluation
-from ..program.plan import Plan
-from ..program.program import Structure
-from . import fingerprint, memory_limits, waiting
-from .backend import Executable, NotLoaded, NotLowered, Request
-from .returned import check_executable, check_number
-from .selection import backend
+from ...backends import fingerprint, memory_limits
+from ...backends.backend import Executable, NotLoaded, NotLowered, Request
+from ...backends.returned import check_executable, check_number
+from ...backends.selection import backend
+from ...cache import disk, memory
+from ...codegen import registry, verdicts
+from ...counters import counters
+from ...interrupts import reraise_from_handler
+from ...ops.spec import TABLE
+from ...program.difference import explain
+from ...program.donation import match_donations, program_of_plan
+from ...program.evaluations import Evaluation
+from ...program.plan import Plan
+from ...program.program import Structure
+from ..history import History, history_of
+from ..measuring import watch
+from . import messages
 
 _LENGTH: Final = struct.Struct("<Q")
 
@@ -84,11 +87,11 @@ def find(
         return
     if deadly(entry, donate):
         raise DeadlyError(
-            f"the program is not compiled in this process, as {entry.failure}. It runs op by op "
-            "without options(reproducible=True)")
+            f"the program is not compiled in this process, as {history_of(entry).failure}. "
+            "It runs op by op without options(reproducible=True)")
     difference = _difference(entry)
     request = asked(entry, wanted, donatable, donate, stored)
-    with waiting.told(entry.structure, evaluation, entry.choice.watched):
+    with messages.told(entry.structure, evaluation, entry.choice.watched):
         executable = compiled(request)
     evaluation.timings.update(executable.timings)
     evaluation.difference = difference
@@ -112,8 +115,8 @@ def look(
             stored = kept.outputs
             if set(wanted) <= set(stored) and _load(entry, kept, evaluation):
                 return None
-        # not before: the handler of a signal may have raised meanwhile, so that the next run looks
-        entry.looked = True
+    # not before: the handler of a signal may have raised meanwhile, so that the next run looks
+    entry.looked = True
     return stored
 
 
@@ -149,7 +152,25 @@ def compiled(request: Request) -> Executable:
         raise
     executable = check_executable(found, "compile")
     counters["programs_compiled"] += 1
+    watch(executable, request)
     return executable
+
+
+def loaded(code: bytes, request: Request) -> Executable:
+    """The program of stored machine code. Raises whatever the backend raises."""
+    executable = check_executable(backend().load(code, request), "load")
+    watch(executable, request)
+    return executable
+
+
+def _set(
+    entry: memory.Entry, outputs: Outputs, aliases: dict[int, int], executable: Executable
+) -> None:
+    """Give the entry a program, which is compared with earlier runs; the caller holds the lock."""
+    entry.set(outputs, aliases, executable)
+    history: History | None = entry.history
+    if history is not None:
+        history.has_program()
 
 
 def keep(
@@ -175,7 +196,7 @@ def keep(
 
 def take(entry: memory.Entry, request: Request, executable: Executable, site: str) -> None:
     """Make a compiled program the entry's; the caller holds the entry's lock."""
-    entry.set(request.outputs, dict(request.aliases), executable)
+    _set(entry, request.outputs, dict(request.aliases), executable)
     entry.site = site
 
 
@@ -190,13 +211,13 @@ def store(request: Request, donate: bool, code: bytes) -> None:
 
 def deadly(entry: memory.Entry, donate: bool) -> bool:
     """Whether to compile the entry's program ends processes, as this or an earlier one knows."""
-    if not entry.deadly:
+    history = history_of(entry)
+    if not history.deadly:
         description = _description(entry.structure, donate, generators_of(entry))
         why = None if description is None else fingerprint.load("deadly", description)
         if why is not None:
-            entry.deadly = True
-            entry.failure = why.decode(errors="replace")
-    return entry.deadly
+            history.is_deadly(why.decode(errors="replace"))
+    return history.deadly
 
 
 def note_deadly(entry: memory.Entry, donate: bool, why: str) -> None:
@@ -204,7 +225,7 @@ def note_deadly(entry: memory.Entry, donate: bool, why: str) -> None:
 
     They know it for as long as nothing changes of what its machine code depends on.
     """
-    entry.deadly = True
+    history_of(entry).is_deadly(why)
     description = _description(entry.structure, donate, generators_of(entry))
     if description is not None:
         fingerprint.store("deadly", description, f"{why}, in an earlier process".encode())
@@ -223,7 +244,7 @@ def note_slower(entry: memory.Entry, slower: bool) -> None:
 
     Another one may find that it is not, on a machine with less to do.
     """
-    entry.noted = True
+    history_of(entry).asked_disk = True
     if disk.enabled():
         description = _of_structure(entry.structure, entry.donate)
         if description is not None:
@@ -281,14 +302,14 @@ def _load(entry: memory.Entry, stored: _Stored, evaluation: Evaluation) -> bool:
     request = Request(entry.structure, stored.outputs, stored.aliases, generators_of(entry))
     memory_limits.to_compile()
     try:
-        executable = check_executable(backend().load(stored.code, request), "load")
+        executable = loaded(stored.code, request)
     except Exception as error:
         reraise_from_handler(error)
         # Verified bytes that the backend still refuses, such as from another build: compile again.
         if not isinstance(error, NotLoaded):
             counters["disk_errors"] += 1
         return False
-    entry.set(stored.outputs, stored.aliases, executable)
+    _set(entry, stored.outputs, stored.aliases, executable)
     evaluation.found = "disk"
     entry.site = str(evaluation.site)
     evaluation.timings["load"] = time.perf_counter() - started

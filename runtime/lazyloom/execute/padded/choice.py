@@ -1,8 +1,8 @@
 """The choice of a padded program for a run, and when one is compiled.
 
-Once three members of a family were seen, what they cost in pieces adds up by bucket, and earns the
+Once three members of a family were seen, what they cost op by op adds up by bucket, and earns the
 compilation of a padded program for all extents of the bucket, beside the program, as
-:mod:`~lazyloom.backends.forms` has it for one structure.
+:mod:`~lazyloom.execute.choose` has it for one structure.
 """
 
 from __future__ import annotations
@@ -11,17 +11,22 @@ import math
 from typing import Final, NamedTuple
 
 from ... import settings
+from ...backends.backend import NotPadded
 from ...cache import disk, memory
 from ...interrupts import reraise_from_handler
 from ...program.extents import Form
 from ...program.plan import Plan
-from .. import background, extent_marks, forms, programs
-from ..backend import NotPadded
-from ..extent_marks import Mark
+from .. import ab_timing, choose, compile_costs, costs
+from ..comparison import stays_op_by_op, was_slower
+from ..compiling import background, programs
+from ..history import History, history_of
+from ..prepare import estimated
+from . import extent_marks
+from .extent_marks import Mark
 from .members import ALONE, MEMBERS, Family, Member, State, member_of
 from .targets import Target
 
-#: structures of fewer ops run in pieces as quickly as one is padded
+#: structures of fewer ops run op by op as quickly as one is padded
 LEAST_OPS: Final = 12
 #: bytes that padding may add to all values of a run together
 MOST_BYTES: Final = 1 << 29
@@ -45,7 +50,7 @@ def ready(entry: memory.Entry, plan: Plan, donate: bool, waits: bool) -> Chosen 
     It may be loaded from disk, or have to be compiled beside the program; if that ``waits`` for a
     compiler anyhow, for this one.
     """
-    if settings.reproducible() or entry.refused or (
+    if settings.reproducible() or history_of(entry).compiled_only or (
         len(plan.nodes) < LEAST_OPS or entry.choice.watched
     ):
         return None
@@ -76,7 +81,7 @@ def ready(entry: memory.Entry, plan: Plan, donate: bool, waits: bool) -> Chosen 
     if not own.padding.serves(values):
         return None
     found = variation.serving(values, donate, plan.wanted)
-    if found is not own and not own.refused and not forms.stays(own.entry):
+    if found is not own and not own.refused and not stays_op_by_op(own.entry):
         chosen = Chosen(own, values)
         if _loaded(chosen, entry, plan, donate, family, bool(marks)) or _compiled(
             chosen, plan, donate, family, waits, bool(marks)
@@ -93,9 +98,9 @@ def ready(entry: memory.Entry, plan: Plan, donate: bool, waits: bool) -> Chosen 
 
 
 def _slower(found: Target, own: Target) -> bool:
-    """Whether a larger bucket's program took longer than members of their own bucket in pieces."""
-    took, pieces = found.entry.tried[1:], own.entry.recent
-    return bool(took and pieces) and min(took) > forms.SLOWER * min(pieces)
+    """Whether a larger bucket's program took longer than members of their own bucket op by op."""
+    took, before = history_of(found.entry).compared[1:], history_of(own.entry).recent
+    return bool(took and before) and min(took) > costs.SLOWER * min(before)
 
 
 def _bytes(plan: Plan) -> int:
@@ -117,13 +122,13 @@ def _loaded(
 ) -> bool:
     """Whether the padded program was on disk; it is looked for there once that has paid."""
     target = chosen.target.entry
-    if target.looked or target.queued or not disk.enabled():
+    if target.looked or history_of(target).queued or not disk.enabled():
         return False
     # all programs share the start of JAX's client
-    load = forms.start_seconds() + forms.LOAD + forms.LOAD_PER_OP * len(plan.nodes)
-    if not marked and family.spent + forms.estimated(entry, plan)[0] < load:
+    load = costs.start_seconds() + costs.load_estimate(len(plan.nodes))
+    if not marked and family.spent + estimated(history_of(entry), plan).run < load:
         return False
-    if forms.was_slower(target):
+    if was_slower(target):
         return False
     with target.lock:
         return programs.look(target, plan.wanted, donate, plan.evaluation) is None
@@ -137,23 +142,33 @@ def _compiled(
     That is done at once where it is ``marked``, and waited for where the program ``waits``.
     """
     target = chosen.target.entry
-    if target.estimate == 0.0:
-        forms.expect(target, len(plan.nodes))
-    if target.queued or target.stays or (family.members < MEMBERS and not marked):
+    history = history_of(target)
+    if history.compile_estimate == 0.0:
+        history.expect(len(plan.nodes))
+    if history.queued or history.slower or (family.members < MEMBERS and not marked):
         return False
     if waits:
         return _compiled_now(chosen, target, plan, donate)
-    saved = forms.could_save(target)
-    if not marked and (family.spent < forms.start_seconds() or saved == 0.0):
+    saved = choose.could_save(history)
+    if not marked and (family.spent < costs.start_seconds() or saved == 0.0):
         return False
-    earned = saved >= target.estimate
-    if not (marked or earned or (forms.is_early(target, target.estimate) and background.idle())):
+    earned = saved >= history.compile_estimate
+    if not (marked or earned or _is_early(history)):
         return False
     if background.request(
         target, plan.wanted, chosen.donatable(plan), donate, plan.evaluation.site
     ):
         return False
     return earned and _compiled_now(chosen, target, plan, donate)
+
+
+def _is_early(history: History) -> bool:
+    """Whether a padded program is one for a compiler that has nothing else to do."""
+    now = ab_timing.clock()
+    found = choose.comes_back(history, history.compile_estimate, now) and background.idle() and (
+        compile_costs.affordable())
+    history.next_round(now)
+    return found
 
 
 def _compiled_now(chosen: Chosen, target: memory.Entry, plan: Plan, donate: bool) -> bool:
@@ -165,7 +180,7 @@ def _compiled_now(chosen: Chosen, target: memory.Entry, plan: Plan, donate: bool
     except Exception as error:
         # the program at its own extents can do without
         reraise_from_handler(error)
-        target.unpadded = (
+        history_of(target).unpadded = (
             str(error) if isinstance(error, NotPadded) else f"{type(error).__name__}: {error}")
         return False
 
@@ -176,10 +191,10 @@ def ran_padded(entry: memory.Entry, chosen: Chosen, seconds: float) -> None:
     It counts for the structure's own program, and for that of its own bucket.
     """
     target = chosen.target
-    entry.runs += 1
-    entry.spent += seconds * (1 - math.prod(chosen.values) / target.size)
-    member: Member | None = entry.member
+    history = history_of(entry)
+    history.wasted(seconds * (1 - math.prod(chosen.values) / target.size), 1)
+    member: Member | None = history.member
     state = None if member is None else member.state
     if state is not None and state.target is not None and state.target is not target:
-        own = state.target.entry
-        own.spent += seconds * max(0.0, 1 - state.target.size / target.size)
+        history_of(state.target.entry).wasted(
+            seconds * max(0.0, 1 - state.target.size / target.size))

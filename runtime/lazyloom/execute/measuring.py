@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from ..backends import fingerprint
+from ..backends.backend import Request
+from ..backends.selection import backend
 from ..cache import disk, memory
 from ..codegen import registry, verdicts
 from ..codegen.report import candidates
 from ..interrupts import reraise_from_handler
 from ..program.program import Program
-from . import fingerprint
-from .backend import Request
-from .selection import backend
 
 #: what verdicts on disk are found by, beside what changes machine code
 _DESCRIPTION: Final = b"verdicts"

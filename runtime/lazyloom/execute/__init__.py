@@ -1,0 +1,1 @@
+"""Execution of programs: the choice of a form, the forms, and compilation."""

@@ -1,0 +1,209 @@
+"""The choice of a program's form: compiled, or op by op.
+
+A program that is new runs op by op at once. What its runs have taken and a compiled program could
+have saved adds up; when that is about what compiling is estimated to cost, the program is compiled,
+beside the program that wants it, and runs compiled from then on (ski rental: no program takes more
+than about twice what is best in hindsight). An idle compiler begins before that with what makes up
+a part of the loop around it, as long as what it made so far has paid (:mod:`.compiling`).
+Where one run op by op would take longer than compiling (products of matrices apart, which take as
+long in one form as in the other), the program is compiled first.
+
+:func:`choose` changes nothing and asks nobody: the history of a structure, the facts of the moment
+and the table of costs decide. :mod:`.run` carries out what it says.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple, final
+
+from . import costs
+from .costs import Estimate
+from .history import History
+from .op_by_op.blas_threads import LONG, SHORT, Threads
+
+#: the forms
+COMPILED: Final = "compiled"
+OP_BY_OP: Final = "op by op"
+#: what is done before the run, after which the choice is made again
+NOTHING: Final = 0
+TRY_AGAIN: Final = 1
+LOAD: Final = 2
+#: or beside it
+COMPILE: Final = 3
+
+
+class Decision(NamedTuple):
+    """A form, what is done for it, and why.
+
+    Attributes:
+        form: :data:`COMPILED` or :data:`OP_BY_OP`.
+        step: :data:`NOTHING`; :data:`TRY_AGAIN`, to compare the compiled form anew; :data:`LOAD`,
+            to look for the program on disk; or :data:`COMPILE`, to have it compiled beside.
+        reason: for the record, what the form was chosen for.
+    """
+
+    form: str
+    step: int
+    reason: str
+
+
+OPTION: Final = Decision(
+    COMPILED, NOTHING, "the options ask for compiled programs (reproducible, or without op_by_op)")
+WATCHED: Final = Decision(
+    COMPILED, NOTHING, "its regions are verified or run one by one")
+COMPILED_ONLY: Final = Decision(
+    COMPILED, NOTHING, "it has effects, or the backend runs nothing op by op")
+READY: Final = Decision(COMPILED, NOTHING, "its compiled program is there")
+LOADED: Final = Decision(COMPILED, NOTHING, "its compiled program was on disk")
+LONG_RUN: Final = Decision(
+    COMPILED, NOTHING, "one run op by op is estimated to take longer than compiling")
+NOT_BESIDE: Final = Decision(
+    COMPILED, NOTHING, "it has earned compiling, and nothing compiles beside the program")
+SLOWER: Final = Decision(OP_BY_OP, NOTHING, "the compiled program was slower")
+AGAIN: Final = Decision(OP_BY_OP, TRY_AGAIN, "the compiled program is compared anew")
+LOOK: Final = Decision(OP_BY_OP, LOAD, "the compiled program may be on disk")
+NOTHING_TO_SAVE: Final = Decision(
+    OP_BY_OP, NOTHING, "a compiled program would take as long")
+QUEUED: Final = Decision(OP_BY_OP, NOTHING, "it is being compiled beside the program")
+FAILED: Final = Decision(OP_BY_OP, NOTHING, "compiling failed")
+WAITS: Final = Decision(OP_BY_OP, NOTHING, "it has not yet cost what compiling would")
+EARNED: Final = Decision(OP_BY_OP, COMPILE, "it has cost what compiling would")
+EARLY: Final = Decision(OP_BY_OP, COMPILE, "it comes back, and the compiler is idle")
+
+
+@final
+class Facts:
+    """What is so when a program is to run, beside its structure's history.
+
+    Attributes:
+        ops: how many it has.
+        inputs: it has any.
+        compiled: there is its program, and it returns what is wanted.
+        on_disk: it may be there: nobody has looked yet.
+        estimate: what a run op by op is estimated to take.
+        start: seconds until JAX has started.
+        now: the time, in seconds.
+        idle: the compiler has nothing to do, may begin one more program that has not earned it yet,
+            and no padded program is to come first. Asked from the third run on.
+        all_saved: seconds that all programs together could have saved.
+    """
+
+    __slots__ = ("ops", "inputs", "compiled", "on_disk", "estimate", "start", "now", "idle",
+                 "all_saved")
+
+    def __init__(
+        self, ops: int, inputs: bool, compiled: bool, on_disk: bool, estimate: Estimate,
+        start: float, now: float, idle: bool, all_saved: float,
+    ) -> None:  # fmt: skip
+        self.ops: Final = ops
+        self.inputs: Final = inputs
+        self.compiled: Final = compiled
+        self.on_disk: Final = on_disk
+        self.estimate: Final = estimate
+        self.start: Final = start
+        self.now: Final = now
+        self.idle: Final = idle
+        self.all_saved: Final = all_saved
+
+
+def choose(history: History, facts: Facts) -> Decision:
+    """The form of the next run of a program, and what is done for it."""
+    if history.compiled_only:
+        return COMPILED_ONLY
+    if history.slower:
+        return AGAIN if is_tried_again(history) else SLOWER
+    if facts.compiled:
+        return READY
+    saved = could_save(history)
+    run = facts.estimate.run
+    if facts.on_disk and not history.queued and (
+        saved + max(0.0, run - history.least) >= facts.start + costs.load_estimate(facts.ops)
+    ):
+        return LOOK
+    estimate = history.compile_estimate + facts.start
+    # products take as long in one form as in the other
+    if run - facts.estimate.products >= estimate:
+        return LONG_RUN
+    if history.compile_estimate == math.inf:
+        return FAILED
+    if history.runs and (saved == 0.0 or (facts.ops == 1 and not facts.inputs)):
+        # what fills one array waits for memory
+        return NOTHING_TO_SAVE
+    if history.queued:
+        return QUEUED
+    if saved >= estimate and history.runs >= costs.LEAST_RUNS:
+        return EARNED
+    if facts.idle and (facts.start == 0.0 or facts.all_saved >= costs.START_EARLY) and (
+        comes_back(history, estimate, facts.now)
+    ):
+        return EARLY
+    return WAITS
+
+
+def could_save(history: History) -> float:
+    """Seconds that the program could have saved if it had been compiled before its runs op by op.
+
+    The quickest of the newest counts for all of them: others may have waited for a processor.
+    """
+    spent = history.spent
+    if history.recent:
+        spent = min(spent, history.runs * min(history.recent))
+    return max(0.0, spent - history.runs * history.least)
+
+
+def comes_back(history: History, estimate: float, now: float) -> bool:
+    """Whether a program is one for a compiler that has nothing else to do.
+
+    It makes up a part of the loop around it, and compiling is estimated to take no more than is
+    likely to be saved.
+    """
+    runs = history.runs
+    began = history.round_began
+    since = runs - history.round_runs
+    # of less than two rounds it cannot be told how long they take: twice in one is not a round
+    if runs < costs.EAGER_RUNS or began == 0.0 or since < costs.LEAST_RUNS:
+        return False
+    # one that waited for a processor counts as two
+    took = min(
+        history.spent - history.round_spent,
+        2 * since * min(history.recent, default=math.inf))
+    if took - since * history.least < costs.PART * (now - began):
+        return False
+    return (runs >= costs.STEADY_RUNS and estimate <= costs.STEADY_SECONDS) or (
+        costs.EAGER_FACTOR * could_save(history) + costs.EAGER_SECONDS >= estimate)
+
+
+def is_tried_again(history: History) -> bool:
+    """Whether a compiled program that was slower has waited long enough to be compared again."""
+    times = min(max(0, history.demotions - 1), costs.LESS_OFTEN)
+    return history.runs >= costs.AGAIN << 2 * times and could_save(history) > 0.0
+
+
+#: what the first runs of a compiled program say of it
+QUICKER: Final = 0
+CLOSE: Final = 1
+SLOW: Final = 2
+
+
+def verdict(recent: list[float], compared: list[float], padded: bool) -> int:
+    """What the compiled form is, by the seconds of runs op by op and of compiled ones.
+
+    :data:`CLOSE` says that turns of the loop around the program are worth being timed. The very
+    first compiled run does not count.
+    """
+    # the quickest: where it is not waited for, no thread has to be woken for it
+    before = max(min(recent), 1e-9)
+    ratio = min(compared[1:]) / before
+    # beside longer runs what it rests on is little, and turns in the slower form would take long
+    close = not padded and before < costs.BRIEF
+    if ratio > costs.SLOWER * (costs.FAR if close else 1.0):
+        return SLOW
+    return CLOSE if close and ratio >= costs.SLOWER * costs.NEAR else QUICKER
+
+
+def threads(history: History, longest: float) -> Threads:
+    """How many threads the products of a run op by op are worth, by the longest one's seconds."""
+    if longest < SHORT or history.several_threads:
+        return Threads.AS_THEY_ARE
+    return Threads.ONE if longest < LONG else Threads.SEVERAL

@@ -1,0 +1,1 @@
+"""Compilation: lookup of programs on disk, the compiler, and its process."""

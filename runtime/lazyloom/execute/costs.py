@@ -1,0 +1,139 @@
+"""The table of costs by which a program's form is chosen, and the estimates made of them.
+
+Seconds, unless a name says otherwise. Those that tests set are no constants: a test of what is
+compiled beside the program must not depend on the machine's speed.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Final, final
+
+from ..program.loops import compile_seconds
+from ..program.plan import Plan
+from ..trace.specs import Spec
+from . import compile_costs
+
+# Op by op: a call of NumPy and the way there; a byte of result; a floating-point operation of a
+# product of matrices or a convolution.
+PER_OP: Final = 2e-6
+PER_BYTE: Final = 0.5e-9
+PER_FLOP: Final = 1 / 2e10
+
+# Compiling, beside what the ops take; the import of JAX and the start of its client.
+COMPILE: Final = 0.03
+START: Final = 0.7
+#: what all programs together could have saved, from which JAX is imported for one that has not
+#: earned it alone: they share it, and what ends before that is not slowed down
+START_EARLY = 0.35
+# A program is looked for on disk and loaded, and as much more for each op.
+LOAD: Final = 0.004
+LOAD_PER_OP: Final = 3e-5
+#: a program has taken so much for each op, a few times what the search takes, before its loops are
+#: looked for
+SEARCH_PER_OP: Final = 5e-5
+
+#: a run of a compiled program takes at least so much, to be handed over, and as much again for
+#: each so many of its instructions; what a run op by op takes beyond that could be saved
+WORTH = 5e-5
+INSTRUCTIONS: Final = 100
+
+#: runs from which it can be told whether what they took was their own
+LEAST_RUNS: Final = 2
+#: an idle compiler takes a program after so many runs, once compiling is estimated to take at most
+#: so many times what it has cost, and so many seconds more
+EAGER_RUNS: Final = 3
+EAGER_FACTOR: Final = 4.0
+EAGER_SECONDS: Final = 1.0
+#: or after so many runs, if compiling is estimated to take at most so long
+STEADY_RUNS: Final = 10
+STEADY_SECONDS: Final = 60.0
+#: in either case it could save this part of the time in which it comes round, over so many runs
+PART = 0.05
+PART_RUNS: Final = 8
+
+#: the compiled form is the slower one where it takes so many times as long as op by op
+SLOWER = 1.25
+#: of programs that are brief op by op, where it takes FAR times as long as that; it is the quicker
+#: one below NEAR times; in between turns of the loop around the program are timed
+NEAR = 0.4
+FAR = 2.0
+BRIEF = 0.003
+#: the form that lost is tried again after so many runs, and four times as many each time, so often
+AGAIN = 100
+LESS_OFTEN: Final = 3
+
+#: estimated seconds of a program's products from which several threads may be worth it for them
+WORTH_THREADS: Final = 5e-5
+#: one thread is used again once so many runs more than not took longer with several
+LATE: Final = 8
+#: the loop around a compiled program is timed for so many runs at a time, a power of two, and the
+#: forms are compared again once so many times more than not were longer than with the next best
+LOOK: Final = 32
+LATE_LOOKS: Final = 8
+
+
+@final
+class Estimate:
+    """What a run op by op is estimated to take, beside what it has yet to prepare.
+
+    Attributes:
+        run: of all ops.
+        longest, products: of the longest product of matrices, or the like, and of all of them.
+    """
+
+    __slots__ = ("run", "longest", "products")
+
+    def __init__(self, run: float, longest: float, products: float) -> None:
+        self.run: Final = run
+        self.longest: Final = longest
+        self.products: Final = products
+
+
+def run_estimate(plan: Plan) -> Estimate:
+    """The estimate of a plan, which rests on its structure alone."""
+    longest = products = 0.0
+    seconds = PER_OP * len(plan.nodes)
+    stream = plan.structure.stream
+    leaf_types = plan.structure.leaf_types
+    nodes = plan.nodes
+    at = 0
+    for n in nodes:
+        spec: Spec = stream[at]
+        size = n.types[0].nbytes
+        if size > 4096:
+            seconds += PER_BYTE * size
+        if spec.heavy:
+            # right for a product of matrices: (m k)(k n)(m n) = (m k n)^2
+            product = float(n.types[0].size)
+            for item in stream[at + 1 : at + 3]:
+                if isinstance(item, int):
+                    t = nodes[item].types[0] if item >= 0 else leaf_types[-1 - item]
+                    product *= t.size
+            work = 2 * math.sqrt(product) * PER_FLOP
+            seconds += work
+            products += work
+            longest = max(longest, work)
+        at += 1 + spec.arity
+    return Estimate(seconds, longest, products)
+
+
+def compile_estimate(ops: int) -> float:
+    """Seconds that compiling so many instructions takes, as far as earlier ones were measured."""
+    return (COMPILE + compile_seconds(ops)) * compile_costs.factor()
+
+
+def least_run(ops: int) -> float:
+    """Seconds that a run of a compiled program of so many ops takes at least."""
+    return WORTH * (1 + ops / INSTRUCTIONS)
+
+
+def load_estimate(ops: int) -> float:
+    """Seconds that a program takes to be looked for on disk and loaded."""
+    return LOAD + LOAD_PER_OP * ops
+
+
+def start_seconds() -> float:
+    """Seconds until JAX is imported and its client has started."""
+    return 0.0 if "jaxlib.xla_client" in sys.modules else START

@@ -1,0 +1,100 @@
+"""Preparation of a run: the facts by which its form is chosen, and what the choice asks for."""
+
+from __future__ import annotations
+
+from ..backends.selection import backend
+from ..cache import disk, memory
+from ..program.loops import SAVED, rolled_size
+from ..program.plan import Plan
+from ..settings import whole_only
+from ..trace.specs import Spec
+from . import ab_timing, choose, comparison, compile_costs, costs
+from .choose import Decision, Facts
+from .compiling import background, programs
+from .costs import Estimate
+from .history import History, history_of
+
+
+def decide(entry: memory.Entry, plan: Plan, donate: bool) -> Decision:
+    """The form of a run of the plan; its program may be loaded, or requested, for it."""
+    if whole_only():
+        return choose.OPTION
+    if entry.choice.watched:
+        return choose.WATCHED
+    history = history_of(entry)
+    _expect(entry, history, plan)
+    while True:
+        decision = choose.choose(history, _facts(entry, history, plan))
+        if decision.step == choose.NOTHING:
+            if decision is choose.WAITS:
+                history.next_round(ab_timing.clock())
+            return decision
+        if decision.step == choose.TRY_AGAIN:
+            history.try_again()
+        elif comparison.was_slower(entry):
+            pass
+        elif decision.step == choose.LOAD:
+            with entry.lock:
+                if programs.look(entry, plan.wanted, donate, plan.evaluation) is None:
+                    return choose.LOADED
+        else:
+            history.next_round(ab_timing.clock())
+            if background.request(
+                entry, plan.wanted, plan.donatable, donate, plan.evaluation.site
+            ):
+                return decision
+            return choose.NOT_BESIDE if decision is choose.EARNED else choose.WAITS
+
+
+def _expect(entry: memory.Entry, history: History, plan: Plan) -> None:
+    """Note what compiling is estimated to take, where that is not known yet."""
+    ops = len(plan.nodes)
+    if history.compile_estimate == 0.0 and not history.compiled_only:
+        if backend().has_host_kernels() and runs_op_by_op(plan):
+            history.expect(ops)
+        else:
+            history.compiled_only = True
+    elif history.runs >= 2 and not history.loops_searched and (
+        history.spent >= costs.SEARCH_PER_OP * ops and not history.slower
+    ):
+        # it comes back: its loops are worth being looked for
+        history.loops_searched = True
+        if ops >= SAVED:
+            history.compile_estimate = min(
+                history.compile_estimate, costs.compile_estimate(rolled_size(entry.structure)))
+
+
+def _facts(entry: memory.Entry, history: History, plan: Plan) -> Facts:
+    compiled = entry.program is not None
+    if compiled:
+        for pair in plan.wanted:
+            if pair not in entry.position:
+                compiled = False
+                break
+    idle = history.runs >= costs.EAGER_RUNS and background.idle() and (
+        compile_costs.affordable()
+        and not (history.member is not None and history.member.goes_first()))
+    return Facts(
+        len(plan.nodes), bool(plan.leaves), compiled, not entry.looked and disk.enabled(),
+        estimated(history, plan), costs.start_seconds(), ab_timing.clock(), idle,
+        comparison.all_saved())
+
+
+def estimated(history: History, plan: Plan) -> Estimate:
+    """What a run of a plan of that history is estimated to take op by op."""
+    found = history.estimate
+    if found is None:
+        found = history.estimate = costs.run_estimate(plan)
+    return found
+
+
+def runs_op_by_op(plan: Plan) -> bool:
+    """Whether all of a plan may run op by op: ops with effects of their own run in one program."""
+    stream = plan.structure.stream
+    at = 0
+    for _ in plan.nodes:
+        spec: Spec = stream[at]
+        if spec.effect or spec.fallible:
+            return False
+        at += 1 + spec.arity
+    return True

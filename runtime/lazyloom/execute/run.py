@@ -1,0 +1,150 @@
+"""The road of a run: the program is found, its form is chosen, and it runs in that form."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ..backends.selection import backend
+from ..cache import memory
+from ..counters import counters
+from ..interrupts import Deferred
+from ..program.evaluations import Evaluation
+from ..program.plan import Plan
+from ..settings import whole_only
+from .history import History, history_of
+from .op_by_op.blas_threads import Threads
+from .op_by_op.executor import run_op_by_op
+from .whole_program import run_whole
+
+#: what is slow to import, from the first program on that does not just run compiled; an import in
+#: each run asks interpreted code whether it was done
+_late: Any = None
+
+
+class _Late:
+    """Modules that choose a form and prepare it."""
+
+    def __init__(self) -> None:
+        # a signal's handler that computes arrays would find modules that are half imported
+        with Deferred(True):
+            from ..backends import functions_on_demand
+            from . import ab_timing, choose, comparison, prepare
+            from .compiling import background, programs
+            from .padded import choice
+            from .padded.run import run_padded
+
+        self.ab_timing = ab_timing
+        self.background = background
+        self.choose = choose
+        self.comparison = comparison
+        self.functions_on_demand = functions_on_demand
+        self.padded_choice = choice
+        self.prepare = prepare
+        self.programs = programs
+        self.run_padded = run_padded
+
+
+def _modules() -> Any:
+    global _late
+    if _late is None:
+        _late = _Late()
+    return _late
+
+
+def run(plan: Plan, donate: bool) -> None:
+    """Dispatch the plan's program; fills ``plan.results``. Raises what goes wrong.
+
+    That is NotLowered where an op's definition does not work.
+    """
+    started = time.perf_counter()
+    entry = memory.entry_of(plan.structure, donate)
+    history: History | None = entry.history
+    if history is not None and (history.turns is not None or history.until_turns):
+        if _took_turn(entry, history, plan, donate, started):
+            return
+    info = entry.dispatch_info(plan.wanted, plan.donatable)
+    if info is None:
+        if _ran_otherwise(entry, plan, donate, started):
+            return
+        info = _modules().programs.prepared(entry, plan, donate)
+    else:
+        evaluation: Evaluation = plan.evaluation
+        evaluation.found = "memory"
+        evaluation.backend = info.backend
+        counters["program_hits"] += 1
+    run_whole(entry, info, plan, donate, started)
+
+
+def _took_turn(
+    entry: memory.Entry, history: History, plan: Plan, donate: bool, started: float
+) -> bool:
+    """Run the plan op by op if that has its turn in a comparison; whether it did."""
+    modules = _modules()
+    if history.until_turns:
+        modules.comparison.ran_compiled(history)
+        return False
+    if whole_only():
+        return False
+    timing = modules.ab_timing
+    form = modules.comparison.next_turn(entry, history, plan)
+    if form == timing.WHOLE:
+        return False
+    threads = Threads.AS_THEY_ARE if form == timing.SEVERAL_THREADS else (
+        _threads(history, plan))
+    _run_op_by_op(entry, plan, donate, started, threads, "it has its turn in a comparison")
+    return True
+
+
+def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> bool:
+    """Run the plan padded or op by op, if that is chosen; whether it was."""
+    modules = _modules()
+    decision = modules.prepare.decide(entry, plan, donate)
+    op_by_op: bool = decision.form == modules.choose.OP_BY_OP
+    history = history_of(entry)
+    # where its own program is slower than op by op, one for larger extents is, too
+    if not history.slower and (op_by_op or entry.program is None):
+        padded = modules.padded_choice
+        chosen = padded.ready(entry, plan, donate, not op_by_op)
+        if chosen is not None:
+            looked = time.perf_counter()
+            if modules.run_padded(chosen, plan, donate):
+                plan.evaluation.looked_up(looked - started)
+                seconds = plan.evaluation.timings["dispatch"] = time.perf_counter() - looked
+                padded.ran_padded(entry, chosen, seconds)
+                return True
+    if op_by_op:
+        _run_op_by_op(entry, plan, donate, started, _threads(history, plan), decision.reason)
+    return op_by_op
+
+
+def _threads(history: History, plan: Plan) -> Threads:
+    modules = _modules()
+    found: Threads = modules.choose.threads(
+        history, modules.prepare.estimated(history, plan).longest)
+    return found
+
+
+def _run_op_by_op(
+    entry: memory.Entry, plan: Plan, donate: bool, started: float, threads: Threads, why: str
+) -> None:
+    """Run the plan op by op, and count what that costs."""
+    history = history_of(entry)
+    evaluation: Evaluation = plan.evaluation
+    evaluation.ran_in_pieces(plan.structure, plan.wanted, plan.donatable if donate else [])
+    evaluation.backend = backend().name
+    counters["runs_in_pieces"] += 1
+    counters["ops_executed"] += len(plan.nodes)
+    looked = time.perf_counter()
+    run_op_by_op(plan, history, threads, donate)
+    took = time.perf_counter() - looked
+    # what had to be prepared is ready the next time
+    seconds = max(0.0, took - evaluation.timings.get("prepare", 0.0))
+    modules = _modules()
+    modules.comparison.ran_op_by_op(entry, seconds)
+    evaluation.chosen(why, history.spent, history.compile_estimate, history.failure)
+    on_demand = modules.functions_on_demand
+    if on_demand.requested:
+        modules.background.request_functions(on_demand.FUNCTIONS, on_demand.requested.pop())
+    evaluation.looked_up(looked - started)
+    evaluation.timings["pieces"] = took
