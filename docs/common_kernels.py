@@ -4,7 +4,7 @@
 
 runs the programs of the README, the examples, those of the benchmarks, and scripts of your own,
 each in a process and from an empty cache, and writes
-``runtime/lazyloom/backends/xla/host/common.txt``: a line for each usual case whose kernels one of
+``runtime/lazyloom/host/common.txt``: a line for each usual case whose kernels one of
 them asked for. ``--add`` keeps the lines that are there, if they still name a usual case: those of
 scripts that are not in this repository.
 """
@@ -68,8 +68,7 @@ def of_the_readme(folder: str) -> list[list[str]]:
 
 def record(output: str, command: list[str]) -> None:
     """Run a program in this process, and write what kernels it asks for, one a line."""
-    from lazyloom.backends import shipped
-    from lazyloom.backends.xla.host import find
+    from lazyloom.host import find, shipped
     from lazyloom.program.extents import description, outline
 
     load = shipped.load
@@ -125,9 +124,9 @@ def asked_by(command: list[str]) -> Asked:
 
 def lines_for(asked: Asked, kept: frozenset[str]) -> list[str]:
     """The lines of the first cases that serve what was asked for, and of those to keep."""
-    from lazyloom.backends.xla.host.build import served
-    from lazyloom.backends.xla.host.common import DERIVED, text_of_case
-    from lazyloom.backends.xla.host.usual import cases
+    from lazyloom.host.build import served
+    from lazyloom.host.common import DERIVED, text_of_case
+    from lazyloom.host.usual import cases
 
     left = {key: set(numbers) for key, numbers in asked.items()}
 
@@ -162,7 +161,7 @@ def main() -> None:
     parser.add_argument("--add", action="store_true", help="keep what the file has")
     given = parser.parse_args()
 
-    from lazyloom.backends.xla.host import common
+    from lazyloom.host import common
 
     kept = common.profile() if given.add else frozenset()
     asked: Asked = {}

@@ -19,6 +19,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from lazyloom.backends.xla import jax_compat  # noqa: E402
+from lazyloom.jaxprs import tracing  # noqa: E402
 from lazyloom.ops.spec import TABLE, OpDef, table  # noqa: E402
 from tests.conformance import compile_cost as cost  # noqa: E402
 
@@ -36,7 +37,7 @@ def milliseconds(record: Callable[[], list[Any]], rounds: int) -> float | None:
     found = []
     for _ in range(rounds):
         started = time.process_time()
-        with jax_compat.x64():
+        with tracing.x64():
             jax_compat.compile_text(module)
         found.append(time.process_time() - started)
     return min(found) * 1e3
@@ -69,7 +70,7 @@ def main() -> int:
             rows.append(row(op, chains, options.rounds))
             print(rows[-1], flush=True)
     heads = [f"{n} in a row, ms" for n in chains]
-    versions = ", ".join(f"{k} {v}" for k, v in jax_compat.versions().items())
+    versions = ", ".join(f"{k} {v}" for k, v in tracing.versions().items())
     options.output.write_text("\n".join([
         NOTICE, "# What ops cost to compile", "",
         "Each op alone, on a small sample of its own, its vector-Jacobian product, and chains of",

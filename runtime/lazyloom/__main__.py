@@ -10,12 +10,12 @@ import signal
 import sys
 
 from . import __version__, ops
-from .backends import fingerprint, native, shipped
 from .backends.returned import description
 from .backends.selection import backend
 from .cache import disk
 from .compiled import core
 from .errors import LoomError
+from .host import native, shipped, storage
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -72,7 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _kernels(path: str, processes: int, every: bool) -> int:
     # brings the whole table and JAX
-    from .backends.xla.host.build import build
+    from .host.build import build
 
     # ends as Ctrl-C does: with its processes, and what it has written aside
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
@@ -99,7 +99,7 @@ def _info() -> dict[str, object]:
         "backend": backend().name,
         **{k: v for k, v in description().items() if k != "platform"},
         "ops": len(ops.names()),
-        "kernels": shipped.described(fingerprint.host_fingerprint()),
+        "kernels": shipped.described(storage.fingerprint()),
         "kernels in C": native.described(),
         **{f"cache {k}": v for k, v in disk.info().items()},
     }

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, cast, final
 
-from .backends.host_arrays import ALONE as ALONE
 from .evaluate.evaluate import look as look
 from .extension import exports_buffers as exports_buffers
+from .host.host_arrays import ALONE as ALONE
 from .tensor.host import to_host as to_host
 from .tensor.inference import inference_enabled as inference_enabled
 from .tensor.inference import set_inference_enabled as set_inference_enabled

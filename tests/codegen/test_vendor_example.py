@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from docs.pages import ROOT, Block, blocks
-from lazyloom.backends.xla.c_source.library import compiler
 from lazyloom.backends.xla.regions import engines
+from lazyloom.host.c_source.library import compiler
 
 EXAMPLE = ROOT / "examples" / "codegen_vendor"
 

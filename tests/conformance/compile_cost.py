@@ -10,6 +10,7 @@ import lazyloom as ll
 from lazyloom.backends.xla import jax_compat
 from lazyloom.backends.xla.assemble import module_text
 from lazyloom.backends.xla.fusion_barriers import steps_of
+from lazyloom.jaxprs import tracing
 from lazyloom.ops.samples import Sample, samples
 from lazyloom.ops.spec import OpDef
 
@@ -107,13 +108,13 @@ def steps(wanted: list[Any]) -> int:
 def text(wanted: list[Any]) -> str:
     """The StableHLO module of what is pending."""
     program = _program(wanted)
-    with jax_compat.x64():
+    with tracing.x64():
         return module_text(program.structure, program.outputs, {})
 
 
 def size_of_code(wanted: list[Any]) -> int:
     """How many instructions XLA's own code of the pending values has, in all its loops."""
     module = text(wanted)
-    with jax_compat.x64():
+    with tracing.x64():
         compiled = jax_compat.compile_text(module)
     return int(sum(m.to_string().count(" = ") for m in compiled.hlo_modules()))

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyloom.backends.xla.jaxprs import is_literal
+from lazyloom.jaxprs.walking import is_literal
 
 from .folds import finite_bounds, magnitude_of, unit_of
 from .shades import Shade, folded, is_float, limits

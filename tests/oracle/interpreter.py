@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyloom.backends.xla.jaxprs import called, is_literal, linear_solve, needed, scan_counts
-from lazyloom.backends.xla.op_definitions import function_of
+from lazyloom.jaxprs.op_definitions import function_of
+from lazyloom.jaxprs.walking import called, is_literal, linear_solve, needed, scan_counts
 from lazyloom.trace.specs import Spec
 from lazyloom.types import TensorType
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from lazyloom.backends.xla.host import build
+from lazyloom.host import build
 from lazyloom.ops.samples import Sample, random_source
 from lazyloom.ops.spec import OpDef
 from lazyloom.trace.specs import Spec

@@ -33,7 +33,7 @@ def test_the_contract_holds_on_a_backend_of_numpy(part: int, tmp_path: Path) -> 
     from tests.runtime.numpy_backend import Interpreting
 
     # it has no kernels, without which programs in pieces are programs as any others
-    assert not Interpreting().has_host_kernels()
+    assert not Interpreting().is_host()
     names = [n for n in CONTRACT if n not in XLA_ONLY][part::PARTS]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-p", "no:xdist",

@@ -21,18 +21,18 @@ import numpy as np
 import pytest
 from jax import lax
 
-from lazyloom.backends import fingerprint, native, shipped
-from lazyloom.backends.xla import jax_compat
-from lazyloom.backends.xla.c_source import library
-from lazyloom.backends.xla.c_source.function import source_of
-from lazyloom.backends.xla.c_source.library import CompilerError, Functions, linked, prelude
-from lazyloom.backends.xla.c_source.values import NoCode
-from lazyloom.backends.xla.host.find import form_text, text_of
-from lazyloom.backends.xla.host.kernels import kernel_text, load, load_family
-from lazyloom.backends.xla.host.writer import Unsupported
-from lazyloom.backends.xla.jax_compat import trace, with_symbols
-from lazyloom.backends.xla.op_definitions import function_of
 from lazyloom.dtypes import float32, float64
+from lazyloom.host import native, shipped, storage
+from lazyloom.host.c_source import library
+from lazyloom.host.c_source.function import source_of
+from lazyloom.host.c_source.library import CompilerError, Functions, linked, prelude
+from lazyloom.host.c_source.values import NoCode
+from lazyloom.host.find import form_text, text_of
+from lazyloom.host.kernels import kernel_text, load, load_family
+from lazyloom.host.writer import Unsupported
+from lazyloom.jaxprs import tracing
+from lazyloom.jaxprs.op_definitions import function_of
+from lazyloom.jaxprs.tracing import trace, with_symbols
 from lazyloom.ops.samples import samples
 from lazyloom.ops.spec import OpDef, lookup
 from lazyloom.program.extents import at_numbers, form_of, may_vary, outline
@@ -219,7 +219,7 @@ def test_what_is_computed_can_be_moved(number: int, dtype: Any, made: Any) -> No
         # views alone are left to NumPy
         return MOVES[number](x, i), x - 1
 
-    with jax_compat.x64():
+    with tracing.x64():
         expected = np.asarray(jax.jit(both)(x, i)[0])
     traced = trace(both, [((3, 4), dtype), ((), np.int32)])
     functions = Functions()
@@ -406,7 +406,7 @@ def test_a_library_that_is_not_right_is_not_used(
 ) -> None:
     text, functions = one("exp", (5,))
     path = tmp_path / native.NAME
-    mark = native.mark(fingerprint.host_fingerprint())
+    mark = native.mark(storage.fingerprint())
     linked(functions.compiled(str(tmp_path)), str(path), "another" if spoil == "another" else mark)
     data = path.read_bytes()
     path.unlink()
@@ -444,7 +444,7 @@ def test_what_has_no_code_says_so() -> None:
 INSTALLED = """
 import sys
 import lazyloom, lazyloom_torch as torch
-from lazyloom.backends import native
+from lazyloom.host import native
 x, target = torch.randn(1, 31), torch.tensor([3])
 layer = torch.nn.LSTMCell(31, 8)
 h, c = layer(x)

@@ -13,6 +13,7 @@ import pytest
 import lazyloom
 from lazyloom.backends import fingerprint
 from lazyloom.backends.xla import assemble, backend, lowering
+from lazyloom.host import find, kernels, storage
 from lazyloom.ops import derived, table
 from lazyloom.ops.spec import OpDef
 
@@ -88,7 +89,7 @@ def reached(start: Iterable[Any]) -> set[str]:
 def covered() -> set[str]:
     """The modules whose source is in the fingerprint."""
     return {"lazyloom." + name.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
-            for name in fingerprint.sources()}
+            for name in storage.sources(fingerprint.LAYERS)}
 
 
 def test_all_that_definitions_of_ops_reach_is_in_the_fingerprint() -> None:
@@ -113,10 +114,18 @@ def test_all_that_assembles_and_compiles_is_in_the_fingerprint() -> None:
     assert found - KEPT_AS_THEY_ARE <= covered()
 
 
+def test_all_that_makes_host_kernels_is_in_their_fingerprint() -> None:
+    found = reached([find.kernel_of, find.text_of, kernels.kernel_text])
+    assert {"lazyloom.host.steps", "lazyloom.host.writer", "lazyloom.jaxprs.tracing"} <= found
+    modules = {"lazyloom." + name.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+               for name in storage.sources()}
+    assert found - KEPT_AS_THEY_ARE <= modules
+
+
 def test_whole_packages_are_in_the_fingerprint() -> None:
     for layer in fingerprint.LAYERS:
         files = {p.relative_to(PACKAGE).as_posix() for p in (PACKAGE / layer).rglob("*.py")}
-        assert files and files <= set(fingerprint.sources())
+        assert files and files <= set(storage.sources(fingerprint.LAYERS))
 
 
 def test_a_module_outside_is_noticed() -> None:
@@ -131,10 +140,10 @@ def test_the_fingerprint_follows_the_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A change anywhere in a file gives another fingerprint, so stored code is not found."""
-    names = dict(fingerprint.sources())
+    names = dict(storage.sources(fingerprint.LAYERS))
     before = fingerprint.fingerprint()
     changed = tmp_path / "jvp.py"
     changed.write_text(Path(names["ops/derived/jvp.py"]).read_text() + "# changed\n")
     names["ops/derived/jvp.py"] = str(changed)
-    monkeypatch.setattr(fingerprint, "sources", lambda: names)
+    monkeypatch.setattr(storage, "sources", lambda layers: names)
     assert fingerprint.fingerprint.__wrapped__() != before

@@ -17,6 +17,7 @@ from lazyloom.cache import memory
 from lazyloom.execute import ab_timing, costs
 from lazyloom.execute.compiling import background
 from lazyloom.execute.op_by_op import blas_threads
+from lazyloom.host import find
 from tests.contract.helpers import counted, host, in_threads, number, rec, script
 
 pytestmark = [pytest.mark.pieces, pytest.mark.xla]
@@ -203,7 +204,7 @@ def test_a_program_on_disk_is_loaded_once_that_has_paid() -> None:
 
 
 def test_a_backend_without_kernels_runs_programs_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend(), "has_host_kernels", lambda: False)
+    monkeypatch.setattr(backend(), "is_host", lambda: False)
     assert check(program(), expected()).form == "whole"
 
 
@@ -229,7 +230,7 @@ def test_an_interrupted_kernel_leaves_its_values_pending(monkeypatch: pytest.Mon
         def interrupted(*_: Any) -> None:
             raise KeyboardInterrupt
 
-        patch.setattr(backend(), "host_kernel", interrupted)
+        patch.setattr(find, "kernel_of", interrupted)
         with pytest.raises(KeyboardInterrupt):
             # of types that no other test asks for: kernels outlive programs
             rec("atanh", rec("tanh", host(X.reshape(2, 1, 6)))).read()
@@ -237,12 +238,12 @@ def test_an_interrupted_kernel_leaves_its_values_pending(monkeypatch: pytest.Mon
 
 
 def test_an_op_whose_kernel_fails_runs_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lazyloom.backends.backend import HostKernel
+    from lazyloom.host.kernel import HostKernel
 
     def broken(*_: Any) -> Any:
         raise TypeError("a kernel's mistake")
 
-    monkeypatch.setattr(backend(), "host_kernel", lambda *_: HostKernel(broken, (False,)))
+    monkeypatch.setattr(find, "kernel_of", lambda *_: HostKernel(broken, (False,)))
     with counted() as delta:
         # at types that no other test asks for
         x = np.full((5, 1, 3), 0.25, np.float32)

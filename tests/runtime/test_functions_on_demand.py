@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lazyloom.backends import native
-from lazyloom.backends.xla.c_source.library import compiler
+from lazyloom.host import native
+from lazyloom.host.c_source.library import compiler
 from tests.contract.helpers import script
 
 pytestmark = [

@@ -14,6 +14,7 @@ import lazyloom_torch as torch
 from lazyloom.backends.xla import assemble, jax_compat
 from lazyloom.backends.xla.assemble import module_text
 from lazyloom.backends.xla.fusion_barriers import FOLDED, FUSED, FUSED_STEPS, barriers, steps_of
+from lazyloom.jaxprs import tracing
 
 
 def life(m: Any, x: Any) -> Any:
@@ -87,7 +88,7 @@ def test_a_long_chain_is_ended() -> None:
 def size_of_code(result: Any) -> int:
     """How many instructions XLA makes of the program of a pending array."""
     program = lazyloom.program_of(result)
-    with jax_compat.x64():
+    with tracing.x64():
         text = module_text(program.structure, program.outputs, {})
         compiled = jax_compat.compile_text(text)
     return int(sum(m.to_string().count(" = ") for m in compiled.hlo_modules()))

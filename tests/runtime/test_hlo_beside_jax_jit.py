@@ -15,6 +15,7 @@ import lazyloom as ll
 import lazyloom_torch as torch
 from lazyloom.backends.xla import jax_compat
 from lazyloom.backends.xla.assemble import module_text
+from lazyloom.jaxprs import tracing
 from lazyloom.program.donation import match_donations
 
 nn, F = torch.nn, torch.nn.functional
@@ -37,7 +38,7 @@ class Compiled:
 def ours(evaluation: Any) -> Compiled:
     program = evaluation.program
     aliases = match_donations(program.structure, program.outputs, program.donated)
-    with jax_compat.x64():
+    with tracing.x64():
         compiled = jax_compat.compile_text(
             module_text(program.structure, program.outputs, aliases))
     (module,) = compiled.hlo_modules()

@@ -19,8 +19,8 @@ import pytest
 
 import lazyloom as ll
 from lazyloom import frontend
-from lazyloom.backends import host_arrays
 from lazyloom.backends.data import device_array
+from lazyloom.host import host_arrays
 from tests.contract.ffi import Handlers, compiler, loaded
 
 #: elements: large enough for a result to be given out

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lazyloom.backends.xla.host.routines import along_rows, choose, int_divide, int_remainder
+from lazyloom.host.routines import along_rows, choose, int_divide, int_remainder
 
 RNG = np.random.default_rng(3)
 DTYPES = [bool, np.int8, np.uint16, np.int32, np.uint64, np.float16, np.float32, np.float64,

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import lazyloom_numpy as lnp
-from lazyloom.backends.xla.host.counting import true_positions
-from lazyloom.backends.xla.host.kernels import kernel_text, load
-from lazyloom.backends.xla.jax_compat import trace
-from lazyloom.backends.xla.op_definitions import function_of
+from lazyloom.host.counting import true_positions
+from lazyloom.host.kernels import kernel_text, load
+from lazyloom.jaxprs.op_definitions import function_of
+from lazyloom.jaxprs.tracing import trace
 from lazyloom.ops.spec import lookup
 from lazyloom.trace.specs import spec_of
 from tests.ops.checks import type_of

@@ -16,16 +16,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lazyloom.backends import parts
-from lazyloom.backends.subnormals import flushing
-from lazyloom.backends.xla.host import blocks, find, per_parameter, steps, windows
-from lazyloom.backends.xla.host.kernels import kernel_text, load
-from lazyloom.backends.xla.host.routines import power
-from lazyloom.backends.xla.host.special import erf, erfc
-from lazyloom.backends.xla.host.writer import Unsupported, released
-from lazyloom.backends.xla.jax_compat import trace
-from lazyloom.backends.xla.op_definitions import function_of
 from lazyloom.counters import counters
+from lazyloom.host import blocks, find, parts, per_parameter, steps, windows
+from lazyloom.host.kernels import kernel_text, load
+from lazyloom.host.routines import power
+from lazyloom.host.special import erf, erfc
+from lazyloom.host.subnormals import flushing
+from lazyloom.host.writer import Unsupported, released
+from lazyloom.jaxprs.op_definitions import function_of
+from lazyloom.jaxprs.tracing import trace
 from lazyloom.ops.samples import samples
 from lazyloom.ops.spec import OpDef, lookup, table
 from lazyloom.trace.specs import Spec, spec_of

@@ -45,6 +45,7 @@ import faulthandler, random, signal
 import numpy as np
 import lazyloom
 from lazyloom.backends.selection import backend
+from lazyloom.host import find
 
 faulthandler.dump_traceback_later(60, exit=True)
 
@@ -55,7 +56,7 @@ def arrived(number, frame):
 
 signal.signal(signal.SIGALRM, arrived)
 draw = random.Random(0)
-kernel = backend().host_kernel
+kernel = find.kernel_of
 
 
 def interrupted(*arguments):
@@ -72,7 +73,7 @@ for trial in range(300):
     for k in range(draw.randrange(1, 9)):
         y = lazyloom.record("add", [y, lazyloom.record("tanh", [x])])
     count, expected = 0, np.tanh(np.float32(0.5))
-    backend().host_kernel = interrupted
+    find.kernel_of = interrupted
     try:
         y.read()
     except KeyboardInterrupt:
@@ -83,7 +84,7 @@ for trial in range(300):
             for _ in range(2000):
                 pass
             signal.setitimer(signal.ITIMER_REAL, 0)
-            backend().host_kernel = kernel
+            find.kernel_of = kernel
             found = y.read()
             break
         except KeyboardInterrupt:
@@ -157,10 +158,11 @@ import importlib.machinery, sys, types
 import numpy as np
 import lazyloom
 from lazyloom.backends.selection import backend
+from lazyloom.host import find
 
 x = lazyloom.from_host(np.full((3, 5), 0.5, np.float32))
 y = lazyloom.record("add", [x, lazyloom.record("negative", [x])])
-kernel = backend().host_kernel
+kernel = find.kernel_of
 
 
 module = sys.modules["half"] = types.ModuleType("half")
@@ -175,13 +177,13 @@ def by_attribute(*arguments):
     module.missing
 
 
-def failing(host_kernel):
-    backend().host_kernel = host_kernel
+def failing(kernel_of):
+    find.kernel_of = kernel_of
     try:
         y.read()
     except lazyloom.LoomError as error:
         print(error)
-    backend().host_kernel = kernel
+    find.kernel_of = kernel
 
 
 module.__spec__._initializing = True

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.backends.xla.host import find
-from lazyloom.backends.xla.host.find import form_text
-from lazyloom.backends.xla.host.kernels import kernel_text, load, load_family
-from lazyloom.backends.xla.jax_compat import trace
-from lazyloom.backends.xla.op_definitions import function_of
 from lazyloom.counters import counters
 from lazyloom.dtypes import float32
+from lazyloom.host import find
+from lazyloom.host.find import form_text
+from lazyloom.host.kernels import kernel_text, load, load_family
+from lazyloom.jaxprs.op_definitions import function_of
+from lazyloom.jaxprs.tracing import trace
 from lazyloom.ops.kinds import T
 from lazyloom.ops.samples import samples
 from lazyloom.ops.spec import OpDef, lookup

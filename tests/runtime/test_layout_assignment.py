@@ -18,6 +18,7 @@ from lazyloom.backends.xla.assemble import module_text
 from lazyloom.backends.xla.layouts import channels_last, identity
 from lazyloom.backends.xla.physical import Replayed, replay
 from lazyloom.dtypes import as_dtype
+from lazyloom.jaxprs import tracing
 from lazyloom.ops import lookup
 from lazyloom.ops.samples import samples
 from lazyloom.types import tensor_type
@@ -146,7 +147,7 @@ def test_convolutions_and_their_derivatives_are_exact_on_integers(name: str) -> 
 def run(program: ll.Program, inputs: list[np.ndarray]) -> tuple[str, list[np.ndarray]]:
     """The text of a program and what it gives, compiled anew; its scalars are 1, 2, 3, ..."""
     structure = program.structure
-    with jax_compat.x64():
+    with tracing.x64():
         text = module_text(structure, program.outputs, {})
         arguments = [jax_compat.upload(x) for x in inputs]
         arguments += [

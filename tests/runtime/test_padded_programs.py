@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.backends import memory_limits
+from lazyloom import memory_limits
 from lazyloom.backends.selection import backend
 from lazyloom.execute import costs
 from lazyloom.execute.compiling import background

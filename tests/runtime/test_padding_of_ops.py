@@ -16,8 +16,6 @@ import jax
 import numpy as np
 import pytest
 
-from lazyloom.backends.xla.jax_compat import trace
-from lazyloom.backends.xla.op_definitions import function_of
 from lazyloom.backends.xla.padding.dims import (
     FUNCTIONS,
     Description,
@@ -25,6 +23,8 @@ from lazyloom.backends.xla.padding.dims import (
     named,
 )
 from lazyloom.backends.xla.padding.lower import Function, padded_function
+from lazyloom.jaxprs.op_definitions import function_of
+from lazyloom.jaxprs.tracing import trace
 from lazyloom.ops.samples import random_source, samples
 from lazyloom.ops.spec import OpDef, lookup
 from lazyloom.program.extents import at_numbers, form_of, may_vary, outline

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from lazyloom.backends import parts
+from lazyloom.host import parts
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,9 @@ import pytest
 
 import lazyloom
 import lazyloom_torch as torch
-from lazyloom.backends import reuse
-from lazyloom.backends.xla.host.kernels import kernel_text, load
-from lazyloom.backends.xla.jax_compat import trace
+from lazyloom.host import reuse
+from lazyloom.host.kernels import kernel_text, load
+from lazyloom.jaxprs.tracing import trace
 
 pytestmark = pytest.mark.xla
 SHAPE = (400, 500)

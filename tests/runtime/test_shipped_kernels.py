@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lazyloom.backends import fingerprint, shipped
-from lazyloom.backends.xla.host import common, find
-from lazyloom.backends.xla.host.build import entries_of
-from lazyloom.backends.xla.host.kernels import load
-from lazyloom.backends.xla.host.usual import cases
-from lazyloom.backends.xla.host.usual_case import Case
 from lazyloom.cache import archive
 from lazyloom.counters import counters
 from lazyloom.dtypes import float32, int64
+from lazyloom.host import common, find, shipped, storage
+from lazyloom.host.build import entries_of
+from lazyloom.host.kernels import load
+from lazyloom.host.usual import cases
+from lazyloom.host.usual_case import Case
 from lazyloom.ops.derived import op_named
 from lazyloom.ops.spec import lookup
 from lazyloom.trace.specs import Spec, spec_of
@@ -54,7 +53,7 @@ def place(
 ) -> Iterator[Path]:
     """The package's file, written for this environment; nothing is in memory or on disk."""
     path = tmp_path / "kernels.bin"
-    archive.write(str(path), fingerprint.host_fingerprint(), entries, b"def kernel(")
+    archive.write(str(path), storage.fingerprint(), entries, b"def kernel(")
     monkeypatch.setattr(shipped, "path", lambda: str(path))
     monkeypatch.setenv("LAZYLOOM_KERNELS", "1")
     monkeypatch.setenv("LAZYLOOM_CACHE_DIR", str(tmp_path / "cache"))
@@ -120,7 +119,7 @@ def test_those_of_another_environment_are_not_used(place: Path, entries: list[An
     assert find.kernel_of(spec, types_of(operands)) is not None
     assert counters["host_kernels"] == before + 1
     assert counters["disk_errors"] == errors
-    assert "other sources" in shipped.described(fingerprint.host_fingerprint())
+    assert "other sources" in shipped.described(storage.fingerprint())
 
 
 def test_they_can_be_left_alone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +171,7 @@ def test_forms_that_follow_are_kept_with_those_that_came(place: Path) -> None:
 def test_threads_share_the_file(place: Path, entries: list[Any]) -> None:
     def look() -> list[bytes]:
         return [description for kind, description, payload in entries * 5
-                if fingerprint.load(kind, description, True) != payload]
+                if storage.load(kind, description) != payload]
 
     assert in_threads([look] * 6) == [[]] * 6
 
@@ -210,7 +209,7 @@ def test_common_cases_are_arithmetic_and_what_the_profile_names(
 def test_a_file_says_whether_all_usual_kernels_are_there(
     place: Path, entries: list[Any]
 ) -> None:
-    host = fingerprint.host_fingerprint()
+    host = storage.fingerprint()
     assert shipped.is_of(str(place), host, False) and not shipped.is_of(str(place), host, True)
     assert "makes all" in shipped.described(host)
     archive.write(str(place), host, [*entries, (*shipped.EVERY, b"")])
@@ -252,7 +251,7 @@ assert "jax" not in sys.modules
 @pytest.mark.pieces
 @pytest.mark.parametrize("program", [NUMPY, TORCH], ids=["numpy", "torch"])
 def test_a_first_run_imports_no_jax(program: str, tmp_path: Path) -> None:
-    said = shipped.described(fingerprint.host_fingerprint())
+    said = shipped.described(storage.fingerprint())
     if " ops at types" not in said:
         pytest.skip(f"the package under test brings no kernels: {said}")
     environment = {**os.environ, "LAZYLOOM_CACHE_DIR": str(tmp_path), "JAX_PLATFORMS": "cpu"}

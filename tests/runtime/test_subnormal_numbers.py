@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.backends import parts
-from lazyloom.backends.subnormals import flushing
 from lazyloom.execute.op_by_op import executor
+from lazyloom.host import parts
+from lazyloom.host.subnormals import flushing
 from tests.contract.helpers import host, number, rec
 
 pytestmark = [

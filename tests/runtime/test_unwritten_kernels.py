@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lazyloom.backends.xla.c_source.library import with_text
-from lazyloom.backends.xla.host import unwritten
-from lazyloom.backends.xla.host.find import form_text, text_of
-from lazyloom.backends.xla.host.unwritten import InC, Traced
+from lazyloom.host import unwritten
+from lazyloom.host.c_source.library import with_text
+from lazyloom.host.find import form_text, text_of
+from lazyloom.host.unwritten import InC, Traced
 from lazyloom.ops.spec import lookup
 from lazyloom.program.extents import at_numbers, form_of, may_vary, outline
 from tests.ops.checks import type_of

@@ -148,10 +148,11 @@ def test_the_main_thread_draws_on_while_others_import_jax() -> None:
     import os, sys, threading
     import numpy as np
     from lazyloom.backends.xla import jax_compat
+    from lazyloom.jaxprs import tracing
 
     real, kind, drawn, order = np.random.rand, type(os.environ), [], []
     np.random.seed(7)
-    threads = [threading.Thread(target=jax_compat._load) for _ in range(3)]
+    threads = [threading.Thread(target=tracing.load) for _ in range(3)]
     for thread in threads: thread.start()
     while any(thread.is_alive() for thread in threads):
         drawn += [*np.random.rand(2), np.random.random()]
@@ -192,11 +193,11 @@ def test_an_import_of_jax_that_fails_is_an_error_and_can_be_repeated() -> None:
 
 #: what may be the first to need JAX
 FIRST = {
-    "a kernel for any extent": "jax_compat.with_symbols(lambda symbols, conditions: 0, {'n': 5})",
+    "a kernel for any extent": "tracing.with_symbols(lambda symbols, conditions: 0, {'n': 5})",
     "a call of another generator": "jax_compat.know_call('none', None)",
     "the client": "jax_compat.client()",
     "an array": "jax_compat.upload(np.ones(3))",
-    "a trace": "jax_compat.trace(lambda a: a, [((3,), np.float32)])",
+    "a trace": "tracing.trace(lambda a: a, [((3,), np.float32)])",
 }
 
 
@@ -263,7 +264,7 @@ def test_nothing_is_said_of_devices_that_jax_could_use_with_other_packages() -> 
     done = script("""
     from lazyloom.backends.xla import jax_compat
 
-    jax_compat._load()
+    tracing.load()
     from jax._src import hardware_utils, xla_bridge
 
     assert hasattr(xla_bridge, "_suggest_missing_backends")

@@ -11,8 +11,6 @@ import pytest
 from jax import lax
 
 from lazyloom.backends.xla import jax_compat
-from lazyloom.backends.xla.jax_compat import trace
-from lazyloom.backends.xla.op_definitions import function_of
 from lazyloom.backends.xla.padding.dims import (
     ANY,
     FUNCTIONS,
@@ -32,6 +30,9 @@ from lazyloom.backends.xla.padding.program import padded_ops
 from lazyloom.backends.xla.padding.rules import RULES
 from lazyloom.backends.xla.padding.sizes import Sizes
 from lazyloom.dtypes import float32
+from lazyloom.jaxprs import tracing
+from lazyloom.jaxprs.op_definitions import function_of
+from lazyloom.jaxprs.tracing import trace
 from lazyloom.ops.derived import BACKWARD, FORWARD, types_attributes
 from lazyloom.ops.samples import random_source
 from lazyloom.ops.spec import lookup
@@ -495,7 +496,7 @@ def test_windows_of_a_dynamic_size() -> None:
             return Function(closed, Sizes(symbols, (8,)), [(("3",), ("e0",))], [x.dtype], ())
 
         with jax.enable_x64(True):
-            function = jax_compat.with_symbols(attempt, {"e0": 8})
+            function = tracing.with_symbols(attempt, {"e0": 8})
             (found,) = jax.jit(function.call)(
                 np.array([5]), padded_with_garbage(x, [("3",), ("e0",)], (8,), (5,), RNG))
         assert function.dims == ((("3",), ("1",)),)

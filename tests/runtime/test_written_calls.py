@@ -11,12 +11,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from lazyloom.backends.backend import HostKernel
-from lazyloom.backends.selection import backend
 from lazyloom.errors import ExecutionError
 from lazyloom.execute.op_by_op.schedule import of_types
 from lazyloom.execute.op_by_op.schedule import run_calls as in_python
 from lazyloom.extension import NATIVE
+from lazyloom.host import find
+from lazyloom.host.kernel import HostKernel
 from tests.contract.helpers import host, rec
 
 RUNS: list[Any] = [
@@ -188,7 +188,7 @@ def test_a_kernel_that_gives_another_type_in_a_later_run_is_told(
     def changing(x: Any) -> Any:
         return np.sinh(x).astype(wanted[-1])
 
-    monkeypatch.setattr(backend(), "host_kernel", lambda *_: HostKernel(changing, (False,)))
+    monkeypatch.setattr(find, "kernel_of", lambda *_: HostKernel(changing, (False,)))
     # at types that no other test asks for
     x = np.full((7, 1, 2), 0.25, np.float32)
     for _ in range(4):

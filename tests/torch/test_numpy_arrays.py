@@ -17,7 +17,7 @@ import pytest
 
 import lazyloom
 import lazyloom_torch as torch
-from lazyloom.backends import host_arrays
+from lazyloom.host import host_arrays
 
 N = 160
 counts = pytest.mark.skipif(

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..host.kernel import HostKernel
 from ..ops.spec import OpDef
 from ..program.program import (
     Instruction,
@@ -28,7 +29,7 @@ from ..trace.specs import Spec
 from ..types import TensorType
 
 __all__ = [
-    "Backend", "Baked", "Executable", "HostKernel", "Instruction", "Leaf", "NotLoaded",
+    "Backend", "Baked", "Executable", "Instruction", "Leaf", "NotLoaded",
     "NotLowered", "NotPadded", "Operand", "Request", "Result", "ScalarSlot",
 ]  # fmt: skip
 
@@ -74,20 +75,6 @@ class NotLoaded(Exception):
 
 class NotPadded(Exception):
     """The program of a structure with padding cannot be made; the text says why."""
-
-
-class HostKernel(NamedTuple):
-    """One op as a function on the host.
-
-    Attributes:
-        run: takes a NumPy array (or a NumPy scalar) an operand, None for one that is absent, and
-            returns its result, or the tuple of its results where there are several. It changes no
-            operand.
-        shared: of each result, whether its memory may be an operand's, or be kept by the kernel.
-    """
-
-    run: Callable[..., Any]
-    shared: tuple[bool, ...]
 
 
 class Executable(ABC):
@@ -215,13 +202,12 @@ class Backend(ABC):
         """
         return None
 
-    def host_kernel(
+    def region_kernel(
         self, spec: Spec, types: tuple[TensorType | None, ...]
     ) -> HostKernel | None:
-        """One op at operand types (None: absent) as a function on the host; None if there is none.
+        """One op at operand types by a code generator in use; None where none takes it.
 
-        An op without one is compiled as a program of its own. Kernels give what the op's definition
-        says, up to the last bits of floating-point numbers.
+        Asked for ops that take long, before the host kernel that all backends share is.
         """
         return None
 
@@ -236,28 +222,17 @@ class Backend(ABC):
         """What of a program is compiled as loops, as (times, ops of the body); for the record."""
         return ()
 
-    def compile_functions(self, texts: Mapping[str, str]) -> bytes:
-        """A shared library of functions in C, which kernels of the host name, by their names.
+    def is_host(self) -> bool:
+        """Whether its device is the host, so that ops may run one by one as host kernels.
 
-        Raises whatever keeps the C compiler from making it.
-        """
-        raise NotImplementedError(f"the backend {self.name} has no kernels in C")
-
-    def has_host_kernels(self) -> bool:
-        """Whether most ops have a :meth:`host_kernel`, now and on this machine.
-
-        Such a backend need not compile a program before its first run: the program runs op by op,
-        and compiling goes on beside it.
+        Programs of such a backend need not be compiled before their first run: they run op by op
+        (:mod:`lazyloom.host`), and compiling goes on beside them.
         """
         return False
 
     def compiles_elsewhere(self) -> bool:
         """Whether another process with the same environment compiles for this one's device."""
         return False
-
-    def host_versions(self) -> str:
-        """What changes kernels of the host, beside the runtime's own source."""
-        return self.fingerprint()
 
     def from_dlpack(self, source: Any, copy: bool | None) -> Any:
         """An array of the data of an object of the DLPack protocol.

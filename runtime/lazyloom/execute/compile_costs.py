@@ -13,8 +13,8 @@ import threading
 import time
 from typing import Final
 
-from ..backends import fingerprint
 from ..cache import disk
+from ..host import storage
 
 #: seconds of processor that compilations may take which have not paid, and the share of the
 #: process's own seconds beside them (no constants, as tests set them)
@@ -52,7 +52,7 @@ def factor() -> float:
 def _ask() -> None:
     global _estimated, _measured, _asked
     _asked = True
-    kept = fingerprint.load(_KIND, _DESCRIPTION, host=True) if disk.enabled() else None
+    kept = storage.load(_KIND, _DESCRIPTION) if disk.enabled() else None
     if kept is not None and len(kept) == _NUMBERS.size:
         estimated, measured = _NUMBERS.unpack(kept)
         if 0 <= estimated <= REMEMBERED and 0 <= measured < MOST * 10 * REMEMBERED:
@@ -78,7 +78,7 @@ def compiled(estimated: float, seconds: float, alone: bool) -> None:
             _measured *= REMEMBERED / _estimated
             _estimated = REMEMBERED
         kept = _NUMBERS.pack(_estimated, _measured)
-    fingerprint.store(_KIND, _DESCRIPTION, kept, host=True)
+    storage.store(_KIND, _DESCRIPTION, kept)
 
 
 def paid(seconds: float) -> None:

@@ -50,7 +50,7 @@ def _expect(entry: memory.Entry, history: History, plan: Plan) -> None:
     """Note what compiling is estimated to take, where that is not known yet."""
     ops = len(plan.nodes)
     if history.compile_estimate == 0.0 and not history.compiled_only:
-        if backend().has_host_kernels() and runs_op_by_op(plan):
+        if backend().is_host() and runs_op_by_op(plan):
             history.expect(ops)
         else:
             history.compiled_only = True

@@ -17,39 +17,42 @@ from .op_by_op.blas_threads import Threads
 from .op_by_op.executor import run_op_by_op
 from .whole_program import run_whole
 
-#: what is slow to import, from the first program on that does not just run compiled; an import in
-#: each run asks interpreted code whether it was done
-_late: Any = None
-
 
 class _Late:
-    """Modules that choose a form and prepare it."""
+    """Modules that choose a form and prepare it, from the first program on for which that is done.
+
+    They are slow to import, and an import in each run asks interpreted code whether it was done.
+    """
 
     def __init__(self) -> None:
         # a signal's handler that computes arrays would find modules that are half imported
         with Deferred(True):
-            from ..backends import functions_on_demand
+            from ..host import functions_on_demand
             from . import ab_timing, choose, comparison, prepare
             from .compiling import background, programs
             from .padded import choice
             from .padded.run import run_padded
 
-        self.ab_timing = ab_timing
-        self.background = background
-        self.choose = choose
-        self.comparison = comparison
-        self.functions_on_demand = functions_on_demand
-        self.padded_choice = choice
-        self.prepare = prepare
-        self.programs = programs
-        self.run_padded = run_padded
+        self.ab_timing: Any = ab_timing
+        self.background: Any = background
+        self.choose: Any = choose
+        self.comparison: Any = comparison
+        self.functions_on_demand: Any = functions_on_demand
+        self.padded_choice: Any = choice
+        self.prepare: Any = prepare
+        self.programs: Any = programs
+        self.run_padded: Any = run_padded
 
 
-def _modules() -> Any:
+_late: _Late | None = None
+
+
+def _modules() -> _Late:
     global _late
-    if _late is None:
-        _late = _Late()
-    return _late
+    found = _late
+    if found is None:
+        found = _late = _Late()
+    return found
 
 
 def run(plan: Plan, donate: bool) -> None:

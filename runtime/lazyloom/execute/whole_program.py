@@ -6,7 +6,8 @@ import math
 import time
 from typing import Any
 
-from ..backends import memory_limits, returned
+from .. import memory_limits
+from ..backends import returned
 from ..backends.data import device_array, given, scalar_vector
 from ..backends.selection import backend
 from ..cache import memory

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..backends import host_arrays
 from ..backends.data import device_array
 from ..backends.returned import description, type_text, wrong
 from ..backends.selection import backend
@@ -16,6 +15,7 @@ from ..counters import counters
 from ..dtypes import DType, as_dtype, dtype_named
 from ..errors import ArgumentError, type_name
 from ..evaluate.evaluate import await_data, blind, materialize, read
+from ..host import host_arrays
 from ..settings import tuning
 from ..trace.graph import (
     Buffer,

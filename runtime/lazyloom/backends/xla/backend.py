@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy
-
 from ...codegen.generator import Generator, Region
+from ...host.find import result_types
+from ...host.kernel import HostKernel
 from ...interrupts import Deferred
+from ...jaxprs import tracing
 from ...ops.spec import OpDef
 from ...program.program import Program
 from ...trace.specs import Spec, spec_of
 from ...types import TensorType
-from ..backend import Backend, Executable, HostKernel, Request
+from ..backend import Backend, Executable, Request
 from . import jax_compat
-from .host.find import kernel_of, result_types
 from .jax_compat import on_other_device
 
 
@@ -50,25 +50,15 @@ class Xla(Backend):
 
         return compiling.timed(generator, region)
 
-    def host_kernel(
+    def region_kernel(
         self, spec: Spec, types: tuple[TensorType | None, ...]
     ) -> HostKernel | None:
-        """NumPy's calls for the steps that JAX traces of the op, or a generator in use."""
-        if spec.heavy:
-            # a signal's handler that computes arrays would find half of it
-            with Deferred(True):
-                from .regions.alone import alone
+        """The op by a generator that runs it alone, where one is in use."""
+        # a signal's handler that computes arrays would find half of it
+        with Deferred(True):
+            from .regions.alone import alone
 
-            found = alone(spec, types, kernel_of)
-            if found is not None:
-                return found
-        return kernel_of(spec, types)
-
-    def compile_functions(self, texts: Mapping[str, str]) -> bytes:
-        """By the C compiler that ``CC`` names, or Python was built with."""
-        from .c_source.library import library_of
-
-        return library_of(texts)
+        return alone(spec, types)
 
     def loops(self, program: Program) -> list[tuple[int, int]]:
         """The program's ``stablehlo.while`` loops, beside those that are ops."""
@@ -76,17 +66,13 @@ class Xla(Backend):
 
         return compiling.loops(program)
 
-    def has_host_kernels(self) -> bool:
-        """Where the device is the host."""
+    def is_host(self) -> bool:
+        """Unless the device is an accelerator."""
         return not on_other_device()
 
     def compiles_elsewhere(self) -> bool:
         """On the processor; a second process would take an accelerator's memory."""
         return not on_other_device()
-
-    def host_versions(self) -> str:
-        """Versions of jax, jaxlib and NumPy."""
-        return f"{jax_compat.versions()} numpy={numpy.__version__}"
 
     def load(self, data: bytes, request: Request) -> Executable:
         """The program of machine code that was stored under this fingerprint."""
@@ -96,7 +82,7 @@ class Xla(Backend):
 
     def describe(self) -> Mapping[str, str]:
         """Versions of jax and jaxlib, the platform, and the device with its kind."""
-        return {**jax_compat.versions(), "platform": str(jax_compat.device().platform),
+        return {**tracing.versions(), "platform": str(jax_compat.device().platform),
                 "device": jax_compat.device_text()}
 
     def lowered_types(

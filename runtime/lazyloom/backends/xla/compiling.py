@@ -14,6 +14,7 @@ from ...codegen.faults import failed, not_compiled, told
 from ...codegen.generator import Generator, Region
 from ...codegen.partition import Partition, region_of, without_regions
 from ...interrupts import reraise_from_handler
+from ...jaxprs import tracing
 from ...program.program import Program, Structure
 from ...program.regions import ProgramRegions
 from ...settings import tuning
@@ -116,7 +117,7 @@ def _compiled(
     """
     if started is None:
         started = time.perf_counter()
-    with jax_compat.x64():
+    with tracing.x64():
         text, calls = _module(request, found)
         assembled = time.perf_counter()
         executable = jax_compat.compile_text(text)

@@ -32,7 +32,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from . import error_functions
+from ...host import error_functions
 from .kept_values import unknown_zero
 from .stablehlo_text import extents_of
 

@@ -6,26 +6,21 @@ on the oldest and the newest supported jax.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import hashlib
-import operator
 import os
 import platform
-import re
-import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
+from ...host.host_arrays import writable
 from ...installed import entry_points
 from ...interrupts import Deferred, Postponed
+from ...jaxprs.tracing import load, versions, x64
 from ...settings import tuning
-from .. import allocation
 from ..backend import Executable
-from ..host_arrays import writable
-from . import jax_import, start_memory
 
 _lock = threading.Lock()
 _device: Any = None
@@ -39,70 +34,9 @@ _put: Any = None
 XLA_OPTIONS = [("xla_allow_excess_precision", "False")]
 
 
-def _import() -> None:
-    import jax.dlpack
-    import jax.numpy
-    from jaxlib import xla_client
-
-    del jax, xla_client
-
-
-def _settle() -> None:
-    """Set up a JAX that is ours alone."""
-    from jax._src import xla_bridge
-
-    # JAX would warn at every fork. In the child of one every call is an error (ForkError).
-    xla_bridge._at_fork_handler_installed = True
-    # and of devices that it could use if other packages were installed
-    xla_bridge._suggest_missing_backends = lambda: None
-    if "TF_CPP_MIN_LOG_LEVEL" not in os.environ:
-        # what JAX sets the variable to, which was dropped
-        with contextlib.suppress(ImportError, AttributeError):
-            from jaxlib import utils
-
-            utils.absl_set_min_log_level(1)
-
-
-def _load() -> None:
-    """Import JAX, which comes before any import of a part of it."""
-    if jax_import.loaded():
-        return
-    allocation.keep_pages()
-    start_memory.require("jaxlib.xla_client" in sys.modules)
-    jax_import.load(_import, _settle)
-
-
-class _Call:
-    """A call of JAX; see :func:`x64`."""
-
-    def __init__(self, flag: Any) -> None:
-        self._signals: Final[Deferred] = Deferred(True)
-        self._flag: Final[Any] = flag
-
-    def __enter__(self) -> None:
-        self._signals.__enter__()
-        self._flag.__enter__()
-
-    def __exit__(self, *exc: object) -> None:
-        self._flag.__exit__(*exc)
-        self._signals.__exit__(*exc)
-
-
-def x64() -> Any:
-    """The context in which every call of JAX is made: 64-bit types mean 64 bits.
-
-    No signal interrupts it. What a handler raises inside JAX's caches leaves an entry there that
-    takes every later call of the kind for a recursion, in jaxlib 0.10.
-    """
-    _load()
-    import jax
-
-    return _Call(jax.enable_x64(True))
-
-
 def _start() -> None:
     global _device, _client, _device_list, _sharding, _put
-    _load()
+    load()
     # a signal's handler that computes arrays would wait for the lock
     with Deferred(True), _lock:
         if _client is not None:
@@ -159,21 +93,6 @@ def device_text() -> str:
     """Platform and kind of the device, such as ``cpu: cpu``."""
     d = device()
     return f"{d.platform}: {d.device_kind}"
-
-
-def versions() -> dict[str, str]:
-    """Versions of jax and jaxlib, without importing jax."""
-    found: dict[str, str] = {}
-    for name in ("jax", "jaxlib"):
-        module = sys.modules.get(name)
-        if module is None:
-            # slow to import, and not needed where the packages are loaded already
-            from importlib.metadata import version
-
-            found[name] = version(name)
-        else:
-            found[name] = module.__version__
-    return found
 
 
 def compiler_options() -> list[tuple[str, str]]:
@@ -234,7 +153,7 @@ _handlers: Final[dict[str, Any]] = {}
 
 def know_call(name: str, handler: Any) -> None:
     """Let XLA know the FFI handler of a custom call, a capsule, before a program with one."""
-    _load()
+    load()
     with Deferred(True), _lock:
         if name not in _handlers:
             import jax.ffi
@@ -555,89 +474,6 @@ def given_up(array: Any) -> Any:
     if view.flags.writeable or view.flags.owndata or not view.flags.c_contiguous:
         return to_host(array)
     return writable(view)
-
-
-def trace(fn: Any, arguments: Sequence[Any]) -> Any:
-    """``fn`` traced at those (shape, NumPy dtype) arguments, a ClosedJaxpr."""
-    with x64():
-        import jax
-
-        return jax.make_jaxpr(fn)(*[jax.ShapeDtypeStruct(*each) for each in arguments])
-
-
-_T = TypeVar("_T")
-#: what JAX says of a comparison that it cannot decide for all values of the symbols
-_UNDECIDED: Final = re.compile(r"comparison '([^']+)' (<=|>=|<|>) '([^']+)' is inconclusive")
-#: such comparisons that a trace may have
-_MOST_UNDECIDED: Final = 8
-
-
-def with_symbols(
-    attempt: Callable[[Sequence[Any], Sequence[str]], _T], values: Mapping[str, int]
-) -> _T:
-    """What ``attempt(symbols, conditions)`` gives, which traces for extents of 2 or more.
-
-    There is a symbol for each of ``values``. A comparison that depends on the extents is decided as
-    it is for ``values``, and becomes a condition of the next attempt: Python's text, powers written
-    ``^``.
-    """
-    _load()
-    import jax.export
-
-    conditions: list[str] = []
-    while True:
-        scope = jax.export.SymbolicScope([f"{name} >= 2" for name in values] + conditions)
-        try:
-            return attempt(jax.export.symbolic_shape(", ".join(values), scope=scope), conditions)
-        except jax.errors.InconclusiveDimensionOperation as error:
-            found = _UNDECIDED.search(str(error))
-            if found is None or len(conditions) >= _MOST_UNDECIDED:
-                raise
-            condition = _decided(found[1], found[2], found[3], values)
-            if condition in conditions:
-                raise
-            conditions.append(condition)
-
-
-def mentions_symbols(found: Any) -> bool:
-    """Whether a size is symbolic in an equation of a jaxpr, or in what its parameters may be."""
-    from jax._src import core
-
-    if isinstance(found, (tuple, list)):
-        return any(map(mentions_symbols, found))
-    found = getattr(found, "jaxpr", found)
-    if hasattr(found, "eqns"):
-        return any(map(mentions_symbols, found.eqns))
-    if hasattr(found, "primitive"):
-        shapes = [getattr(a.aval, "shape", ()) for a in (*found.invars, *found.outvars)]
-        return mentions_symbols(shapes) or any(map(mentions_symbols, found.params.values()))
-    return bool(core.is_symbolic_dim(found))
-
-
-def generator_of(key: Any) -> Any:
-    """The functions that make random numbers of a key: ``random_bits(data, width, shape)``."""
-    return key.dtype._impl
-
-
-def key_data(key: Any) -> Any:
-    """The array of integers that a key of JAX's is made of."""
-    _load()
-    import jax
-
-    return jax.random.key_data(key)
-
-
-def _decided(left: str, sign: str, right: str, values: Mapping[str, int]) -> str:
-    """The comparison or its opposite, with ``<=`` or ``>=``, whichever holds for those values."""
-    space = {**values, "floordiv": operator.floordiv, "mod": operator.mod}
-    a, b = (int(eval(text.replace("^", "**"), space)) for text in (left, right))
-    if sign[0] == "<":
-        left, sign, right, a, b = right, sign.replace("<", ">"), left, b, a
-    # a >= b or a > b
-    more = "" if sign == ">=" else " + 1"
-    if a >= b + (sign == ">"):
-        return f"{left} >= {right}{more}"
-    return f"{left} <= {right}{' - 1' if sign == '>=' else ''}"
 
 
 def wait(array: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ...counters import counters
 from ...dtypes import ALL, dtype_named
+from ...jaxprs.op_definitions import description_of, function_of
 from ...ops.spec import OpDef
 from ...trace.specs import Spec, spec_of
 from ...types import TensorType, tensor_type
@@ -20,7 +21,6 @@ from .kept_values import kept_inside
 from .layouts import Layout
 from .long_products import in_blocks
 from .lowered import Lowered, Placed
-from .op_definitions import description_of, function_of
 from .physical import Replayed, replay
 from .regions.region_op import called, lowered_region, placed_region
 

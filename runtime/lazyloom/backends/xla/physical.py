@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...jaxprs.walking import called, is_literal, needed
 from . import jax_compat
-from .jaxprs import called, is_literal, needed
 from .layouts import InLayout, LateBroadcast, Layout, identity, normalized, same_memory
 from .products import as_product
 

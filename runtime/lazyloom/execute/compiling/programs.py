@@ -7,13 +7,15 @@ import struct
 import time
 from typing import Final, NamedTuple
 
-from ...backends import fingerprint, memory_limits
+from ... import memory_limits
+from ...backends import fingerprint
 from ...backends.backend import Executable, NotLoaded, NotLowered, Request
 from ...backends.returned import check_executable, check_number
 from ...backends.selection import backend
 from ...cache import disk, memory
 from ...codegen import registry, verdicts
 from ...counters import counters
+from ...host import storage
 from ...interrupts import reraise_from_handler
 from ...ops.spec import TABLE
 from ...program.difference import explain
@@ -236,7 +238,7 @@ def known_as_slower(entry: memory.Entry) -> bool:
     # neither this nor what is asked needs the device: what is known here saves starting its client
     description = _of_structure(entry.structure, entry.donate)
     return description is not None and (
-        fingerprint.load("slower", description, host=True) == b"1")
+        storage.load("slower", description) == b"1")
 
 
 def note_slower(entry: memory.Entry, slower: bool) -> None:
@@ -248,7 +250,7 @@ def note_slower(entry: memory.Entry, slower: bool) -> None:
     if disk.enabled():
         description = _of_structure(entry.structure, entry.donate)
         if description is not None:
-            fingerprint.store("slower", description, b"1" if slower else b"0", host=True)
+            storage.store("slower", description, b"1" if slower else b"0")
 
 
 def storable(structure: Structure) -> bool:

@@ -19,11 +19,11 @@ import threading
 import time
 from typing import Any, Final
 
-from ...backends import function_libraries
 from ...backends.backend import NotPadded, Request
-from ...backends.selection import backend
 from ...cache import disk
 from ...codegen import verdicts
+from ...host import function_libraries, storage
+from ...host.c_source.library import library_of
 from ...interrupts import reraise_from_handler
 from ...program.program import Structure
 from . import programs
@@ -78,7 +78,7 @@ def hello() -> dict[str, object]:
     """What such a process has in common with the one that asks, and who it is."""
     return {
         "package": os.path.realpath(os.path.dirname(os.path.dirname(__file__))),
-        "python": sys.version, "versions": backend().host_versions(),
+        "python": sys.version, "versions": storage.versions_text(),
         "pid": os.getpid(), "parent": os.getppid()}
 
 
@@ -140,7 +140,7 @@ def _functions(texts: dict[str, str]) -> list[bytes]:
     # TMPDIR may be another one by now
     tempfile.tempdir = None
     try:
-        library = backend().compile_functions(texts)
+        library = library_of(texts)
     except Exception as error:
         reraise_from_handler(error)
         return [_said(error=f"{type(error).__name__}: {error}")]

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...backends.parts import allowed
+from ...host.parts import allowed
 from ...settings import switched_on
 
 #: estimated seconds of a product from which those of its run may use several threads

@@ -1,7 +1,7 @@
 """Op-by-op execution of a plan, each op by a host kernel that all programs share.
 
-An op runs as what the backend has for it on the host (:meth:`Backend.host_kernel`: NumPy, a
-microsecond a call), or else as an executable of its own, which is kept like any program.
+An op runs as its kernel of the host (:func:`lazyloom.host.find.kernel_of`: NumPy, a microsecond a
+call), or else as an executable of its own, which is kept like any program.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from ...backends.backend import HostKernel, NotLowered
+from ...backends.backend import NotLowered
 from ...backends.data import host_view, scalar_of, scalar_vector
-from ...backends.reuse import LARGE, call, exclusive, may_write
 from ...backends.selection import backend
-from ...backends.subnormals import flush_subnormals, flushing, restore_mode
 from ...cache import memory
 from ...counters import counters
 from ...dtypes import DType
+from ...host.kernel import HostKernel
+from ...host.reuse import LARGE, call, exclusive, may_write
+from ...host.subnormals import flush_subnormals, flushing, restore_mode
 from ...interrupts import Deferred, deliver, late, reraise_from_handler
 from ...ops.spec import lookup
 from ...program.evaluations import Evaluation
@@ -83,7 +84,14 @@ def prepare(op: OpKernel, evaluation: Evaluation) -> None:
 
     Raises NotLowered for instruction 0 where the op's definition does not work.
     """
-    kernel: HostKernel | None = backend().host_kernel(op.spec, op.types)
+    # a signal's handler that computes arrays would find half of it
+    with Deferred(True):
+        from ...host import find
+    kernel: HostKernel | None = None
+    if op.spec.heavy:
+        kernel = backend().region_kernel(op.spec, op.types)
+    if kernel is None:
+        kernel = find.kernel_of(op.spec, op.types)
     if kernel is not None:
         op.shared = kernel.shared
         op.kernel = kernel.run

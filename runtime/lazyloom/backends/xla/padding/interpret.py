@@ -9,8 +9,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ..jax_compat import mentions_symbols, run_step
-from ..jaxprs import called, is_literal, needed
+from ....jaxprs.tracing import mentions_symbols
+from ....jaxprs.walking import called, is_literal, needed
+from ..jax_compat import run_step
 from .dims import (
     ANY,
     Description,

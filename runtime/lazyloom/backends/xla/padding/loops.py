@@ -8,8 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from ....interrupts import reraise_from_handler
+from ....jaxprs import tracing
+from ....jaxprs.walking import scan_counts
 from .. import jax_compat
-from ..jaxprs import scan_counts
 from .dims import Description, NotPadded, python, unified
 from .interpret import Rule, Run, Value
 from .sizes import Sizes
@@ -171,20 +172,20 @@ def _random_bits(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     (key,), p = xs, step.params
     if key.dims:
         raise NotPadded("random_bits of keys in an array")
-    generator = jax_compat.generator_of(key.data)
-    data = jax_compat.key_data(key.data)
+    generator = tracing.generator_of(key.data)
+    data = tracing.key_data(key.data)
     texts = [run.sizes.text(n) for n in p["shape"]]
 
     def attempt(symbols: Sequence[Any], conditions: Sequence[str]) -> Any:
         sizes = Sizes(symbols, run.sizes.bucket.values())
         shape = tuple(map(sizes.expression, texts))
-        closed = jax_compat.trace(
+        closed = tracing.trace(
             lambda key: generator.random_bits(key, p["bit_width"], shape),
             [(data.shape, data.dtype)])
         return closed, tuple(conditions)
 
     try:
-        closed, conditions = jax_compat.with_symbols(attempt, run.sizes.bucket)
+        closed, conditions = tracing.with_symbols(attempt, run.sizes.bucket)
     except Exception as error:
         reraise_from_handler(error)
         raise NotPadded(f"random_bits: {type(error).__name__}: {error}") from error

@@ -11,14 +11,14 @@ import numpy as np
 
 from ....counters import counters
 from ....interrupts import reraise_from_handler
+from ....jaxprs.op_definitions import description_of, function_of
+from ....jaxprs.tracing import trace, with_symbols, x64
 from ....program.extents import arranged, may_vary
 from ....trace.specs import Spec
 from ....types import TensorType
 from ... import fingerprint
-from ..jax_compat import trace, with_symbols, x64
 from ..lowered import Lowered
 from ..lowering import lower, name_of, text_of
-from ..op_definitions import description_of, function_of
 from .dims import Description, NotPadded, is_static, named, python
 from .interpret import NeedsExtents, Run, Value
 from .rules import RULES

@@ -10,11 +10,12 @@ import numpy as np
 from ....codegen import registry
 from ....codegen.faults import refused
 from ....codegen.generator import Call, Generator, Region
+from ....host.find import kernel_of
+from ....host.kernel import HostKernel
 from ....interrupts import reraise_from_handler
 from ....program.program import Program, Structure
 from ....trace.specs import Spec
 from ....types import TensorType
-from ...backend import HostKernel
 from ..jax_compat import on_other_device
 from ..layouts import identity
 from . import engines
@@ -26,10 +27,9 @@ LARGE: Final = 1 << 14
 
 
 def alone(
-    spec: Spec, types: tuple[TensorType | None, ...],
-    kernel_of: Callable[[Spec, tuple[TensorType | None, ...]], HostKernel | None],
+    spec: Spec, types: tuple[TensorType | None, ...]
 ) -> HostKernel | None:
-    """A kernel by whichever generator in use takes the op, else by the one of ``kernel_of``.
+    """A kernel by whichever generator in use takes the op, else the host's own.
 
     None where no generator would, whatever is in use. A generator that fails is told of once.
     """
@@ -44,7 +44,7 @@ def alone(
     taking = {name: g for name, g in registry.available().items() if _takes(g, call)}
     if not taking:
         return None
-    return HostKernel(_Alone(spec, types, results, taking, kernel_of), (False,) * len(results))
+    return HostKernel(_Alone(spec, types, results, taking), (False,) * len(results))
 
 
 def _takes(generator: Generator, call: Call) -> bool:
@@ -58,12 +58,11 @@ def _takes(generator: Generator, call: Call) -> bool:
 class _Alone:
     """The kernel; it asks at each run what is in use."""
 
-    __slots__ = ("spec", "region", "types", "results", "taking", "kernel_of", "otherwise",
-                 "engines")
+    __slots__ = ("spec", "region", "types", "results", "taking", "otherwise", "engines")
 
     def __init__(
         self, spec: Spec, types: tuple[TensorType | None, ...], results: tuple[TensorType, ...],
-        taking: dict[str, Generator], kernel_of: Callable[..., HostKernel | None],
+        taking: dict[str, Generator],
     ) -> None:  # fmt: skip
         self.spec: Final = spec
         stream: list[Any] = [spec]
@@ -79,7 +78,6 @@ class _Alone:
         self.types: Final = types
         self.results: Final = results
         self.taking: Final = taking
-        self.kernel_of: Final = kernel_of
         self.otherwise: Callable[..., Any] | None = None
         self.engines: Final[dict[str, Engine]] = {}
 
@@ -90,7 +88,7 @@ class _Alone:
                 if engine is not None:
                     return self._run(engine, arguments)
         if self.otherwise is None:
-            kernel = self.kernel_of(self.spec, self.types)
+            kernel = kernel_of(self.spec, self.types)
             if kernel is None:
                 # the op runs as an executable of its own then
                 raise NotImplementedError(f"{self.spec.op.name} has no kernel of the host")

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from ....cache import private
-from ... import fingerprint
-from ..c_source.library import compiler, march, run
+from ....host import storage
+from ....host.c_source.library import compiler, march, run
 
 _FLAGS: Final = ("-O3", "-fPIC", "-std=gnu11", "-fno-math-errno", "-shared")
 
@@ -24,7 +24,7 @@ def library_of(text: str, flags: Sequence[str]) -> ctypes.CDLL:
     private.check_above(os.path.join(tempfile.gettempdir(), "lazyloom"))
     command = [*compiler(), *_FLAGS, *march(), *flags]
     description = "\0".join([*command, text]).encode()
-    data = fingerprint.load("c", description, host=True)
+    data = storage.load("c", description)
     with tempfile.TemporaryDirectory(prefix="lazyloom-") as folder:
         path = os.path.join(folder, "region.so")
         if data is not None:
@@ -40,6 +40,6 @@ def library_of(text: str, flags: Sequence[str]) -> ctypes.CDLL:
             written.write(text)
         run([*command, source, "-o", path, "-lm"])
         with open(path, "rb") as file:
-            fingerprint.store("c", description, file.read(), host=True)
+            storage.store("c", description, file.read())
         # the file is not needed once it is open
         return ctypes.CDLL(path)

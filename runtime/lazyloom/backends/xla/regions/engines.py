@@ -15,14 +15,14 @@ from ....cache import memory
 from ....codegen.faults import Failure, failed, told
 from ....codegen.generator import Code, CSource, NativeCode, PythonCode
 from ....foreign import Foreign
+from ....host.c_source.library import CompilerError
+from ....host.find import kernel_of
+from ....host.subnormals import flushing
 from ....interrupts import at_end, reraise_from_handler
 from ....program.program import Leaf, Result
 from ....trace.scalars import Baked
 from ....types import TensorType
 from ...backend import NotLoaded
-from ...selection import backend
-from ...subnormals import flushing
-from ..c_source.library import CompilerError
 from ..jax_compat import know_call
 from .c_compiler import library_of
 from .region_op import TARGET, Called, Compared
@@ -216,7 +216,7 @@ def by_kernels(called: Called, operands: Sequence[Any]) -> list[Any]:
     program = called.region.program
     values: list[Any] = []
     for i in program.structure.instructions:
-        kernel = backend().host_kernel(i.spec, i.operand_types)
+        kernel = kernel_of(i.spec, i.operand_types)
         if kernel is None:
             raise NotImplementedError(f"{i.spec.op.name} has no kernel of the host")
         arguments: list[Any] = []

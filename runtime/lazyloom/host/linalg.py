@@ -1,0 +1,128 @@
+"""Factors and triangular systems of small matrices, with NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ..jaxprs.walking import positive
+from .writer import Unsupported, Value, Writer
+
+Array = Any
+#: rows times matrices from which compiling takes less time than these loops
+MOST: Final = 256
+
+
+def lu(x: Array) -> tuple[Array, Array, Array]:
+    """L and U in one matrix, the rows that were exchanged, and the order that this makes."""
+    *batch, m, n = x.shape
+    found = np.array(x).reshape((-1, m, n))
+    k = min(m, n)
+    pivots = np.empty((len(found), k), np.int32)
+    orders = np.empty((len(found), m), np.int32)
+    for a, pivot, order in zip(found, pivots, orders, strict=True):
+        order[:] = range(m)
+        for i in range(k):
+            p = i + int(np.argmax(np.abs(a[i:, i])))
+            pivot[i] = p
+            if p != i:
+                a[[i, p]] = a[[p, i]]
+                order[[i, p]] = order[[p, i]]
+            if a[i, i] != 0:
+                a[i + 1 :, i] /= a[i, i]
+            a[i + 1 :, i + 1 :] -= np.outer(a[i + 1 :, i], a[i, i + 1 :])
+    return found.reshape(x.shape), pivots.reshape((*batch, k)), orders.reshape((*batch, m))
+
+
+def pivots_to_permutation(pivots: Array, size: int) -> Array:
+    """The order that exchanges of rows make."""
+    rows = pivots.reshape((-1, pivots.shape[-1]))
+    found = np.empty((len(rows), size), np.int32)
+    for order, row in zip(found, rows, strict=True):
+        order[:] = range(size)
+        for i, p in enumerate(row):
+            order[[i, p]] = order[[p, i]]
+    return found.reshape((*pivots.shape[:-1], size))
+
+
+def triangular_solve(
+    a: Array, b: Array, left: bool, lower: bool, transposed: bool, conjugated: bool, unit: bool
+) -> Array:
+    """x with a x = b, or x a = b; of ``a`` one triangle is read."""
+    if conjugated:
+        a = np.conjugate(a)
+    if not left:
+        b = b.swapaxes(-1, -2)
+    if transposed == left:
+        a = a.swapaxes(-1, -2)
+        lower = not lower
+    n = a.shape[-1]
+    x = np.array(b)
+    for i in range(n) if lower else range(n - 1, -1, -1):
+        known = slice(0, i) if lower else slice(i + 1, n)
+        row = x[..., i, :]
+        if known.stop > known.start:
+            row = row - np.matmul(a[..., i : i + 1, known], x[..., known, :])[..., 0, :]
+        x[..., i, :] = row if unit else row / a[..., i : i + 1, i]
+    return np.ascontiguousarray(x if left else x.swapaxes(-1, -2))
+
+
+def cholesky(x: Array) -> Array:
+    """The lower factor; NaN for a matrix that has none."""
+    try:
+        return np.linalg.cholesky(x)
+    except np.linalg.LinAlgError:
+        found = np.empty_like(x)
+        for at in np.ndindex(*x.shape[:-2]):
+            try:
+                found[at] = np.linalg.cholesky(x[at])
+            except np.linalg.LinAlgError:
+                found[at] = np.nan
+        return found
+
+
+def _size(x: Value) -> int:
+    return x.size // max(1, x.shape[-1])
+
+
+def _lu(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
+    x = w.full(xs[0])
+    if not w.names.at_most(_size(x), MOST) or not positive(x.size):
+        raise Unsupported("lu of large matrices, or empty ones")
+    whole = w.let(f"lu({x.text})", (), None)
+    return [w.let(f"{whole.text}[{k}]", tuple(v.aval.shape), np.dtype(str(v.aval.dtype)))
+            for k, v in enumerate(step.outvars)]
+
+
+def _permutation(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
+    shape = tuple(step.outvars[0].aval.shape)
+    if not w.names.at_most(xs[0].size, MOST) or not positive(xs[0].size):
+        raise Unsupported("lu_pivots_to_permutation of many rows, or none")
+    return [w.let(f"pivots_to_permutation({w.full(xs[0]).text}, {shape[-1]})", shape,
+                  np.dtype("int32"))]
+
+
+def _triangular_solve(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
+    p = step.params
+    a, b = (w.full(x) for x in xs)
+    if not w.names.at_most(_size(a), MOST) or not positive(a.size):
+        raise Unsupported("triangular_solve of large matrices")
+    flags = ", ".join(repr(bool(p[name])) for name in (
+        "left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal"))
+    return [w.let(f"triangular_solve({a.text}, {b.text}, {flags})", b.shape, b.dtype)]
+
+
+def _cholesky(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
+    x = w.full(xs[0])
+    if not positive(x.size):
+        raise Unsupported("cholesky of empty matrices")
+    return [w.let(f"cholesky({x.text})", x.shape, x.dtype)]
+
+
+#: steps of linear algebra
+STEPS: Final[dict[str, Callable[[Writer, Any, list[Value]], Sequence[Value]]]] = {
+    "lu": _lu, "lu_pivots_to_permutation": _permutation, "triangular_solve": _triangular_solve,
+    "cholesky": _cholesky,
+}  # fmt: skip

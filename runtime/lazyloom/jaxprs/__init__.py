@@ -1,0 +1,1 @@
+"""JAX's traces of ops: the import of JAX, tracing, and walks of jaxprs."""
