@@ -39,7 +39,9 @@ from .control_flow.scan import scan
 from .control_flow.while_loop import while_loop
 from .dtypes import DType
 from .errors import LoomError
-from .evaluate import evaluate as _evaluate
+from .evaluate import previews as _previews
+from .evaluate import reading as _reading
+from .evaluate import sync as _sync
 from .evaluate.checks import Check
 from .evaluate.checks import register as register_check
 from .evaluate.cuts import cut_grown as _cut_grown
@@ -106,8 +108,8 @@ def _measure(candidates: Sequence[Any]) -> None:
     measure(candidates)
 
 
-_hooks.read = _evaluate.read
-_hooks.read_number = _evaluate.read_number
+_hooks.read = _reading.read
+_hooks.read_number = _reading.read_number
 _hooks.as_leaf = _make_leaf
 _hooks.grown = _cut_grown
 _hooks.settle = _settle
@@ -164,7 +166,7 @@ def sync(*values: Any, wait: bool = False) -> None:
     Args:
         wait: also wait until it has run, and raise its error.
     """
-    _evaluate.sync(_values(values, "sync") if values else None, wait)
+    _sync.sync(_values(values, "sync") if values else None, wait)
 
 
 def sync_older(sequence: int) -> None:
@@ -173,7 +175,7 @@ def sync_older(sequence: int) -> None:
     What a loop leaves behind at every step, and reads at last (a metric, an average), is a chain
     that holds on to what every step computed.
     """
-    _evaluate.sync_older(sequence)
+    _sync.sync_older(sequence)
 
 
 def finish_compiling(timeout: float | None = None) -> bool:
@@ -228,7 +230,7 @@ def read_for_shape(value: Any, function: str) -> Any:
     It is a read like any other, but the evaluation's record says "shape of nonzero", say, and
     ``stats()["host_reads_of_data_dependent_shapes"]`` counts it.
     """
-    return _evaluate.read_for_shape(_values([value], "read_for_shape")[0], function)
+    return _reading.read_for_shape(_values([value], "read_for_shape")[0], function)
 
 
 def programs_of(*values: Any) -> list[Program]:
@@ -238,7 +240,7 @@ def programs_of(*values: Any) -> list[Program]:
     what values need across a boundary comes first. Raises ArgumentError if none of the values is
     pending.
     """
-    return _evaluate.programs_of(_values(values, "programs_of"))[0]
+    return _previews.programs_of(_values(values, "programs_of"))[0]
 
 
 def program_of(*values: Any) -> Program:
@@ -247,7 +249,7 @@ def program_of(*values: Any) -> Program:
     Raises ArgumentError if none of the values is pending, or more than one program computes
     them.
     """
-    programs, computing = _evaluate.programs_of(_values(values, "program_of"))
+    programs, computing = _previews.programs_of(_values(values, "program_of"))
     if len(computing) > 1:
         raise errors.ArgumentError(
             f"program_of: {len(computing)} programs compute the given values; ask for one of them, "

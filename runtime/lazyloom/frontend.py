@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, cast, final
 
-from .evaluate.evaluate import look as look
+from .evaluate.reading import look as look
 from .extension import exports_buffers as exports_buffers
 from .host.host_arrays import ALONE as ALONE
 from .tensor.host import to_host as to_host

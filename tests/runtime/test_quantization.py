@@ -11,7 +11,7 @@ import lazyloom_numpy as np
 import lazyloom_torch as torch
 from lazyloom.dtypes import float32, int8, uint8
 from lazyloom.errors import ArgumentError, ReadForbiddenError
-from lazyloom.evaluate.evaluate import read
+from lazyloom.evaluate.reading import read
 from lazyloom.quantization import quantize
 from lazyloom.quantization.folding import constant, fold_batch_norms
 from lazyloom.quantization.graph import Given, Graph, Made, Source, made_by

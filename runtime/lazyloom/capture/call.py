@@ -8,7 +8,8 @@ from threading import get_ident
 from types import CodeType, MethodType
 from typing import Any
 
-from ..evaluate.evaluate import blind, evaluate, held_back, reads_of
+from ..evaluate.evaluate import evaluate
+from ..evaluate.reading import blind, held_back, reads_of
 from ..tensor.storage import OtherWriters, number_of_lock
 from ..tensor.tensor import Tensor, created_of, write_lock
 from ..trace import graph

@@ -10,7 +10,7 @@ from threading import get_ident
 from typing import Any, Final
 
 from ..errors import ArgumentError
-from ..evaluate.evaluate import held_back
+from ..evaluate.reading import held_back
 from ..settings import WITHOUT
 from ..trace import graph
 from ..trace.mapping import innermost

@@ -10,7 +10,8 @@ from threading import get_ident
 from typing import Final, final
 
 from ..errors import ArgumentError
-from ..evaluate.evaluate import blind, evaluate, held_back
+from ..evaluate.evaluate import evaluate
+from ..evaluate.reading import blind, held_back
 from ..interrupts import Deferred, uninterrupted
 from ..tensor.storage import writers
 from ..tensor.tensor import Tensor, current, write, write_locks

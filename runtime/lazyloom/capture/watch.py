@@ -12,7 +12,7 @@ import types
 from threading import get_ident
 from typing import Any, Final
 
-from ..evaluate.evaluate import reads_of
+from ..evaluate.reading import reads_of
 from ..trace.source import Site
 from .state import LIBRARIES, Code, is_library
 

@@ -9,7 +9,7 @@ from ..errors import ArgumentError
 from ..execute.padded import extent_marks
 from ..execute.padded.extent_marks import Mark
 from ..trace.graph import Buffer, Value
-from .evaluate import materialize
+from .reading import materialize
 
 
 def _axis(value: Value, axis: Any, function: str) -> int:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import ArgumentError
-from ..evaluate.evaluate import read, sync
+from ..evaluate.reading import read
+from ..evaluate.sync import sync
 from ..trace.graph import Value
 from ..trace.recording import record
 from .graph import Graph, Source

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..evaluate.evaluate import read
+from ..evaluate.reading import read
 from ..ops.spec import lookup
 from ..tensor.host import from_host
 from .graph import Constant, Graph, Made, Op, Rewriter, Source

@@ -14,7 +14,7 @@ from ..backends.selection import backend
 from ..counters import counters
 from ..dtypes import DType, as_dtype, dtype_named
 from ..errors import ArgumentError, type_name
-from ..evaluate.evaluate import await_data, blind, materialize, read
+from ..evaluate.reading import await_data, blind, materialize, read
 from ..host import host_arrays
 from ..settings import tuning
 from ..trace.graph import (

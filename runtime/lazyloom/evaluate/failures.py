@@ -1,0 +1,214 @@
+"""Failures: exceptions of runs and reads as the errors of nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import settings
+from ..backends.backend import NotLowered
+from ..backends.returned import WrongResult
+from ..backends.selection import backend
+from ..dtypes import DType
+from ..errors import ExecutionError, LoomError, OutOfMemoryError, of_shadowed_module, reraised
+from ..execute.op_by_op.executor import OpFailed
+from ..execute.run import run
+from ..interrupts import half_imported, reraise_from_handler
+from ..program.evaluations import Evaluation
+from ..program.plan import Plan
+from ..program.program import Leaf, Result, ScalarSlot
+from ..trace import graph
+from ..trace.graph import DONE, FAILED, SCHEDULED, Buffer, Value
+from . import collect
+
+
+def definition_error(plan: Plan, error: Any) -> LoomError:
+    """The error of an op whose definition does not work, named with the place of its call."""
+    n = plan.nodes[error.number]
+    assert n.spec is not None
+    cause = error.__cause__
+    what = str(cause).strip().split("\n")[0] or type(cause).__name__
+    op = n.spec.op.name
+    kind = OutOfMemoryError if out_of_memory(cause) else ExecutionError
+    wrapped = kind(
+        f"op {op}, recorded at {n.site}, could not be compiled: "
+        f"{type(cause).__name__}: {what.removeprefix(op + ': ')}", op=op, site=str(n.site))
+    wrapped.__cause__ = cause
+    plan.evaluation.error = wrapped
+    return wrapped
+
+
+def run_rest(
+    plan: Plan, failed: dict[int, LoomError], errors: dict[int, LoomError]
+) -> None:
+    """Run the plan less what depends on failed leaves, or on ops that have an error."""
+    while True:
+        rest, kept = _without(plan, failed, errors)
+        try:
+            if rest.wanted:
+                plan.evaluation.ops = len(rest.nodes)
+                run(rest, settings.donates())
+            break
+        except NotLowered as error:
+            errors[kept[error.number]] = definition_error(rest, error)
+    plan.attached = True
+
+
+def _without(
+    plan: Plan, failed: dict[int, LoomError], errors: dict[int, LoomError]
+) -> tuple[Plan, list[int]]:
+    """The plan less what depends on what failed, which fails; and its nodes' old numbers."""
+    structure = plan.structure
+    for number, instruction in enumerate(structure.instructions):
+        if number in errors:
+            continue
+        for item in instruction.operands:
+            if isinstance(item, Result):
+                bad = errors.get(item.instruction)
+            elif isinstance(item, Leaf):
+                bad = failed.get(item.number)
+            else:
+                bad = None
+            if bad is not None:
+                errors[number] = bad
+                break
+    keep = [i for i in range(len(plan.nodes)) if i not in errors]
+    smaller, kept, leaves = structure.restrict(keep)
+    renumber = {old: new for new, old in enumerate(kept)}
+    scalars: dict[DType, list[Any]] = {}
+    for old in kept:
+        for item in structure.instructions[old].operands:
+            if isinstance(item, ScalarSlot):
+                scalars.setdefault(item.dtype, []).append(plan.scalars[item.dtype][item.ordinal])
+    wanted, results = [], []
+    for (number, index), target in zip(plan.wanted, plan.results, strict=True):
+        if number in renumber:
+            wanted.append((renumber[number], index))
+            results.append(target)
+    # what failed may have been written over these: they are what it goes back to
+    donatable = [leaves.index(k) for k in plan.donatable
+                 if k in leaves and not plan.leaves[k].recoverable]
+    rest = Plan([plan.nodes[i] for i in kept], smaller, [plan.leaves[k] for k in leaves],
+                scalars, wanted, results, donatable)
+    rest.evaluation = plan.evaluation
+    rest.places = plan.places
+    plan.failed = True
+    with graph.trace.lock:
+        for number, error in errors.items():
+            n = plan.nodes[number]
+            collect.reach(n, error)
+            if n.state == SCHEDULED:
+                collect.fail(n, error)
+    return rest, kept
+
+
+def fail(plan: Plan, error: Exception) -> None:
+    """Make the exception of a run the error of all that the plan was to compute."""
+    if half_imported(error):
+        raise LoomError(
+            "an array was read while the module that runs it was being imported, by a "
+            f"signal's handler, say ({type(error).__name__}: {error}); read it again "
+            "afterwards, or let the handler leave the work to the program") from error
+    plan.evaluation.error = wrapped = _as_execution_error(error, plan)
+    plan.failed = True
+    with graph.trace.lock:
+        for n in plan.nodes:
+            collect.reach(n, wrapped)
+            if n.state == SCHEDULED:
+                collect.fail(n, wrapped)
+        graph.drain()
+    plan.attached = True
+
+
+def _as_execution_error(error: Exception, plan: Plan) -> LoomError:
+    if isinstance(error, OpFailed):
+        n = plan.nodes[error.number]
+        assert n.spec is not None
+        cause = error.__cause__
+        assert isinstance(cause, Exception)
+        return run_error(cause, plan.evaluation, plan, (n.spec.op.name, n.site))
+    if isinstance(error, LoomError) and not isinstance(error, WrongResult):
+        return error
+    return run_error(error, plan.evaluation, plan)
+
+
+def run_error(
+    error: Exception, evaluation: Evaluation, plan: Plan | None = None,
+    place: tuple[str, Any] | None = None,
+) -> ExecutionError:
+    """The error of a failed run, naming op and place where they are known."""
+    what = str(error).strip().split("\n")[0]
+    op: str | None = None
+    site: Any = evaluation.site
+    if isinstance(error, WrongResult):
+        if error.op is not None:
+            op, site = error.op, error.site
+    elif place is not None:
+        op, site = place
+    elif len(evaluation.places) == 1:
+        op, site = evaluation.places[0]
+    if op is not None:
+        where = f"op {op}, recorded at {site},"
+    else:
+        left = [n for n in plan.nodes if n.state != FAILED] if plan is not None else []
+        named = sorted({n.spec.op.name for n in left if n.spec})
+        of = f" of {evaluation.ops} ops ({', '.join(named[:8])}{', ...' if named[8:] else ''})" if (
+            named) else f" of {evaluation.ops} ops"
+        where = f"a program{of}, run for the {evaluation.reason} at {evaluation.site},"
+    lost = (
+        " The inputs that the run had taken over are lost; options(donate=False) keeps them"
+        if evaluation.bytes_donated else "")
+    kind = ExecutionError
+    if out_of_memory(error):
+        kind = OutOfMemoryError
+        if "out of memory" not in what.lower():
+            what = f"out of memory: {what}" if what else "out of memory"
+    elif not isinstance(error, WrongResult):
+        what = f"{type(error).__name__}: {what}" if what else type(error).__name__
+        what = what.rstrip(".") + of_shadowed_module(error)
+    wrapped = kind(f"{where} failed: {what.rstrip('.')}.{lost}", op=op, site=str(site))
+    wrapped.__cause__ = error
+    return wrapped
+
+
+def out_of_memory(error: Any) -> bool:
+    """Whether an error, of Python or of XLA, says that memory could not be had."""
+    text = str(error)
+    return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in text or (
+        "Out of memory" in text)
+
+
+def not_copied(value: Value, buffer: Buffer, error: Exception) -> None:
+    """Raise OutOfMemoryError if the value was computed, and only its copy found no memory."""
+    try:
+        backend().wait(buffer.array)
+    except Exception as raised:
+        reraise_from_handler(raised)
+        return
+    raise OutOfMemoryError(
+        f"a value of type {value.type.text} was computed, and there is no memory for a copy of "
+        f"its {value.type.nbytes} bytes; read a part of it, or let go of something: {error}")
+
+
+def read_error(value: Value, buffer: Buffer, error: Exception) -> LoomError:
+    """The error to raise for a value whose data could not be read, and its node's from now on."""
+    origin = buffer.origin
+    wrapped: LoomError
+    if origin is None:
+        what = str(error) if isinstance(error, WrongResult) else f"{type(error).__name__}: {error}"
+        wrapped = ExecutionError(f"reading a value of type {value.type.text} failed: {what}")
+    elif isinstance(error, WrongResult):
+        # other results of the run may be right
+        spec = value.node.spec
+        if spec is not None:
+            error.op, error.site = spec.op.name, str(value.node.site)
+        wrapped = run_error(error, origin)
+    else:
+        if origin.error is None:
+            origin.error = run_error(error, origin)
+        wrapped = reraised(origin.error)
+    with graph.trace.lock:
+        node = value.node
+        if node.state == DONE:
+            node.state = FAILED
+            node.error = wrapped
+    return reraised(wrapped)

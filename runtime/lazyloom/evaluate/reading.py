@@ -1,0 +1,137 @@
+"""Reads: the data of values, evaluated where they are pending."""
+
+from __future__ import annotations
+
+from threading import get_ident
+from typing import Any, Final
+
+from .. import foreign, settings
+from ..backends.data import device_view, host_array, host_number
+from ..backends.selection import backend
+from ..counters import counters
+from ..errors import ReadForbiddenError, reraised
+from ..interrupts import reraise_from_handler
+from ..trace import graph
+from ..trace.graph import DONE, FAILED, MAPPED, PENDING, SCHEDULED, Buffer, Value
+from ..trace.mapping import unreadable
+from ..trace.source import Site, user_site
+from ..trace.tape import recompute
+from . import checks
+from .evaluate import evaluate
+from .failures import not_copied, out_of_memory, read_error
+
+#: threads that record a call to be captured: what they ask to be handed over waits for its end
+held_back: Final[set[int]] = set()
+#: how many values each of them has read
+reads_of: Final[dict[int, int]] = {}
+#: threads that record for data to come: what is known of data on the host is not asked
+blind: Final[set[int]] = set()
+
+
+def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
+    """The buffer of a value's data, evaluating what is pending; raises its error."""
+    # what a parent process was computing never becomes ready in its child
+    graph.check_process()
+    if foreign.inside[0]:
+        foreign.check()
+    node = value.node
+    while True:
+        if node.state == PENDING:
+            evaluate(node, reason, site)
+        if node.state == SCHEDULED:
+            node.evaluation.dispatched.wait()
+        if node.state == FAILED:
+            assert node.error is not None
+            raise reraised(node.error)
+        if node.state == DONE:
+            break
+        if node.state == MAPPED:
+            raise unreadable(value, site if site is not None else user_site())
+    buffers = node.buffers
+    buffer = buffers[value.index] if buffers is not None else None
+    if buffer is None:
+        fresh = recompute(value)
+        return materialize(fresh, reason, site)
+    if buffer.checks is not None:
+        error = checks.failed(buffer)
+        if error is not None:
+            raise reraised(error)
+    return buffer
+
+
+def read(value: Value, reason: str = "read") -> Any:
+    """The value's data as a fresh NumPy array."""
+    return _read(value, reason, COPY)
+
+
+def look(value: Value, reason: str = "read") -> Any:
+    """The value's data as a NumPy array to read for as long as the caller has the value.
+
+    It may be the memory of the device.
+    """
+    return _read(value, reason, VIEW)
+
+
+def read_number(value: Value) -> Any:
+    """The only element of the value's data as a Python number."""
+    return _read(value, "read", NUMBER)
+
+
+def await_data(value: Value) -> None:
+    """Wait until the value's data are there; raises like :func:`read`, and counts as none."""
+    _read(value, "read", NOTHING)
+
+
+#: what is read of a value's data
+COPY: Final = 0
+VIEW: Final = 1
+NUMBER: Final = 2
+NOTHING: Final = 3
+
+
+def _read(value: Value, reason: str, what: int) -> Any:
+    site = user_site()
+    if settings.get_option("forbid_reads"):
+        raise ReadForbiddenError(
+            f"a value of type {value.type.text} was read at {site} while reads are forbidden; "
+            "keep the computation on tensors, or read outside options(forbid_reads=True)",
+            site=str(site))
+    buffer = materialize(value, reason, site)
+    if held_back:
+        me = get_ident()
+        if me in held_back:
+            reads_of[me] = reads_of.get(me, 0) + 1
+    host = buffer.host
+    if what == NOTHING:
+        if host is not None:
+            return None
+    else:
+        counters["reads"] += 1
+        counters["bytes_read"] += value.type.nbytes
+    if host is not None:
+        if what == VIEW:
+            return host
+        return host.item() if what == NUMBER else host.copy()
+    try:
+        if what == NUMBER:
+            return host_number(buffer.array, value.type)
+        if what == VIEW:
+            return device_view(buffer.array, value.type)
+        if what == COPY:
+            return host_array(buffer.array, value.type)
+        backend().wait(buffer.array)
+        return None
+    except Exception as error:
+        reraise_from_handler(error)
+        if out_of_memory(error):
+            not_copied(value, buffer, error)
+        raise read_error(value, buffer, error) from error
+
+
+def read_for_shape(value: Value, function: str) -> Any:
+    """:func:`read` where a result's shape depends on the data; the record says of which function.
+
+    Raises ReadForbiddenError, like any other read, where reads are forbidden.
+    """
+    counters["host_reads_of_data_dependent_shapes"] += 1
+    return read(value, f"shape of {function}")

@@ -1,0 +1,81 @@
+"""Syncs: pending work that is dispatched without being read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from threading import get_ident
+
+from ..backends.selection import backend
+from ..interrupts import reraise_from_handler
+from ..trace import graph
+from ..trace.following import following, settle
+from ..trace.graph import PENDING, Component, Value
+from ..trace.source import user_site
+from . import known_traces
+from .evaluate import evaluate, evaluate_component
+from .failures import read_error
+from .reading import held_back, materialize
+
+
+def sync_older(sequence: int) -> None:
+    """Dispatch the pending work that this thread began up to an op's number.
+
+    Another thread's is left alone: where that stands would decide what is one program.
+    """
+    me = get_ident()
+    if me in held_back:
+        return
+    older: list[Component] = []
+    with graph.trace.lock:
+        graph.drain()
+        for component in _components(sequence):
+            if component.thread == me:
+                for n in component.nodes:
+                    if n.state == PENDING:
+                        if n.seq <= sequence:
+                            older.append(component)
+                        break
+    for component in older:
+        evaluate_component(component, "sync")
+
+
+def _components(sequence: int) -> list[Component]:
+    """The components of pending work, oldest first; the caller holds the lock.
+
+    Traces that are followed and do not end here are settled, if they began up to that number.
+    """
+    for follow in list(following.follows):
+        if follow.nodes[0].seq <= sequence and known_traces.ending_of(follow) is None:
+            settle(follow.component)
+    return graph.oldest_first()
+
+
+def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> None:
+    """Dispatch the pending work of some values, or all there is; wait for it if asked."""
+    if held_back and not wait and get_ident() in held_back:
+        return
+    site = user_site()
+    if values is None:
+        while True:
+            with graph.trace.lock:
+                graph.drain()
+                components = _components(graph.trace.sequence)
+            if not components:
+                return
+            for component in components:
+                evaluate_component(component, reason, site)
+    else:
+        graph.check_process()
+        chosen = list(values)
+        for value in chosen:
+            if value.node.state == PENDING:
+                evaluate(value.node, reason, site)
+        if wait:
+            for value in chosen:
+                buffer = materialize(value, reason, site)
+                if buffer.array is not None:
+                    try:
+                        backend().wait(buffer.array)
+                    except Exception as error:
+                        reraise_from_handler(error)
+                        raise read_error(value, buffer, error) from error
