@@ -1,5 +1,5 @@
-"""Write the reference pages: ops.md, ops/ and op_dtypes.md from the op table, options.md from the
-settings, and what of NumPy and PyTorch is covered.
+"""Write the reference pages: ops.md, ops/, op_dtypes.md and op_traits.md from the op table,
+options.md from the settings, and what of NumPy and PyTorch is covered.
 
 ``make docs`` runs it; ``python docs/generate.py --check`` only tells whether the
 pages are as it would write them, and the tests do that.
@@ -7,6 +7,7 @@ pages are as it would write them, and the tests do that.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import sys
@@ -18,6 +19,7 @@ os.environ.pop("LAZYLOOM_REPRODUCIBLE", None)
 
 from lazyloom import ops  # noqa: E402
 from lazyloom.dtypes import ALL  # noqa: E402
+from lazyloom.ops import traits  # noqa: E402
 from lazyloom.ops.spec import Attribute, OpDef, Operand, describe_class  # noqa: E402
 from lazyloom.settings import ACCELERATORS, FLAGS, NUMBERS  # noqa: E402
 
@@ -47,16 +49,16 @@ def signature(op: OpDef) -> str:
     operands = ", ".join(operand_text(o) for o in op.operands)
     attributes = ", ".join(attribute_text(a) for a in op.attributes)
     inside = "; ".join(part for part in (operands, attributes) if part)
-    results = "" if op.outputs == ("result",) else f" -> {', '.join(op.outputs)}"
+    outputs = op.signature.outputs
+    results = "" if outputs == ("result",) else f" -> {', '.join(outputs)}"
     return f"{op.name}({inside}){results}"
 
 
 def gradient_text(op: OpDef) -> str:
-    if op.differentiable is True:
-        return "for every floating-point or complex operand"
-    if op.differentiable is False:
-        return "none"
-    return "for " + ", ".join(op.differentiable)
+    named = op.derivative.differentiable
+    if isinstance(named, tuple):
+        return "for " + ", ".join(named)
+    return "for every floating-point or complex operand" if named else "none"
 
 
 def entry(op: OpDef) -> str:
@@ -68,9 +70,9 @@ def entry(op: OpDef) -> str:
     facts.append(f"defined by: {op.source}")
     if op.reference:
         facts.append(f"the same in Python: `{op.reference}`")
-    if op.effect:
+    if op.execution.effect:
         facts.append("has an effect: never removed or merged")
-    if op.fallible:
+    if op.execution.fallible:
         facts.append("can fail while it runs")
     return "\n".join([*lines, *(f"- {fact}" for fact in facts), ""])
 
@@ -111,7 +113,8 @@ def index() -> str:
         "attributes (constants that are part of a program's structure) after it. `T` is one dtype "
         "that all operands so marked share: ops never promote, frontends cast. Every op is reached "
         "by `lazyloom.apply(name, operands, attributes)`, by `loom_apply` in C and by its own "
-        "inline wrapper in `lazyloom_ops.h`. [Which op takes which dtype](op_dtypes.md) and "
+        "inline wrapper in `lazyloom_ops.h`. [Which op takes which dtype](op_dtypes.md), "
+        "[which has traits that are not the default](op_traits.md) and "
         "[what each costs to compile](op_compile_time.md) are tables of their own.",
         "",
         "## By page",
@@ -196,6 +199,56 @@ def pairs() -> str:
         *[f"- `{name}` of complex matrices: {why}"
           for name, why in sorted(exclusions.NO_NUMERICAL_COMPLEX.items())],
     ]
+    return "\n".join(lines) + "\n"
+
+
+#: the groups of traits, by the attribute of ``OpDef`` that holds each, with what it is by default
+GROUPS = {"signature": traits.SIGNATURE, "derivative": traits.DERIVATIVE,
+          "execution": traits.EXECUTION, "access": traits.ACCESS}
+
+
+def fields_of(group: object) -> tuple[str, dict[str, str]]:
+    """What the source says of a group and of each trait: compiled classes have no docstrings."""
+    source = ast.parse((HERE.parent / "runtime/lazyloom/ops/traits.py").read_text())
+    name = type(group).__name__
+    entry = next(n for n in source.body if isinstance(n, ast.ClassDef) and n.name == name)
+    about, _, fields = (ast.get_docstring(entry) or "").partition("\n\nAttributes:\n")
+    text = re.sub(r":\w+:`([^`]*)`", r"``\1``", fields).replace("``", "`")
+    return about.partition("\n")[0], dict(line.strip().split(": ", 1) for line in text.splitlines())
+
+
+def trait_text(name: str, value: object) -> str:
+    """Such as ``heavy``, ``linear="x y"`` or ``aliases: a function``."""
+    if value is True:
+        return f"`{name}`"
+    if isinstance(value, traits.Residuals) or callable(value):
+        return f"`{name}`: a function"
+    return f"`{name}={value!r}`".replace("'", '"')
+
+
+def op_traits() -> str:
+    fields = {group: fields_of(usual)[1] for group, usual in GROUPS.items()}
+    rows = []
+    for op in sorted(ops.table().values(), key=lambda op: op.name):
+        cells = [
+            ", ".join(
+                trait_text(name, getattr(getattr(op, group), name)) for name in fields[group]
+                if getattr(getattr(op, group), name) != getattr(usual, name))
+            for group, usual in GROUPS.items()]
+        if any(cells):
+            rows.append(f"| {link(op, 'ops/')} | {' | '.join(cells)} |")
+    lines = [
+        NOTICE,
+        "# Ops with traits that are not the default",
+        "",
+        f"{len(rows)} of {len(ops.table())} ops. A trait is what the runtime asks of an op beside "
+        "its types and its definition; an entry of the table declares it in one of four groups "
+        "([add an op](adding_an_op.md)). One that only stands by its name is true.",
+    ]
+    for group, usual in GROUPS.items():
+        lines += ["", f"## {type(usual).__name__}", "", fields_of(usual)[0], ""]
+        lines += [f"- `{name}`: {text}" for name, text in fields[group].items()]
+    lines += ["", "## The table", "", f"| op | {' | '.join(GROUPS)} |", "|---" * 5 + "|", *rows]
     return "\n".join(lines) + "\n"
 
 
@@ -291,7 +344,7 @@ def options() -> str:
 
 def pages() -> dict[Path, str]:
     return {HERE / "ops.md": index(), HERE / "op_dtypes.md": pairs(),
-            HERE / "options.md": options(),
+            HERE / "op_traits.md": op_traits(), HERE / "options.md": options(),
             **{HERE / "ops" / f"{stem(m)}.md": page_of(m, o) for m, o in topics().items()},
             HERE / "numpy_coverage.md": numpy_coverage.page(),
             HERE / "torch_coverage.md": torch_coverage.page()}

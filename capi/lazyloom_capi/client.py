@@ -194,7 +194,7 @@ class Client:
             handle = self.ffi.new("loom_tensor *", [results[i].bits])[0]
             found.append(Tensor(self, handle))
         entry = lazyloom.ops.lookup(op)
-        several = count[0] != 1 or len(entry.outputs) > 1 or entry.lists
+        several = count[0] != 1 or len(entry.signature.outputs) > 1 or entry.signature.lists
         return tuple(found) if several else found[0]
 
     def gradients(

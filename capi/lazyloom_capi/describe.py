@@ -13,6 +13,7 @@ from lazyloom.errors import ArgumentError
 def op_description(op: Any) -> dict[str, Any]:
     """An entry of the op table as plain data."""
     classes = lazyloom.dtypes.CLASSES_SORTED
+    differentiable = op.derivative.differentiable
     return {
         "name": op.name,
         "doc": op.doc,
@@ -39,12 +40,12 @@ def op_description(op: Any) -> dict[str, Any]:
             }
             for a in op.attributes
         ],
-        "outputs": list(op.outputs),
-        "lists": op.lists,
-        "differentiable": (
-            op.differentiable if isinstance(op.differentiable, bool) else list(op.differentiable)),
-        "fallible": op.fallible,
-        "effect": op.effect,
+        "outputs": list(op.signature.outputs),
+        "lists": op.signature.lists,
+        "differentiable":
+            differentiable if isinstance(differentiable, bool) else list(differentiable),
+        "fallible": op.execution.fallible,
+        "effect": op.execution.effect,
     }
 
 

@@ -232,7 +232,7 @@ def apply(
     if several and not recorded:
         return recorded, None
     node = (recorded[0] if several else recorded).node
-    single = not several and len(op.outputs) == 1 and not op.lists
+    single = not several and len(op.signature.outputs) == 1 and not op.signature.lists
     return recorded, (node.spec, len(node.inputs), *calls.classes(op, operand_count), single)
 
 

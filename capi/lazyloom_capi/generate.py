@@ -196,24 +196,26 @@ def _comment(op: Any) -> str:
 
 def _said_of_lists(op: Any) -> dict[str, str]:
     """Results whose number depends on the call, and a step's operands: what they are, in order."""
-    if not op.lists:
+    signature = op.signature
+    outputs, notes = signature.outputs, signature.output_notes
+    if not signature.lists:
         return {}
-    if "parameters" not in op.outputs:
-        single = op.outputs[:-1]
-        note = op.output_notes.get(op.outputs[-1], "as many as the call gives")
+    if "parameters" not in outputs:
+        single = outputs[:-1]
+        note = notes.get(outputs[-1], "as many as the call gives")
         return {"results": ", then ".join([*single, note])}
-    at = op.outputs.index("parameters")
+    at = outputs.index("parameters")
     state = []
-    for output in op.outputs[at + 1:]:
-        note, attribute = op.output_notes.get(output), op.optional_outputs.get(output)
+    for output in outputs[at + 1:]:
+        note, attribute = notes.get(output), signature.optional_outputs.get(output)
         state.append(f"{output}{f' ({note})' if note else ''}"
                      f"{f' (only with {attribute})' if attribute else ''}")
     rest = "".join(f", then n {s}" for s in state)
     counted = "; how many steps were made before this one, 0 at first; its result is one more"
     return {
-        **({"step": counted} if "step" in op.outputs else {}),
+        **({"step": counted} if "step" in outputs else {}),
         "tensors": f"; of n parameters first all n, then their n gradients{rest}",
-        "results": f"{''.join(f'{n}, then ' for n in op.outputs[:at])}n parameters{rest}; all new, "
+        "results": f"{''.join(f'{n}, then ' for n in outputs[:at])}n parameters{rest}; all new, "
         "in the order of the parameters",
     }
 
@@ -244,8 +246,8 @@ def _wrap_call(head: str, parts: list[str], tail: str, width: int = 98) -> str:
 
 def _results(op: Any) -> tuple[list[str], str, str, list[str]]:
     """Parameters, the array to record into, its capacity, and lines that hand results out."""
-    outputs = op.outputs
-    if op.lists:
+    outputs = op.signature.outputs
+    if op.signature.lists:
         return (["loom_tensor *results", "size_t results_count"], "results", "results_count", [])
     if len(outputs) == 1:
         name = "result" if outputs[0] == "result" else _safe(outputs[0])
@@ -309,14 +311,14 @@ def _text() -> str:
     macros = []
     for name in lazyloom.ops.names():
         op = table[name]
-        if op.bodies:
+        if op.signature.bodies:
             # lazyloom.h has a function that records what they hold
             continue
         if f"loom_{name}" in reserved:
             raise ValueError(f"op {name}: loom_{name} is a function of lazyloom.h")
         parts.append(f"\n{_comment(op)}\n{_function(op, False)}\n")
         names = [name]
-        if len(op.operands) > 1 or op.of_numbers:
+        if len(op.operands) > 1 or op.signature.of_numbers:
             parts.append(f"\n{_function(op, True)}\n")
             names.append(f"{name}_with")
         macros += [f"#define loom_{n}(...) (LOOM_HERE, loom_{n}(__VA_ARGS__))" for n in names]

@@ -307,7 +307,7 @@ def test_descriptions_of_ops(client: Client) -> None:
         assert described["name"] == name and described["doc"]
         assert [o["name"] for o in described["operands"]] == [o.name for o in op.operands]
         assert [a["name"] for a in described["attributes"]] == [a.name for a in op.attributes]
-        assert described["outputs"] == list(op.outputs)
+        assert described["outputs"] == list(op.signature.outputs)
 
 
 def test_evaluation_record(client: Client) -> None:

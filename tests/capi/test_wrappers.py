@@ -18,7 +18,7 @@ from . import wrappers
 from .compilers import C99
 
 #: all but loops and branches, whose functions in lazyloom.h record their bodies
-TABLE = {name: op for name, op in ll.ops.table().items() if not op.bodies}
+TABLE = {name: op for name, op in ll.ops.table().items() if not op.signature.bodies}
 MOST = 64
 
 
@@ -94,9 +94,9 @@ def test_number_of_results_is_the_names_unless_they_are_lists() -> None:
             types = [None if x is None else ll.tensor_type(x.shape, ll.dtypes.as_dtype(x.dtype))
                      for x in sample.operands]  # fmt: skip
             made = op.infer(types, op.canonical_attributes(sample.attributes))
-            if len(made) != len(op.outputs):
+            if len(made) != len(op.signature.outputs):
                 listed.add(name)
-    assert listed == {name for name, op in TABLE.items() if op.lists}
+    assert listed == {name for name, op in TABLE.items() if op.signature.lists}
 
 
 # ---- lists of one, two and five --------------------------------------------------------
@@ -144,7 +144,7 @@ VARIADIC: dict[str, Callable[[int], Sample]] = {
 
 
 def test_every_op_of_a_list_is_here() -> None:
-    variadic = {n for n, op in TABLE.items() if op.lists or op.max_operands < 0}
+    variadic = {n for n, op in TABLE.items() if op.signature.lists or op.max_operands < 0}
     assert variadic == set(VARIADIC)
 
 
@@ -156,7 +156,7 @@ def test_lists_of_one_two_and_five(called: Wrappers, name: str) -> None:
             called.compare(wrapper, VARIADIC[name](n))
 
 
-@pytest.mark.parametrize("name", [n for n, op in TABLE.items() if op.lists])
+@pytest.mark.parametrize("name", [n for n, op in TABLE.items() if op.signature.lists])
 def test_too_few_places_are_an_error_with_the_number(called: Wrappers, name: str) -> None:
     client = called.client
     sample = VARIADIC[name](2)
@@ -174,14 +174,14 @@ def test_too_few_places_are_an_error_with_the_number(called: Wrappers, name: str
 # ---- places that are NULL ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [n for n, op in TABLE.items()
-                                  if len(op.outputs) > 1 and not op.lists])  # fmt: skip
+@pytest.mark.parametrize("name", [
+    n for n, op in TABLE.items() if len(op.signature.outputs) > 1 and not op.signature.lists])
 def test_results_that_are_not_wanted(called: Wrappers, name: str) -> None:
     client = called.client
     op = TABLE[name]
     sample = next(iter(samples(op)))
     operands = [None if x is None else client.from_numpy(x) for x in sample.operands]
-    count = len(op.outputs)
+    count = len(op.signature.outputs)
     everything = called.call(name, operands, dict(sample.attributes))
     found: list[Tensor | None] = []
     for wanted in range(2**count):
@@ -215,7 +215,7 @@ def test_null_and_huge_counts_are_no_crash(called: Wrappers, letter: str) -> Non
         sample = next(iter(samples(op)))
         operands = [None if x is None else client.from_numpy(x) for x in sample.operands]
         attributes = op.canonical_attributes(sample.attributes)
-        if len(op.outputs) == 1 or op.lists:
+        if len(op.signature.outputs) == 1 or op.signature.lists:
             with pytest.raises(errors.ArgumentError, match="results is NULL"):
                 called.call(name, operands, attributes, wanted=0)
         else:

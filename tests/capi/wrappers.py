@@ -93,11 +93,11 @@ def _adapter(name: str, parameters: list[str]) -> str:
             field = FIELDS[kind.removeprefix("const ")]
             assert attribute.nullable and declared.startswith("const ") and "*" in declared
             arguments.append(f"{absent} ? NULL : &{value}.{field}")
-    if op.lists:
+    if op.signature.lists:
         assert rest == ["loom_tensor *results", "size_t results_count"], (name, rest)
         arguments += ["wanted ? results : NULL", "capacity"]
     else:
-        assert len(rest) == len(op.outputs), (name, rest)
+        assert len(rest) == len(op.signature.outputs), (name, rest)
         assert all(r.startswith("loom_tensor *") for r in rest), (name, rest)
         arguments += [f"PLACE({i})" for i in range(len(rest))]
         before.append(f"  if (capacity < {len(rest)}) return LOOM_ERROR_INTERNAL;")

@@ -207,7 +207,9 @@ def special() -> Iterator[None]:
     names = []
     shaped.__annotations__["x"] = "T"
     for name, how in (("claims_effect", {"effect": True}), ("claims_fallible", {"fallible": True})):
-        ll.register_op(elementwise, T="floating", source="the tests", name=name, **how)(shaped)
+        ll.register_op(
+            elementwise, T="floating", source="the tests", name=name,
+            execution=ll.ops.Execution(**how))(shaped)
         names.append(name)
     yield
     table: Any = ll.ops.table()

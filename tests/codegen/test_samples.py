@@ -77,7 +77,7 @@ def inputs(op: OpDef) -> Iterator[Sample]:
     for sample in coverage.inputs(op):
         yield sample
         kinds = {x.dtype for x in sample.operands if x is not None and x.dtype.kind == "f"}
-        if kinds == {np.dtype(np.float64)} and not op.bodies:
+        if kinds == {np.dtype(np.float64)} and not op.signature.bodies:
             for dtype in NARROWER:
                 with np.errstate(over="ignore"):
                     operands = [x if x is None or x.dtype.kind != "f" else x.astype(dtype.numpy)
@@ -139,11 +139,8 @@ def gradients(op: OpDef, given: list[Sample]) -> list[list[Any]]:
     rng = random_source(f"{op.name} through a generator")
     recorded = []
     for sample in given:
-        last = len(op.operands) - 1
         at = [k for k, x in enumerate(sample.operands)
-              if x is not None and as_dtype(x.dtype).is_inexact and (
-                  op.differentiable is True
-                  or op.operands[min(k, last)].name in (op.differentiable or ()))]
+              if x is not None and as_dtype(x.dtype).is_inexact and op.has_gradient(k)]
         results = lazyloom.spec_of(op, sample.attributes, len(sample.operands)).infer(
             tuple(None if x is None else lazyloom.tensor_type(x.shape, as_dtype(x.dtype))
                   for x in sample.operands))
@@ -236,7 +233,7 @@ def test_values(generator: codegen.Generator, op_name: str) -> None:
 
 def test_gradients(generator: codegen.Generator, op_name: str) -> None:
     op, given = lookup(op_name), done(generator.name)[op_name]
-    if not op.differentiable or not gradients(op, given):
+    if not op.derivative.differentiable or not gradients(op, given):
         pytest.skip("it has none")
     with codegen.use("xla"):
         expected, _ = run(gradients(op, given))

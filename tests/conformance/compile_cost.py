@@ -45,11 +45,8 @@ def forward(op: OpDef, given: Sample) -> list[Any]:
 def backward(op: OpDef, given: Sample) -> list[Any]:
     """The pending gradients of the op; none where it has none."""
     operands: list[Any] = [None if x is None else _tensor(x) for x in given.operands]
-    last = len(op.operands) - 1
     at = [i for i, x in enumerate(given.operands)
-          if x is not None and x.dtype.kind in "fc" and (
-              op.differentiable is True
-              or op.differentiable and op.operands[min(i, last)].name in op.differentiable)]
+          if x is not None and x.dtype.kind in "fc" and op.has_gradient(i)]
 
     def fn(*some: Any) -> list[Any]:
         mine = list(operands)

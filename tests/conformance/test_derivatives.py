@@ -33,7 +33,7 @@ WIDE_TYPES = {lazyloom.dtypes.float32: lazyloom.dtypes.float64,
 FEW = {"matrix_exp": 2, "random_gamma": 1}
 #: an optimizer's attributes differ by a sign or a term
 FEW.update({n: 1 for n in lazyloom.ops.table() if n.startswith("step_")})
-OPS = sorted(n for n, op in lazyloom.ops.table().items() if op.differentiable)
+OPS = sorted(n for n, op in lazyloom.ops.table().items() if op.derivative.differentiable)
 
 
 class Case:
@@ -52,14 +52,12 @@ class Case:
             for k, v in sample.attributes.items()}
         self.label = sample.label
         # a body is recorded for its types
-        wide = {} if op.bodies else WIDE
+        wide = {} if op.signature.bodies else WIDE
         self.operands = [
             x if x is None else x.astype(wide.get(x.dtype, x.dtype)) for x in sample.operands]
-        last = len(op.operands) - 1
         self.at = [
             i for i, x in enumerate(self.operands)
-            if x is not None and x.dtype in (np.float64, np.complex128)
-            and (op.differentiable is True or op.operands[min(i, last)].name in op.differentiable)]
+            if x is not None and x.dtype in (np.float64, np.complex128) and op.has_gradient(i)]
         types = op.infer([compare.type_of(x) for x in self.operands],
                          op.canonical_attributes(self.attributes))
         self.direction = [hermitian(op, self.attributes, _random(rng, self.operands[i]))

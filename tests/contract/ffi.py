@@ -13,7 +13,6 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import lazyloom as ll
 from lazyloom.ops.kinds import Array, T
@@ -113,23 +112,26 @@ class Handlers:
             jax.ffi.register_ffi_target(
                 name, jax.ffi.pycapsule(getattr(self.library, name)), platform="cpu")
 
-        def entry(target: str, name: str = "", **how: Any) -> None:
+        def entry(
+            target: str, name: str = "", version: str | None = "1", **execution: bool
+        ) -> None:
             def body(x: T) -> Array:
                 """A handler of the tests."""
                 return jax.ffi.ffi_call(
                     target, jax.ShapeDtypeStruct(x.shape, x.dtype),
-                    has_side_effect=how.get("effect", False))(x)
+                    has_side_effect=execution.get("effect", False))(x)
 
             ll.register_op(
                 elementwise, T="floating", source="the tests", name=name or target,
-                differentiable=False, **how)(body)
+                version=version, derivative=ll.ops.Derivative(differentiable=False),
+                execution=ll.ops.Execution(**execution))(body)
 
-        entry("test_count", version="1")
+        entry("test_count")
         entry("test_count", "test_count_local", version=None)
-        entry("test_count", "test_count_effect", version="1", effect=True)
-        entry("test_check", version="1", fallible=True)
-        entry("test_slow", version="1")
-        entry("test_gate", version="1")
+        entry("test_count", "test_count_effect", effect=True)
+        entry("test_check", fallible=True)
+        entry("test_slow")
+        entry("test_gate")
 
     @property
     def runs(self) -> int:

@@ -66,15 +66,13 @@ class Run:
     @property
     def differentiated(self) -> list[int]:
         """Positions of the operands whose gradient is checked."""
-        if not self.op.differentiable or not self.sample.smooth:
+        if not self.op.derivative.differentiable or not self.sample.smooth:
             return []
         if not all(t.dtype in (float64, complex128) for t in self.inferred):
             return []
-        named = self.op.differentiable
-        last = len(self.op.operands) - 1
         return [i for i, o in enumerate(self.sample.operands)
                 if o is not None and o.dtype in (np.float64, np.complex128)
-                and (named is True or self.op.operands[min(i, last)].name in named)]
+                and self.op.has_gradient(i)]
 
 
 def run_all(name: str) -> list[Run]:

@@ -167,7 +167,7 @@ def test_derivatives_from_what_is_kept(name: str, lengths: Any, reverse: bool) -
     every = tuple(k for k, x in enumerate(operands[:-1]) if x is not None)
     types = tuple(None if x is None else tensor_type(x.shape, dtype_named(x.dtype.name))
                   for x in operands)  # fmt: skip
-    count = len(op.outputs)
+    count = len(op.signature.outputs)
     chosen = [(every, tuple(range(count))), (every[1:], (0,)), (every[:1], (count - 1,)),
               (every[-2:], (0, 1))]  # fmt: skip
 

@@ -24,8 +24,8 @@ _HEAVY = re.compile(
     r" (dot|convolution|sort|scatter|gather|while|custom-call|reduce-window|select-and-scatter)\(")
 
 CHECKED = [n for n, o in table().items()
-           if o.heavy and o.differentiable and not o.residuals and not n.startswith("random_")
-           and o.T != "complex"]  # fmt: skip
+           if o.execution.heavy and o.derivative.differentiable and not o.derivative.residuals
+           and not n.startswith("random_") and o.T != "complex"]  # fmt: skip
 
 
 def _heavy(f: Callable[..., Any], *args: Any) -> Counter[str]:
@@ -34,10 +34,8 @@ def _heavy(f: Callable[..., Any], *args: Any) -> Counter[str]:
 
 def _differentiable(op: OpDef, sample: Sample) -> list[int]:
     """Positions of the operands that get a gradient, if they are float32."""
-    last = len(op.operands) - 1
     return [i for i, o in enumerate(sample.operands)
-            if o is not None and o.dtype == np.float32 and o.size > 1
-            and (op.differentiable is True or op.operands[min(i, last)].name in op.differentiable)]
+            if o is not None and o.dtype == np.float32 and o.size > 1 and op.has_gradient(i)]
 
 
 def _function(op: OpDef, sample: Sample, at: list[int]) -> Callable[..., list[Any]]:

@@ -42,12 +42,8 @@ NO_MOVEMENT = {
 
 def moving(op: OpDef, sample: Sample) -> list[int]:
     """The operands of a sample that have a gradient."""
-    named = op.differentiable
-    last = len(op.operands) - 1
     return [i for i, o in enumerate(sample.operands)
-            if o is not None and o.dtype.kind in "fcV" and (
-                named is True or isinstance(named, tuple)
-                and op.operands[min(i, last)].name in named)]
+            if o is not None and o.dtype.kind in "fcV" and op.has_gradient(i)]
 
 
 def chosen(op: OpDef) -> list[Sample]:
@@ -183,7 +179,7 @@ def names_of(op: OpDef, at: Sequence[int]) -> str:
 
 def disagreements(op: OpDef) -> list[str]:
     """What is declared of an op's linearity and is not so, or is so and not declared."""
-    if not op.differentiable:
+    if not op.derivative.differentiable:
         return []
     rng = random_source(op.name + " linear")
     wrong: list[str] = []
@@ -303,7 +299,7 @@ def test_no_derivative_takes_data_that_are_declared_free(op_names: list[str]) ->
     wrong = []
     for name in op_names:
         entry = lookup(name)
-        if not entry.differentiable or name in LOOKS:
+        if not entry.derivative.differentiable or name in LOOKS:
             continue
         for sample in chosen(entry)[:1]:
             attrs = entry.canonical_attributes(sample.attributes)
@@ -321,7 +317,7 @@ def test_no_derivative_takes_data_that_are_declared_free(op_names: list[str]) ->
                                   "straight_through", "fmod", "remainder"])
 def test_a_constant_derivative_takes_nothing(name: str) -> None:
     entry = lookup(name)
-    assert entry.constant_derivative
+    assert entry.derivative.constant_derivative
     for sample in chosen(entry):
         for by in moving(entry, sample)[:1 if name in ("fmod", "remainder") else None]:
             assert not any(data_taken(entry, sample, by)), sample
@@ -346,18 +342,18 @@ def test_ops_that_only_move_data_are_declared_so() -> None:
         entry = lookup(name)
         found = chosen(entry)
         if name in NO_MOVEMENT or not found:
-            assert not entry.data_movement
+            assert not entry.access.data_movement
             continue
         so = all(moves_only(definition(entry, s), s) for s in found)
-        if so != entry.data_movement:
-            wrong.append(f"{name} is declared {entry.data_movement}, and is {so}")
+        if so != entry.access.data_movement:
+            wrong.append(f"{name} is declared {entry.access.data_movement}, and is {so}")
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("name", [n for n in OPS if lookup(n).positions is not None])
+@pytest.mark.parametrize("name", [n for n in OPS if lookup(n).access.positions is not None])
 def test_positions_are_positions_along_the_axis(name: str) -> None:
     entry = lookup(name)
-    number = entry.positions
+    number = entry.access.positions
     assert number is not None
     looked_at = 0
     for sample in samples(entry):
@@ -373,7 +369,7 @@ def test_positions_are_positions_along_the_axis(name: str) -> None:
 
 
 def test_layouts_are_what_the_definitions_do() -> None:
-    declared = {n: lookup(n).layout for n in OPS if lookup(n).layout}
+    declared = {n: lookup(n).access.layout for n in OPS if lookup(n).access.layout}
     assert declared == {"reshape": "reshape", "transpose": "transpose"}
     for name in declared:
         for sample in chosen(lookup(name)):

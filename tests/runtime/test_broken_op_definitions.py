@@ -10,6 +10,7 @@ from jax import lax
 
 import lazyloom
 from lazyloom.errors import ExecutionError, LoomError
+from lazyloom.ops import Derivative, Execution
 from lazyloom.ops.rules import elementwise
 
 
@@ -43,7 +44,7 @@ BROKEN = {"raises": raising, "lies": shorter, "gives_nothing": nothing, "calls_b
 def test_a_definition_that_does_not_work_fails_its_own_results_only(name, fallible):
     full = f"own_{name}_{fallible}".lower()
     fn = BROKEN[name]
-    enter(full, lambda x: fn(x), fallible=fallible)
+    enter(full, lambda x: fn(x), execution=Execution(fallible=fallible))
     x = lazyloom.Tensor(lazyloom.from_host(np.float32([1, 2, 3])))
     y = lazyloom.apply("add", [x, 1.0])
     z = lazyloom.apply(full, [y])
@@ -119,7 +120,8 @@ def _definition(annotations=None, doc="A definition."):
     (_definition(doc=None), {}, "no docstring"),
     (_definition({"axis": "int"}), {}, "operand 'x' has no annotation, expected one of T, AnyType"),
     (_definition({"x": "T", "axis": "list"}), {}, "attribute 'axis' is annotated 'list', expected"),
-    (_definition(), {"linear": "y"}, "trait linear names 'y', expected its operands: x"),
+    (_definition(), {"derivative": Derivative(linear="y")},
+     "trait linear names 'y', expected its operands: x"),
 ])
 def test_what_is_wrong_with_a_definition_is_said_where_it_is_entered(fn, given, told):
     options = {"rule": elementwise, "source": "the tests", "name": "own_wrong", **given}

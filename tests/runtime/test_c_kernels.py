@@ -92,7 +92,7 @@ def of_samples(op: OpDef, thorough: bool) -> Iterator[tuple[str, Spec, Sequence[
     for sample in given:
         spec = spec_of(op, sample.attributes, len(sample.operands))
         yield f"{op.name}: {sample!r}", spec, sample.operands, ULPS * op.tolerance
-        if op.differentiable and sample.smooth:
+        if op.derivative.differentiable and sample.smooth:
             derived = vjp_of(op, spec, sample)
             if derived is not None:
                 yield f"{op.name}: {sample!r} vjp", *derived, VJP_ULPS * op.tolerance

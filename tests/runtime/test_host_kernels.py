@@ -81,7 +81,7 @@ def cases(op: OpDef, missing: Counter[str], most_vjps: int) -> Iterator[Case]:
         except Unsupported as error:
             missing[str(error)] += 1
             continue
-        if vjps < most_vjps and op.differentiable and sample.smooth:
+        if vjps < most_vjps and op.derivative.differentiable and sample.smooth:
             derived = vjp_of(op, spec, sample)
             if derived is not None:
                 vjps += 1
@@ -128,7 +128,7 @@ def test_a_step_for_many_parameters_is_one_for_each(name: str) -> None:
         first, tensors = given[:numbers], given[numbers:]
         results = spec_of(op, sample.attributes, len(given)).infer(
             tuple(type_of(o) for o in given))
-        if len(tensors) == len(results) - op.outputs.index("parameters") + 1:
+        if len(tensors) == len(results) - op.signature.outputs.index("parameters") + 1:
             # of one parameter
             given = [*first, *(y for x in tensors for y in (x, x + x[:1], x[None]))]
         spec = spec_of(op, sample.attributes, len(given))

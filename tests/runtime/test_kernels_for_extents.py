@@ -115,7 +115,7 @@ def cases(op: OpDef, counts: Counter[str], thorough: bool) -> Iterator[tuple[Cas
         label = f"{op.name}: {sample!r}"
         only = None if thorough else k
         yield from cases_at(label, spec, sample.operands, ULPS * op.tolerance, counts, only)
-        if vjps < most_vjps and op.differentiable and sample.smooth:
+        if vjps < most_vjps and op.derivative.differentiable and sample.smooth:
             derived = vjp_of(op, spec, sample)
             if derived is not None:
                 vjps += 1

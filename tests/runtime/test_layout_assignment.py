@@ -54,7 +54,7 @@ def test_an_op_means_the_same_in_every_form(name: str) -> None:
 
         def both(first: Any, *others: Any, fn: Any = fn) -> Any:
             # the derivative too, where one is wanted of the first operand
-            if op.differentiable is not True or first.dtype.kind != "f":
+            if op.derivative.differentiable is not True or first.dtype.kind != "f":
                 return fn(first, *others)
             out, pull = jax.vjp(lambda v, fn=fn, rest=others: fn(v, *rest), first)
             return out, pull(jax.tree.map(_ones, out))

@@ -82,11 +82,8 @@ def recorded(op: OpDef, sample: Sample, only_first: bool, rng: np.random.Generat
     attributes = op.canonical_attributes(sample.attributes)
     given = [None if x is None else tensor(x) for x in sample.operands]
     types = op.infer([None if x is None else x.value.type for x in given], attributes)
-    last = len(op.operands) - 1
     at = [i for i, x in enumerate(sample.operands)
-          if x is not None and x.dtype.kind in "fc" and (
-              op.differentiable is True
-              or op.differentiable and op.operands[min(i, last)].name in op.differentiable)]
+          if x is not None and x.dtype.kind in "fc" and op.has_gradient(i)]
     pulled = [r for r, t in enumerate(types) if t.dtype.kind in "fc"]
     widest = max(x.ndim for x in sample.operands if x is not None)
 

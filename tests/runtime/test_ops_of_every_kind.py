@@ -18,7 +18,7 @@ import lazyloom as ll
 import lazyloom_numpy as np
 import lazyloom_torch as torch
 from lazyloom.dtypes import int64
-from lazyloom.ops import OpDef, lookup
+from lazyloom.ops import Access, Derivative, Execution, OpDef, Signature, lookup
 from lazyloom.ops.kinds import AnyType, Array, Floats, Integer, Ints, T
 from lazyloom.ops.rules import elementwise, reduction
 from lazyloom.program.donation import match_donations
@@ -188,31 +188,44 @@ INDEX = {"kind": "index", "of": "own", "info": (0, 3)}
 
 KINDS = {
     "curved": Kind(entered(curved), (X,)),
-    "product": Kind(entered(product, multilinear="x y"), (X, Y), by=(0, 1), mapped=(0, 1)),
+    "product": Kind(entered(product, derivative=Derivative(multilinear="x y")), (X, Y),
+                    by=(0, 1), mapped=(0, 1)),
     "powers": Kind(entered(powers), (X,), {"exponents": (1.5, 2.0), "flipped": True}),
     "squares": Kind(entered(squares, reduction), (X,), {"axes": (-1,), "keepdims": True}),
-    "shifted": Kind(entered(shifted, linear="x", data_movement=True, offset_reads=True), (X,)),
-    "chosen": Kind(entered(chosen, piecewise_linear="x y"), (X, Y), by=(0, 1), mapped=(1,)),
-    "both_ways": Kind(entered(both_ways, of_first(2), outputs=("sine", "cosine")), (X,)),
+    "shifted": Kind(
+        entered(shifted, derivative=Derivative(linear="x"),
+                access=Access(data_movement=True, offset_reads=True)), (X,)),
+    "chosen": Kind(entered(chosen, derivative=Derivative(piecewise_linear="x y")), (X, Y),
+                   by=(0, 1), mapped=(1,)),
+    "both_ways": Kind(
+        entered(both_ways, of_first(2), signature=Signature(outputs=("sine", "cosine"))), (X,)),
     "listed": Kind(
-        entered(listed, as_operands, linear="xs", lists=True,
-                output_notes={"result": "one for each operand"}),
+        entered(listed, as_operands, derivative=Derivative(linear="xs"), signature=Signature(
+            lists=True, output_notes={"result": "one for each operand"})),
         (X, Y), by=(0, 1), mapped=(0, 1)),
-    "with_residuals": Kind(entered(with_residuals, heavy=True, residuals=True), (X,)),
+    "with_residuals": Kind(
+        entered(with_residuals, derivative=Derivative(residuals=True),
+                execution=Execution(heavy=True)), (X,)),
     "own_derivative": Kind(entered(own_derivative), (X,)),
-    "dense": Kind(entered(dense, of_rows, multilinear="x y", heavy=True), (X, Y), by=(0, 1),
-                  mapped=()),
-    "rounded": Kind(entered(rounded, as_integers, differentiable=False), (X,), by=()),
-    "picked": Kind(entered(picked, as_positions, linear="x", differentiable=("x",)),
-                   (X, onp.array([1, 0, 1])), mapped=(1,)),
-    "spread": Kind(entered(spread, as_vector, linear="value", of_numbers=True),
-                   (onp.array(1.5),), {"size": 4}, mapped=()),
+    "dense": Kind(
+        entered(dense, of_rows, derivative=Derivative(multilinear="x y"),
+                execution=Execution(heavy=True)), (X, Y), by=(0, 1), mapped=()),
+    "rounded": Kind(
+        entered(rounded, as_integers, derivative=Derivative(differentiable=False)), (X,), by=()),
+    "picked": Kind(
+        entered(picked, as_positions, derivative=Derivative(linear="x", differentiable=("x",))),
+        (X, onp.array([1, 0, 1])), mapped=(1,)),
+    "spread": Kind(
+        entered(spread, as_vector, derivative=Derivative(linear="value"),
+                signature=Signature(of_numbers=True)), (onp.array(1.5),), {"size": 4}, mapped=()),
     "looked_at": Kind(
-        entered(looked_at, lambda op, types, attrs: tuple(types), checked=True, linear="x",
-                differentiable=("x",), outputs=("result", "looked_at")),
+        entered(looked_at, lambda op, types, attrs: tuple(types),
+                execution=Execution(checked=True),
+                derivative=Derivative(linear="x", differentiable=("x",)),
+                signature=Signature(outputs=("result", "looked_at"))),
         (X, onp.array(0)), INDEX),
-    "may_fail": Kind(entered(may_fail, fallible=True), (X,)),
-    "noted": Kind(entered(noted, effect=True), (X,), mapped=()),
+    "may_fail": Kind(entered(may_fail, execution=Execution(fallible=True)), (X,)),
+    "noted": Kind(entered(noted, execution=Execution(effect=True)), (X,), mapped=()),
 }  # fmt: skip
 
 
@@ -438,7 +451,8 @@ def test_an_effect_is_not_mapped() -> None:
 
 def test_bounds_are_known_through_data_that_only_moves() -> None:
     entered_integers = ll.register_op(
-        elementwise, source="the tests", name="own_backwards", data_movement=True, linear="x")
+        elementwise, source="the tests", name="own_backwards",
+        access=Access(data_movement=True), derivative=Derivative(linear="x"))
 
     @entered_integers
     def backwards(x: T) -> Array:
@@ -465,7 +479,7 @@ def test_a_result_takes_over_the_memory_that_its_entry_names() -> None:
         return 1 - result
 
     entered(passed, of_first(2))()
-    entered(twisted, of_first(2), aliases=other)()
+    entered(twisted, of_first(2), execution=Execution(aliases=other))()
     for name, wanted in (("own_passed", {0: 0, 1: 1}), ("own_twisted", {1: 0, 0: 1})):
         step, state = ll.from_host(X), ll.from_host(Y)
         results = ll.record(name, [step, state])
@@ -479,9 +493,10 @@ def test_a_trait_that_names_no_operand_is_refused(trait: str) -> None:
         """x."""
         return x
 
+    kinds: dict[str, Any] = {trait: "y"}
     told = rf"own_misnamed: trait {trait} names 'y', expected its operands: x"
     with pytest.raises(ll.errors.ArgumentError, match=told):
-        entered(misnamed, **{trait: "y"})()
+        entered(misnamed, derivative=Derivative(**kinds))()
 
 
 def test_derived_ops_know_what_they_are() -> None:

@@ -176,7 +176,7 @@ def cases(
         label = f"{op.name}: {sample!r}"
         yield from cases_at(
             label, spec, sample.operands, ULPS * op.tolerance, counts, reasons, amount.extents, k)
-        if derived < amount.vjps and op.differentiable and sample.smooth:
+        if derived < amount.vjps and op.derivative.differentiable and sample.smooth:
             found = vjp_of(op, spec, sample)
             if found is not None:
                 derived += 1

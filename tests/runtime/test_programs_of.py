@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
+from lazyloom.ops import Execution
 from lazyloom.ops.rules import elementwise
 from lazyloom.trace import graph
 from lazyloom.trace.following import following, settle
@@ -28,7 +29,7 @@ def enter(name: str, fn: Any, **more: Any) -> str:
 
 @pytest.fixture(scope="module")
 def may_fail() -> str:
-    return enter("previewed_may_fail", lambda x: x * 2, fallible=True)
+    return enter("previewed_may_fail", lambda x: x * 2, execution=Execution(fallible=True))
 
 
 def ran(read: Any) -> list[str]:

@@ -83,7 +83,7 @@ def mappings(arrays: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int]]:
 
 def is_slow_sampler(op: OpDef) -> bool:
     """Loops that draw until something fits: XLA needs seconds for one, so they are not run."""
-    return op.heavy and op.name.startswith("random_") and op.name != "random_permutation"
+    return op.execution.heavy and op.name.startswith("random_") and op.name != "random_permutation"
 
 
 def mapped(op: OpDef, sample: Sample, at: Sequence[int]) -> tuple[Any, list[list[Any]]]:
@@ -141,12 +141,8 @@ def test_mapped_samplers_are_of_the_type_that_their_rule_says() -> None:
 
 
 def differentiated(op: OpDef, sample: Sample) -> list[int]:
-    named = op.differentiable
-    last = len(op.operands) - 1
     return [i for i, o in enumerate(sample.operands)
-            if o is not None and o.dtype in (np.float32, np.float64)
-            and (named is True or isinstance(named, tuple) and
-                 op.operands[min(i, last)].name in named)]
+            if o is not None and o.dtype in (np.float32, np.float64) and op.has_gradient(i)]
 
 
 def test_the_jvp_is_the_transpose_of_the_vjp(op_names: list[str]) -> None:
@@ -154,7 +150,7 @@ def test_the_jvp_is_the_transpose_of_the_vjp(op_names: list[str]) -> None:
     sides: list[Any] = []
     for name in op_names:
         op = lookup(name)
-        sample = chosen(name) if op.differentiable else None
+        sample = chosen(name) if op.derivative.differentiable else None
         at = differentiated(op, sample) if sample is not None else []
         if sample is None or not at:
             continue

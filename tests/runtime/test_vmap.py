@@ -126,8 +126,8 @@ def test_writing_outside_a_mapped_function_is_an_error(viewed: bool, mapped: boo
 
 def test_an_op_with_effects_is_not_mapped() -> None:
     ll.register_op(
-        lambda op, types, attrs: (types[0],), source="a test", effect=True, name="test_told",
-    )(_told)  # fmt: skip
+        lambda op, types, attrs: (types[0],), source="a test", name="test_told",
+        execution=ll.ops.Execution(effect=True))(_told)  # fmt: skip
     with pytest.raises(ArgumentError, match="has effects, which cannot be mapped"):
         ll.vmap(lambda x: app("test_told", x))(tensor(X))
 

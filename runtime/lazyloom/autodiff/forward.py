@@ -82,7 +82,7 @@ def _through(n: Node, known: dict[tuple[Node, int], Any], keep: bool, memo: Reco
     """Give the results of a node their tangents."""
     spec = n.spec
     assert spec is not None
-    named = spec.op.differentiable
+    named = spec.op.derivative.differentiable
     moving: list[int] = []
     tangents: list[Any] = []
     inputs = n.inputs

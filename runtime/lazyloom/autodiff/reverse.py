@@ -274,7 +274,7 @@ class BackwardPass:
         spec = n.spec
         assert spec is not None
         argnums: list[int] = []
-        named = spec.op.differentiable
+        named = spec.op.derivative.differentiable
         mask = n.grad_mask
         for position, m in enumerate(n.inputs):
             if not mask >> position & 1 or not isinstance(m, Node):
@@ -287,12 +287,12 @@ class BackwardPass:
             argnums.append(position)
         if not argnums:
             return None
-        if spec.op.root.irreversible is not None:
+        if spec.op.root.derivative.irreversible is not None:
             _refuse_irreversible(n, spec, argnums)
         # the pass may make the node emit residuals, but leaves its operands
         inputs = n.inputs
         indices = n.indices
-        if spec.op.residuals:
+        if spec.op.derivative.residuals is not False:
             _emit_residuals(n, tuple(argnums))
             spec = n.spec
             assert spec is not None

@@ -229,7 +229,7 @@ class Template:
             while isinstance(item, Ref) and item.kind == RESULT:
                 spec = self.shells[item.number].spec
                 assert spec is not None
-                if not spec.op.layout:
+                if not spec.op.access.layout:
                     break
                 item = self.operands[item.number][0]
             if isinstance(item, Ref) and item.kind == SOURCE:

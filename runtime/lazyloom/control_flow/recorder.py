@@ -163,7 +163,7 @@ class Recorded:
     def _add(self, n: Node) -> None:
         spec = n.spec
         assert spec is not None
-        named = spec.op.differentiable
+        named = spec.op.derivative.differentiable
         inexact = any(t.dtype.is_inexact for t in n.types)
         operands: list[_Use | None] = []
         for position, m in enumerate(n.inputs):

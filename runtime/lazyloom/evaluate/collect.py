@@ -456,7 +456,7 @@ def _relink(
 
 
 def _release_effect(n: Node) -> None:
-    if n.spec is not None and n.spec.op.effect:
+    if n.spec is not None and n.spec.op.execution.effect:
         n.refs -= 1
 
 

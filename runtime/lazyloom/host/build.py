@@ -295,7 +295,7 @@ def _backward(
 
 def _states(op: OpDef) -> int:
     """The states that a recurrent layer goes on with; 0 for other ops."""
-    return len(op.outputs) - 1 if "state" in op.outputs else 0
+    return len(op.signature.outputs) - 1 if "state" in op.signature.outputs else 0
 
 
 def _emitting(op: OpDef, types: Types) -> list[tuple[int, ...]]:
@@ -391,7 +391,7 @@ def _attribute(value: Any, known: Mapping[str, int]) -> Any:
 
 def differentiable_operands(op: OpDef, types: Types) -> tuple[int, ...]:
     """All operands of an op that have a cotangent."""
-    named = op.differentiable
+    named = op.derivative.differentiable
     return () if named is False else tuple([
         i for i, t in enumerate(types) if t is not None and t.dtype.is_inexact
         and (named is True or op.operand_name(i).partition("[")[0] in named)])

@@ -67,6 +67,6 @@ def _basic(case: Case) -> bool:
     operands = [o for o in case.operands if o is not None]
     if case.op.family in _REDUCTIONS:
         return all(len(dims) <= _RANK and 1 not in dims and d in FLOATS for dims, d in operands)
-    return case.op.usual and not case.residuals and all(
+    return case.op.execution.usual and not case.residuals and all(
         len(dims) <= _RANK and d in _DTYPES and (d is float32 or 1 not in dims)
         for dims, d in operands)

@@ -110,7 +110,7 @@ def result_types(
 
 def _without_messages(spec: Spec) -> Spec:
     """The spec with nothing in the attributes that only errors tell of: it has the same kernel."""
-    names = spec.op.root.messages
+    names = spec.op.root.signature.messages
     if not names:
         return spec
     # "" or ()
@@ -163,7 +163,7 @@ def text_of(
     try:
         closed = trace(function_of(spec, types), [
             (t.shape, t.dtype.numpy) for t in types if t is not None])
-        if spec.op.root.bodies and _has_while(closed.jaxpr):
+        if spec.op.root.signature.bodies and _has_while(closed.jaxpr):
             raise Unsupported("a program's own loop, of any number of steps")
         text = kernel_text(closed)
         return text if in_c is None else in_c(text, closed, None)

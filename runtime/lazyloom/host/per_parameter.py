@@ -28,7 +28,7 @@ def per_parameter(
         t is None or t.size >= LARGE for t in types
     ):
         return None
-    numbers, counted = len(op.operands) - 1, op.outputs.index("parameters")
+    numbers, counted = len(op.operands) - 1, op.signature.outputs.index("parameters")
     results = len(spec.infer(types)) - counted
     # the operands have one kind more than the results: the gradients
     parameters = len(types) - numbers - results

@@ -71,7 +71,7 @@ def _elementwise(op: OpDef) -> Iterator[Case]:
     count = len(op.operands)
     if count > 3:
         return
-    usual, compares = op.usual, op.family == "comparison"
+    usual, compares = op.execution.usual, op.family == "comparison"
     for d in _dtypes(op):
         if d is int32 and not usual:
             continue

@@ -42,5 +42,9 @@ from . import status as status
 from . import structural as structural
 from . import windows as windows
 from .spec import OpDef, describe_class, lookup, names, op, table
+from .traits import Access, Derivative, Execution, Residuals, Signature
 
-__all__ = ["OpDef", "describe_class", "lookup", "names", "op", "spec", "table"]
+__all__ = [
+    "Access", "Derivative", "Execution", "OpDef", "Residuals", "Signature", "describe_class",
+    "lookup", "names", "op", "spec", "table",
+]

@@ -13,6 +13,7 @@ from .cases import Cases, case
 from .kinds import Array, Integer, T
 from .rules import nn as rules
 from .spec import op
+from .traits import HEAVY, Derivative
 
 
 def _logs(*shape: int) -> Any:
@@ -25,9 +26,9 @@ def _logs(*shape: int) -> Any:
 
 
 @op(
-    rules.ctc_loss, T="floating", heavy=True, residuals=True,
-    source="Graves et al., Connectionist Temporal Classification, 2006",
-    differentiable=("log_probabilities",), tolerance=32.0,
+    rules.ctc_loss, T="floating", execution=HEAVY,
+    derivative=Derivative(residuals=True, differentiable=("log_probabilities",)),
+    source="Graves et al., Connectionist Temporal Classification, 2006", tolerance=32.0,
     # by intent the derivative is that of the logits of which the operand is the log_softmax
     samples=Cases(
         case(_logs(5, 2, 4), [[1, 2], [3, 3]], [5, 4], [2, 2]),

@@ -14,20 +14,22 @@ from .kinds import AnyType, Array, T
 from .normalization import stable_softmax
 from .rules import nn as rules
 from .spec import op
+from .traits import HEAVY, Derivative
 
 _SEEN = np.array([[True, False, True], [False, False, False]])
 
 
 @op(
     rules.attention, T="floating", source="Vaswani et al., Attention Is All You Need, 2017",
-    heavy=True, differentiable=("q", "k", "v", "mask"), tolerance=4.0,
+    execution=HEAVY, derivative=Derivative(differentiable=("q", "k", "v", "mask"), linear="v"),
+    tolerance=4.0,
     samples=Cases(
         case((2, 4), (3, 4), (3, 5)), case((2, 2, 4), (2, 3, 4), (2, 3, 4), causal=True),
         case((2, 4), (3, 4), (3, 5), _SEEN, scale=1.0),
         case((2, 1, 2, 4), (2, 3, 4), (2, 3, 4), _SEEN[:1]), case((2, 4), (3, 4), (3, 5),
              np.array([[0.5, -np.inf, 1.0]], np.float32), causal=True),
         case((3, 4), (2, 4), (2, 1), causal=True), case((0, 4), (3, 4), (3, 5)),
-        case((2, 4), (0, 4), (0, 5))), linear="v",
+        case((2, 4), (0, 4), (0, 5))),
 )  # fmt: skip
 def scaled_dot_product_attention(
     q: T, k: T, v: T, mask: AnyType = None, *, causal: bool = False, scale: float | None = None

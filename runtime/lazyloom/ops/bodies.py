@@ -172,7 +172,7 @@ def shown_attributes(
     op: OpDef, attrs: Mapping[str, Any], indent: str
 ) -> tuple[str, list[str]]:
     """Attributes for people to read: those in one line, and the lines of bodies below it."""
-    bodies = op.root.bodies
+    bodies = op.root.signature.bodies
     plain = ", ".join(f"{k}={_shown(v)}" for k, v in attrs.items() if k not in bodies)
     lines: list[str] = []
     for name in bodies:
@@ -190,7 +190,7 @@ def _shown(value: Any) -> str:
 def held_ops(op: OpDef, attrs: Mapping[str, Any]) -> set[OpDef]:
     """An op with the ops of all bodies that it holds."""
     found = {op}
-    for name in op.root.bodies:
+    for name in op.root.signature.bodies:
         found |= parsed(op.root, attrs[name]).ops()
     return found
 
@@ -202,7 +202,7 @@ def refuses_reverse(
 
     "" if they can; None stands for all operands.
     """
-    why = op.root.irreversible
+    why = op.root.derivative.irreversible
     if why is None:
         return ""
     # which operands of a derived op are those of the root is for its kind to know

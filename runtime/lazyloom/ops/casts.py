@@ -11,9 +11,10 @@ from ._jax import jnp, lax
 from .compare import truth
 from .kinds import AnyType, Array
 from .spec import op
+from .traits import NOT_DIFFERENTIABLE, Derivative
 
 
-@op(rules.cast, source="C11 6.3.1; NumPy astype", linear="x")
+@op(rules.cast, source="C11 6.3.1; NumPy astype", derivative=Derivative(linear="x"))
 def cast(x: AnyType, *, dtype: DType) -> Array:
     """x converted to ``dtype``.
 
@@ -58,7 +59,7 @@ def _truncated(x: Any, dtype: DType) -> Any:
     return convert(found, dtype)
 
 
-@op(rules.bitcast, source="XLA BitcastConvertType; C memcpy", differentiable=False)
+@op(rules.bitcast, source="XLA BitcastConvertType; C memcpy", derivative=NOT_DIFFERENTIABLE)
 def bitcast(x: AnyType, *, dtype: DType) -> Array:
     """The bytes of x read as ``dtype``.
 

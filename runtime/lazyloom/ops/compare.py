@@ -10,47 +10,48 @@ from ._helpers import isnan as _is_nan
 from ._jax import jnp, lax
 from .kinds import AnyType, Array, T
 from .spec import op
+from .traits import NOT_DIFFERENTIABLE, Execution
 
 # Comparison: a NaN equals nothing and is not ordered
 
 
 @op(rules.comparison, T="any", source="array API equal", reference="numpy.equal",
-    differentiable=False, usual=True)
+    derivative=NOT_DIFFERENTIABLE, execution=Execution(usual=True))
 def equal(x: T, y: T) -> Array:
     """x == y."""
     return lax.eq(*broadcast(x, y))
 
 
 @op(rules.comparison, T="any", source="array API not_equal", reference="numpy.not_equal",
-    differentiable=False, usual=True)
+    derivative=NOT_DIFFERENTIABLE, execution=Execution(usual=True))
 def not_equal(x: T, y: T) -> Array:
     """x != y."""
     return lax.ne(*broadcast(x, y))
 
 
 @op(rules.comparison, T="ordered", source="array API less", reference="numpy.less",
-    differentiable=False, usual=True)
+    derivative=NOT_DIFFERENTIABLE, execution=Execution(usual=True))
 def less(x: T, y: T) -> Array:
     """x < y."""
     return lax.lt(*broadcast(x, y))
 
 
 @op(rules.comparison, T="ordered", source="array API less_equal", reference="numpy.less_equal",
-    differentiable=False, usual=True)
+    derivative=NOT_DIFFERENTIABLE, execution=Execution(usual=True))
 def less_equal(x: T, y: T) -> Array:
     """x <= y."""
     return lax.le(*broadcast(x, y))
 
 
 @op(rules.comparison, T="ordered", source="array API greater", reference="numpy.greater",
-    differentiable=False, usual=True)
+    derivative=NOT_DIFFERENTIABLE, execution=Execution(usual=True))
 def greater(x: T, y: T) -> Array:
     """x > y."""
     return lax.gt(*broadcast(x, y))
 
 
 @op(rules.comparison, T="ordered", source="array API greater_equal",
-    reference="numpy.greater_equal", differentiable=False, usual=True)
+    reference="numpy.greater_equal", derivative=NOT_DIFFERENTIABLE, execution=Execution(usual=True))
 def greater_equal(x: T, y: T) -> Array:
     """x >= y."""
     return lax.ge(*broadcast(x, y))
@@ -65,28 +66,28 @@ def truth(x: Any) -> Any:
 
 
 @op(rules.comparison, source="array API logical_and", reference="numpy.logical_and",
-    differentiable=False)
+    derivative=NOT_DIFFERENTIABLE)
 def logical_and(x: AnyType, y: AnyType) -> Array:
     """Whether x and y are both not zero."""
     return lax.bitwise_and(*broadcast(truth(x), truth(y)))
 
 
 @op(rules.comparison, source="array API logical_or", reference="numpy.logical_or",
-    differentiable=False)
+    derivative=NOT_DIFFERENTIABLE)
 def logical_or(x: AnyType, y: AnyType) -> Array:
     """Whether x or y is not zero."""
     return lax.bitwise_or(*broadcast(truth(x), truth(y)))
 
 
 @op(rules.comparison, source="array API logical_xor", reference="numpy.logical_xor",
-    differentiable=False)
+    derivative=NOT_DIFFERENTIABLE)
 def logical_xor(x: AnyType, y: AnyType) -> Array:
     """Whether exactly one of x and y is not zero."""
     return lax.bitwise_xor(*broadcast(truth(x), truth(y)))
 
 
 @op(rules.predicate, source="array API logical_not", reference="numpy.logical_not",
-    differentiable=False)
+    derivative=NOT_DIFFERENTIABLE)
 def logical_not(x: AnyType) -> Array:
     """Whether x is zero."""
     return lax.bitwise_not(truth(x))
@@ -102,7 +103,7 @@ def _either_part(test: Any, x: Any) -> Any:
 
 
 @op(rules.predicate, T="any", source="array API isnan", reference="numpy.isnan",
-    differentiable=False)
+    derivative=NOT_DIFFERENTIABLE)
 def isnan(x: T) -> Array:
     """Whether x, or a part of it, is NaN."""
     if not is_inexact(x):
@@ -111,7 +112,7 @@ def isnan(x: T) -> Array:
 
 
 @op(rules.predicate, T="any", source="array API isinf", reference="numpy.isinf",
-    differentiable=False)
+    derivative=NOT_DIFFERENTIABLE)
 def isinf(x: T) -> Array:
     """Whether x, or a part of it, is infinite."""
     if not is_inexact(x):
@@ -120,7 +121,7 @@ def isinf(x: T) -> Array:
 
 
 @op(rules.predicate, T="any", source="array API isfinite", reference="numpy.isfinite",
-    differentiable=False)
+    derivative=NOT_DIFFERENTIABLE)
 def isfinite(x: T) -> Array:
     """Whether x, with all its parts, is neither infinite nor NaN."""
     if not is_inexact(x):
@@ -130,7 +131,7 @@ def isfinite(x: T) -> Array:
     return lax.is_finite(x)
 
 
-@op(rules.predicate, T="real", source="array API signbit", differentiable=False)
+@op(rules.predicate, T="real", source="array API signbit", derivative=NOT_DIFFERENTIABLE)
 def signbit(x: T) -> Array:
     """Whether x is negative; for floating-point x its sign bit, of -0.0 and NaN too."""
     if is_inexact(x):
@@ -143,42 +144,42 @@ def signbit(x: T) -> Array:
 
 
 @op(rules.elementwise, T="bitwise", source="array API bitwise_and", reference="numpy.bitwise_and",
-    differentiable=False)
+    derivative=NOT_DIFFERENTIABLE)
 def bitwise_and(x: T, y: T) -> Array:
     """x & y."""
     return lax.bitwise_and(*broadcast(x, y))
 
 
 @op(rules.elementwise, T="bitwise", source="array API bitwise_or", reference="numpy.bitwise_or",
-    differentiable=False)
+    derivative=NOT_DIFFERENTIABLE)
 def bitwise_or(x: T, y: T) -> Array:
     """x | y."""
     return lax.bitwise_or(*broadcast(x, y))
 
 
 @op(rules.elementwise, T="bitwise", source="array API bitwise_xor", reference="numpy.bitwise_xor",
-    differentiable=False)
+    derivative=NOT_DIFFERENTIABLE)
 def bitwise_xor(x: T, y: T) -> Array:
     """x ^ y."""
     return lax.bitwise_xor(*broadcast(x, y))
 
 
 @op(rules.elementwise, T="bitwise", source="array API bitwise_invert",
-    reference="numpy.bitwise_not", differentiable=False)
+    reference="numpy.bitwise_not", derivative=NOT_DIFFERENTIABLE)
 def bitwise_not(x: T) -> Array:
     """All bits of x inverted; logical not for bool."""
     return lax.bitwise_not(x)
 
 
 @op(rules.elementwise, T="integer", source="array API bitwise_left_shift; width as NumPy",
-    reference="numpy.left_shift", differentiable=False)
+    reference="numpy.left_shift", derivative=NOT_DIFFERENTIABLE)
 def shift_left(x: T, y: T) -> Array:
     """x << y; 0 where y is negative or not below the number of bits."""
     return lax.shift_left(*broadcast(x, y))
 
 
 @op(rules.elementwise, T="integer", source="array API bitwise_right_shift; width as NumPy",
-    reference="numpy.right_shift", differentiable=False)
+    reference="numpy.right_shift", derivative=NOT_DIFFERENTIABLE)
 def shift_right(x: T, y: T) -> Array:
     """x >> y, keeping the sign; 0 or -1 where y is negative or not below the number of bits."""
     x, y = broadcast(x, y)
@@ -187,7 +188,7 @@ def shift_right(x: T, y: T) -> Array:
     return lax.shift_right_arithmetic(x, y)
 
 
-@op(rules.elementwise, T="integer", source="C23 stdc_count_ones", differentiable=False)
+@op(rules.elementwise, T="integer", source="C23 stdc_count_ones", derivative=NOT_DIFFERENTIABLE)
 def population_count(x: T) -> Array:
     """The number of one bits of x in two's complement, of the dtype of x."""
     return lax.population_count(x)

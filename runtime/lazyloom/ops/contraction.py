@@ -18,16 +18,17 @@ from .cases import Cases, case, integers
 from .kinds import Array, DType, Ints, T
 from .rules import contraction as rules
 from .spec import op
+from .traits import HEAVY, Derivative
 
 
 @op(
-    rules.matmul, source="array API matmul", heavy=True, reference="numpy.matmul",
+    rules.matmul, source="array API matmul", execution=HEAVY, reference="numpy.matmul",
     samples=Cases(
         case((2, 3), (3, 4)), case((3,), (3,)), case((3,), (2, 3, 4)), case((2, 2, 3), (3,)),
         case((5, 1, 2, 3), (4, 3, 2)), case((2, 2, 3), (2, 3, 1)), case((1, 2, 3), (2, 3, 1)),
         case((2, 0), (0, 3)), case((0, 3), (3, 2)), case((2, 2, 3), (3, 4)),
         case((2, 3), (2, 3, 4)),
-        case((2, 1, 2, 3), (1, 3, 3, 2))), multilinear="x y",
+        case((2, 1, 2, 3), (1, 3, 3, 2))), derivative=Derivative(multilinear="x y"),
 )  # fmt: skip
 def matmul(x: T, y: T) -> Array:
     """The matrix product (..., m, k) @ (..., k, n) -> (..., m, n).
@@ -39,7 +40,7 @@ def matmul(x: T, y: T) -> Array:
 
 
 @op(
-    rules.dot_general, source="StableHLO dot_general", heavy=True,
+    rules.dot_general, source="StableHLO dot_general", execution=HEAVY,
     samples=Cases(
         case((2, 3), (3, 4), lhs_contract=(1,), rhs_contract=(0,)),
         case((2, 3, 4), (2, 4, 5), lhs_contract=(-1,), rhs_contract=(1,), lhs_batch=(0,),
@@ -48,7 +49,8 @@ def matmul(x: T, y: T) -> Array:
         case((2,), (3,), lhs_contract=(), rhs_contract=()),
         case(integers([[100, 50, 2]], np.int8), integers([[100], [3], [1]], np.int8),
              lhs_contract=(1,), rhs_contract=(0,), accumulate=int32),
-        case((2, 0), (0, 4), lhs_contract=(1,), rhs_contract=(0,))), multilinear="x y",
+        case((2, 0), (0, 4), lhs_contract=(1,), rhs_contract=(0,))),
+    derivative=Derivative(multilinear="x y"),
 )  # fmt: skip
 def dot_general(
     x: T, y: T, *, lhs_contract: Ints, rhs_contract: Ints, lhs_batch: Ints = (),
@@ -70,7 +72,7 @@ def dot_general(
 
 
 @op(
-    rules.einsum, source="NumPy einsum", heavy=True,
+    rules.einsum, source="NumPy einsum", execution=HEAVY,
     samples=Cases(
         case((2, 3), (3, 4), equation="ij,jk->ik"), case((2, 3), (3, 4), equation="ij,jk"),
         case((3, 3), equation="ii->i"), case((3, 3), equation="ii"),
@@ -81,7 +83,7 @@ def dot_general(
         case((2, 3, 4), (2, 4, 5), equation="bij, bjk -> bki"), case((0, 3), (3,),
                                                                      equation="ij,j->i"),
         case((2, 1), (3, 2), equation="ij,jk->ik"), case((1, 3), (2, 3), equation="ij,ij->ij")),
-    multilinear="xs",
+    derivative=Derivative(multilinear="xs"),
 )  # fmt: skip
 def einsum(*xs: T, equation: str) -> Array:
     """Einstein's sum: letters name axes, letters that the result lacks are summed over.
@@ -106,7 +108,7 @@ def einsum(*xs: T, equation: str) -> Array:
     rules.cross, T="number", source="array API cross",
     samples=Cases(
         case((2, 3), (2, 3)), case((3, 2), (3, 1), axis=0), case((3,), (2, 3)),
-        case((0, 3), (3,))), multilinear="x y",
+        case((0, 3), (3,))), derivative=Derivative(multilinear="x y"),
 )  # fmt: skip
 def cross(x: T, y: T, *, axis: int = -1) -> Array:
     """The cross product of vectors of 3 elements along an axis; the other axes broadcast.
@@ -126,10 +128,10 @@ def cross(x: T, y: T, *, axis: int = -1) -> Array:
 
 
 @op(
-    rules.vecdot, T="number", source="array API vecdot", heavy=True,
+    rules.vecdot, T="number", source="array API vecdot", execution=HEAVY,
     samples=Cases(
         case((2, 3), (2, 3)), case((3, 2), (3, 1), axis=-2), case((3,), (2, 3)),
-        case((2, 0), (0,))), multilinear="x y",
+        case((2, 0), (0,))), derivative=Derivative(multilinear="x y"),
 )  # fmt: skip
 def vecdot(x: T, y: T, *, axis: int = -1) -> Array:
     """The sum of conj(x) * y along an axis, a negative one; the other axes broadcast.
@@ -146,7 +148,8 @@ def vecdot(x: T, y: T, *, axis: int = -1) -> Array:
 @op(
     rules.outer, T="number", source="NumPy multiply.outer",
     samples=Cases(
-        case((2,), (3,)), case((), (3,)), case((2, 2), (3,)), case((0,), (3,))), multilinear="x y",
+        case((2,), (3,)), case((), (3,)), case((2, 2), (3,)), case((0,), (3,))),
+    derivative=Derivative(multilinear="x y"),
 )  # fmt: skip
 def outer(x: T, y: T) -> Array:
     """All products of an element of x and one of y: the axes of x, then those of y."""
@@ -159,7 +162,7 @@ def outer(x: T, y: T) -> Array:
     rules.kron, T="number", source="NumPy kron", reference="numpy.kron",
     samples=Cases(
         case((2, 3), (3, 2)), case((2,), (2, 3)), case((), (3,)), case((0, 2), (2, 2))),
-    multilinear="x y",
+    derivative=Derivative(multilinear="x y"),
 )  # fmt: skip
 def kron(x: T, y: T) -> Array:
     """Kronecker's product: each element of x times the whole of y, side by side.

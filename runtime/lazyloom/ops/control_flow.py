@@ -20,6 +20,7 @@ from .bodies import Body, Constant, Instruction, Leaf, Result, Use, body_text, p
 from .kinds import AnyType, Array, Bool
 from .samples import Sample, data, random_source
 from .spec import OpDef, lookup, op
+from .traits import HEAVY, Derivative, Signature
 
 
 def _leaves_fit(
@@ -124,9 +125,11 @@ def _scan_samples(entry: OpDef) -> Iterator[Sample]:
                          {"body": sine, "carry": 1, "xs": 0, "length": 2}, "0-d, no rows")
 
 
-@op(_scanned, source="jax.lax.scan", heavy=True, residuals=True, lists=True, bodies=("body",),
-    irreversible=_scan_irreversible, samples=_scan_samples, tolerance=4.0,
-    output_notes={"result": "the carry, then what the steps give"})
+@op(_scanned, source="jax.lax.scan", execution=HEAVY,
+    derivative=Derivative(residuals=True, irreversible=_scan_irreversible),
+    signature=Signature(lists=True, bodies=("body",),
+                        output_notes={"result": "the carry, then what the steps give"}),
+    samples=_scan_samples, tolerance=4.0)
 def scan(
     *operands: AnyType, body: str, carry: int, xs: int, length: int, reverse: bool = False,
     unroll: int = 1,
@@ -220,9 +223,11 @@ def _while_samples(entry: OpDef) -> Iterator[Sample]:
             f"{d.name} counted", smooth=False)
 
 
-@op(_looped, source="jax.lax.while_loop", heavy=True, residuals=True, lists=True,
-    bodies=("condition", "body"), irreversible=_while_irreversible, samples=_while_samples,
-    tolerance=4.0, output_notes={"result": "the carry"})
+@op(_looped, source="jax.lax.while_loop", execution=HEAVY,
+    derivative=Derivative(residuals=True, irreversible=_while_irreversible),
+    signature=Signature(lists=True, bodies=("condition", "body"),
+                        output_notes={"result": "the carry"}), samples=_while_samples,
+    tolerance=4.0)
 def while_loop(
     *operands: AnyType, condition: str, body: str, carry: int, max_steps: int | None = None
 ) -> tuple[Array, ...] | Array:
@@ -327,9 +332,10 @@ def _cond_samples(entry: OpDef) -> Iterator[Sample]:
                 smooth=d.is_inexact)
 
 
-@op(_chosen, source="jax.lax.cond", heavy=True, residuals=True, lists=True,
-    bodies=("if_true", "if_false"), irreversible=_cond_irreversible,
-    samples=_cond_samples, output_notes={"result": "what the branch gives"})
+@op(_chosen, source="jax.lax.cond", execution=HEAVY,
+    derivative=Derivative(residuals=True, irreversible=_cond_irreversible),
+    signature=Signature(lists=True, bodies=("if_true", "if_false"),
+                        output_notes={"result": "what the branch gives"}), samples=_cond_samples)
 def cond(
     which: Bool, *operands: AnyType, if_true: str, if_false: str
 ) -> tuple[Array, ...] | Array:

@@ -12,10 +12,11 @@ from .kinds import Array, Ints, T
 from .rules import windows as rules
 from .rules.windows import spread
 from .spec import op
+from .traits import HEAVY, Derivative
 
 
 @op(
-    rules.conv, T="number", source="StableHLO convolution", heavy=True, tolerance=4.0,
+    rules.conv, T="number", source="StableHLO convolution", execution=HEAVY, tolerance=4.0,
     samples=Cases(
         case((2, 3, 5), (4, 3, 3)), case((2, 2, 4, 5), (3, 2, 2, 3), strides=(2, 1),
              padding_low=(1, 0), padding_high=(0, 2)),
@@ -23,7 +24,7 @@ from .spec import op
         case((1, 4, 6), (2, 2, 2), groups=2, dilation=(2,)),
         case((1, 2, 3), (1, 2, 2), input_dilation=(2,), padding_low=(-1,), padding_high=(1,)),
         case((1, 1, 3, 3, 3), (2, 1, 2, 2, 2)), case((0, 2, 4), (3, 2, 2))),
-    multilinear="x weight",
+    derivative=Derivative(multilinear="x weight"),
 )  # fmt: skip
 def conv(
     x: T, weight: T, *, strides: Ints | None = None, padding_low: Ints | None = None,
@@ -46,14 +47,14 @@ def conv(
 
 
 @op(
-    rules.conv_transpose, T="number", source="torch.nn.functional.conv_transpose2d", heavy=True,
-    tolerance=4.0,
+    rules.conv_transpose, T="number", source="torch.nn.functional.conv_transpose2d",
+    execution=HEAVY, tolerance=4.0,
     samples=Cases(
         case((2, 3, 4), (3, 2, 3)), case((1, 2, 3, 2), (2, 3, 2, 3), strides=(2, 3),
              padding_low=(1, 0), padding_high=(0, 1), output_padding=(1, 0)),
         case((1, 4, 3), (4, 2, 2), groups=2, dilation=(2,), strides=(2,)),
         case((1, 1, 2, 2, 2), (1, 2, 2, 2, 2), strides=(2, 2, 2)), case((0, 2, 4), (2, 3, 2))),
-    multilinear="x weight",
+    derivative=Derivative(multilinear="x weight"),
 )  # fmt: skip
 def conv_transpose(
     x: T, weight: T, *, strides: Ints | None = None, padding_low: Ints | None = None,

@@ -14,6 +14,7 @@ from ._jax import jnp, lax
 from .kinds import AnyType, Array, Ints, T
 from .samples import Sample
 from .spec import OpDef, op
+from .traits import NOT_DIFFERENTIABLE, Access, Derivative, Signature
 
 
 def _full_samples(op: OpDef) -> Iterator[Sample]:
@@ -26,7 +27,8 @@ def _full_samples(op: OpDef) -> Iterator[Sample]:
 
 
 @op(rules.filled, source="array API full", reference="numpy.full", samples=_full_samples,
-    linear="value", of_numbers=True, data_movement=True)
+    derivative=Derivative(linear="value"), signature=Signature(of_numbers=True),
+    access=Access(data_movement=True))
 def full(value: AnyType, *, shape: Ints) -> Array:
     """A tensor of that shape, every element the 0-d ``value``, of its dtype.
 
@@ -45,7 +47,7 @@ def _arange_samples(op: OpDef) -> Iterator[Sample]:
 
 
 @op(rules.progression, T="number", source="NumPy arange", samples=_arange_samples, tolerance=4.0,
-    linear="start step")
+    derivative=Derivative(linear="start step"))
 def arange(start: T, step: T, *, length: int) -> Array:
     """start, start + step, ...: ``length`` elements start + i * step.
 
@@ -67,7 +69,7 @@ def _linspace_samples(op: OpDef) -> Iterator[Sample]:
 
 
 @op(rules.spaced, T="inexact", source="array API linspace", samples=_linspace_samples,
-    tolerance=4.0, linear="start stop")
+    tolerance=4.0, derivative=Derivative(linear="start stop"))
 def linspace(start: T, stop: T, *, num: int, endpoint: bool = True) -> Array:
     """``num`` evenly spaced numbers from start to stop, which ``endpoint`` includes.
 
@@ -98,7 +100,7 @@ def _eye_samples(op: OpDef) -> Iterator[Sample]:
 
 
 @op(rules.identity_matrix, source="array API eye", reference="numpy.eye", samples=_eye_samples,
-    differentiable=False)
+    derivative=NOT_DIFFERENTIABLE)
 def eye(*, n: int, m: int | None = None, k: int = 0, dtype: DType) -> Array:
     """An n by m (n by n for None) matrix with ones on diagonal ``k`` and zeros elsewhere.
 
@@ -117,7 +119,7 @@ def _iota_samples(op: OpDef) -> Iterator[Sample]:
         yield Sample([], {"shape": shape, "axis": axis, "dtype": int64}, f"{shape} {axis}")
 
 
-@op(rules.counting, source="XLA Iota", samples=_iota_samples, differentiable=False)
+@op(rules.counting, source="XLA Iota", samples=_iota_samples, derivative=NOT_DIFFERENTIABLE)
 def iota(*, shape: Ints, axis: int = 0, dtype: DType) -> Array:
     """A tensor whose elements are their own index along ``axis``.
 

@@ -13,20 +13,22 @@ from ._helpers import constant, convert, is_inexact, isnan, kind, widened
 from ._jax import jax, jnp, lax
 from .kinds import Array, T
 from .spec import op
+from .traits import HEAVY, Derivative
 
 
 def _along(scan: Any, x: Any, axis: int, reverse: bool) -> Any:
     return convert(scan(widened(x), axis=axis % x.ndim, reverse=reverse), x.dtype)
 
 
-@op(rules.cumulative, T="number", source="array API cumulative_sum", heavy=True, tolerance=8.0,
-    linear="x")
+@op(rules.cumulative, T="number", source="array API cumulative_sum", execution=HEAVY, tolerance=8.0,
+    derivative=Derivative(linear="x"))
 def cumsum(x: T, *, axis: int, reverse: bool = False) -> Array:
     """The sums of the elements up to each one; integers wrap."""
     return _along(lax.cumsum, x, axis, reverse)
 
 
-@op(rules.cumulative, T="number", source="array API cumulative_prod", heavy=True, tolerance=8.0)
+@op(rules.cumulative, T="number", source="array API cumulative_prod", execution=HEAVY,
+    tolerance=8.0)
 def cumprod(x: T, *, axis: int, reverse: bool = False) -> Array:
     """The products of the elements up to each one; integers wrap.
 
@@ -87,7 +89,7 @@ def _extremum(scan: Any, x: Any, axis: int, reverse: bool) -> Any:
     return running(x)
 
 
-@op(rules.cumulative, T="ordered", source="NumPy maximum.accumulate", heavy=True)
+@op(rules.cumulative, T="ordered", source="NumPy maximum.accumulate", execution=HEAVY)
 def cummax(x: T, *, axis: int, reverse: bool = False) -> Array:
     """The largest element up to each one; NaN from the first NaN on.
 
@@ -96,7 +98,7 @@ def cummax(x: T, *, axis: int, reverse: bool = False) -> Array:
     return _extremum(lax.cummax, x, axis, reverse)
 
 
-@op(rules.cumulative, T="ordered", source="NumPy minimum.accumulate", heavy=True)
+@op(rules.cumulative, T="ordered", source="NumPy minimum.accumulate", execution=HEAVY)
 def cummin(x: T, *, axis: int, reverse: bool = False) -> Array:
     """The smallest element up to each one; NaN from the first NaN on.
 
@@ -123,8 +125,8 @@ def _log_sums(x: Any, *, axis: int, reverse: bool) -> Any:
     return lax.associative_scan(added, x, axis=axis, reverse=reverse)
 
 
-@op(rules.cumulative, T="inexact", source="PyTorch logcumsumexp", heavy=True, residuals=True,
-    tolerance=8.0)
+@op(rules.cumulative, T="inexact", source="PyTorch logcumsumexp", execution=HEAVY,
+    derivative=Derivative(residuals=True), tolerance=8.0)
 def logcumsumexp(x: T, *, axis: int, reverse: bool = False) -> Array:
     """log(cumsum(exp(x))) without overflow, with the principal logarithm."""
     return _along(_log_sums, x, axis, reverse)

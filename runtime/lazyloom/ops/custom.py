@@ -13,6 +13,7 @@ from ._jax import lax
 from .cases import Cases, case
 from .kinds import AnyType, Array
 from .spec import OpDef, op
+from .traits import Derivative, Signature
 
 
 def passed_on(
@@ -30,9 +31,11 @@ def passed_on(
 passed_on.family = "passed_on"  # type: ignore[attr-defined]
 
 
-@op(passed_on, source="a function with a derivative of its own", lists=True, samples=Cases(
+@op(passed_on, source="a function with a derivative of its own",
+    signature=Signature(lists=True, output_notes={"result": "the first of the operands"}),
+    samples=Cases(
     case((2, 3), (3,), results=1), case((2, 3), np.array([1, 2]), (0, 2), results=2)),
-    linear="operands", output_notes={"result": "the first of the operands"})
+    derivative=Derivative(linear="operands"))
 def custom(*operands: AnyType, results: int) -> tuple[Array, ...] | Array:
     """The first ``results`` operands; the others are what these were computed from.
 
@@ -43,9 +46,9 @@ def custom(*operands: AnyType, results: int) -> tuple[Array, ...] | Array:
     return operands[0] if results == 1 else operands[:results]
 
 
-@op(passed_on, source="stablehlo.optimization_barrier", lists=True, samples=Cases(
-    case((2, 3)), case((2, 3), (0, 2), np.array([1, 2]))), linear="operands",
-    output_notes={"result": "one for each operand"})
+@op(passed_on, source="stablehlo.optimization_barrier",
+    signature=Signature(lists=True, output_notes={"result": "one for each operand"}), samples=Cases(
+    case((2, 3)), case((2, 3), (0, 2), np.array([1, 2]))), derivative=Derivative(linear="operands"))
 def barrier(*operands: AnyType) -> tuple[Array, ...] | Array:
     """The operands themselves; what is computed from them is not merged with the same
     computation elsewhere, nor begun before all of them are there."""

@@ -31,12 +31,13 @@ from ._jax import jax, jnp, lax
 from .kinds import Array, Bool, T
 from .samples import Elementwise, Sample
 from .spec import OpDef, op
+from .traits import NOT_DIFFERENTIABLE, Access, Derivative, Execution
 
 # Arithmetic
 
 
-@op(rules.elementwise, T="any", source="array API add", reference="numpy.add", linear="x y",
-    usual=True)
+@op(rules.elementwise, T="any", source="array API add", reference="numpy.add",
+    derivative=Derivative(linear="x y"), execution=Execution(usual=True))
 def add(x: T, y: T) -> Array:
     """x + y. For bool, logical or, as in NumPy."""
     x, y = broadcast(x, y)
@@ -44,14 +45,14 @@ def add(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="number", source="array API subtract", reference="numpy.subtract",
-    linear="x y", usual=True)
+    derivative=Derivative(linear="x y"), execution=Execution(usual=True))
 def subtract(x: T, y: T) -> Array:
     """x - y."""
     return lax.sub(*broadcast(x, y))
 
 
 @op(rules.elementwise, T="any", source="array API multiply", reference="numpy.multiply",
-    multilinear="x y", usual=True)
+    derivative=Derivative(multilinear="x y"), execution=Execution(usual=True))
 def multiply(x: T, y: T) -> Array:
     """x * y. For bool, logical and, as in NumPy."""
     x, y = broadcast(x, y)
@@ -59,7 +60,7 @@ def multiply(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="inexact", source="array API divide", reference="numpy.divide",
-    tolerance=4.0, linear="x", usual=True)
+    tolerance=4.0, derivative=Derivative(linear="x"), execution=Execution(usual=True))
 def divide(x: T, y: T) -> Array:
     """x / y, of floating-point or complex operands; by IEEE 754 for a zero y."""
     return complex_edges.divide(*broadcast(x, y)) if kind(x) == "c" else divided(x, y)
@@ -84,7 +85,8 @@ def _with_sign_of(x: Any, y: Any) -> Any:
 
 
 @op(rules.elementwise, T="real", source="array API floor_divide; signs and zeros as NumPy",
-    reference="numpy.floor_divide", piecewise_linear="x y", constant_derivative="x y")
+    reference="numpy.floor_divide",
+    derivative=Derivative(piecewise_linear="x y", constant_derivative="x y"))
 def floor_divide(x: T, y: T) -> Array:
     """x // y, rounded down.
 
@@ -118,7 +120,7 @@ def _float_floor_divide(x: Any, y: Any) -> Any:
 
 
 @op(rules.elementwise, T="real", source="array API remainder", reference="numpy.remainder",
-    constant_derivative="x")
+    derivative=Derivative(constant_derivative="x"))
 def remainder(x: T, y: T) -> Array:
     """x % y with the sign of y, as Python's.
 
@@ -152,7 +154,7 @@ def _float_remainder(x: Any, y: Any) -> Any:
 
 
 @op(rules.elementwise, T="real", source="C99 fmod", reference="numpy.fmod",
-    constant_derivative="x")
+    derivative=Derivative(constant_derivative="x"))
 def fmod(x: T, y: T) -> Array:
     """The remainder of x / y with the sign of x. Integers give 0 where y is 0."""
     x, y = broadcast(x, y)
@@ -160,14 +162,14 @@ def fmod(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="number", source="array API negative", reference="numpy.negative",
-    linear="x")
+    derivative=Derivative(linear="x"))
 def negative(x: T) -> Array:
     """-x; unsigned integers wrap."""
     return lax.neg(x)
 
 
 @op(rules.elementwise, T="number", source="array API positive", reference="numpy.positive",
-    linear="x", data_movement=True)
+    derivative=Derivative(linear="x"), access=Access(data_movement=True))
 def positive(x: T) -> Array:
     """+x, which is x."""
     return x
@@ -183,7 +185,7 @@ def abs_(x: T) -> Array:
 
 
 @op(rules.elementwise, T="number", source="array API sign", reference="numpy.sign",
-    piecewise_linear="x")
+    derivative=Derivative(piecewise_linear="x"))
 def sign(x: T) -> Array:
     """-1, 0 or 1; x / |x| for complex operands, NaN for NaN; 0 for -0.0."""
     if kind(x) == "f":
@@ -251,7 +253,7 @@ def _first_of(f: Any, at_least: Any) -> Any:
 
 
 @op(rules.elementwise, T="ordered", source="array API maximum", reference="numpy.maximum",
-    piecewise_linear="x y", usual=True)
+    derivative=Derivative(piecewise_linear="x y"), execution=Execution(usual=True))
 def maximum(x: T, y: T) -> Array:
     """The larger of x and y; NaN if either is. At ties each gets half of the gradient, with a NaN
     each gets all of it."""
@@ -263,7 +265,7 @@ def maximum(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="ordered", source="array API minimum", reference="numpy.minimum",
-    piecewise_linear="x y", usual=True)
+    derivative=Derivative(piecewise_linear="x y"), execution=Execution(usual=True))
 def minimum(x: T, y: T) -> Array:
     """The smaller of x and y; NaN if either is. At ties each gets half of the gradient, with a NaN
     each gets all of it."""
@@ -280,7 +282,7 @@ def _without_nan(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 @op(rules.elementwise, T="ordered", source="C99 fmax", reference="numpy.fmax",
-    piecewise_linear="x y")
+    derivative=Derivative(piecewise_linear="x y"))
 def fmax(x: T, y: T) -> Array:
     """The larger of x and y; the other one where one of them is NaN. At ties x has the
     gradient."""
@@ -291,7 +293,7 @@ def fmax(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="ordered", source="C99 fmin", reference="numpy.fmin",
-    piecewise_linear="x y")
+    derivative=Derivative(piecewise_linear="x y"))
 def fmin(x: T, y: T) -> Array:
     """The smaller of x and y; the other one where one of them is NaN. At ties x has the
     gradient."""
@@ -325,7 +327,7 @@ def copysign(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="floating", source="C99 nextafter", reference="numpy.nextafter",
-    differentiable=False, tolerance=0.0)
+    derivative=NOT_DIFFERENTIABLE, tolerance=0.0)
 def nextafter(x: T, y: T) -> Array:
     """The next number after x in the direction of y."""
     return lax.nextafter(*broadcast(x, y))
@@ -341,7 +343,7 @@ def heaviside(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="integer", source="NumPy gcd", reference="numpy.gcd",
-    differentiable=False)
+    derivative=NOT_DIFFERENTIABLE)
 def gcd(x: T, y: T) -> Array:
     """The greatest common divisor of |x| and |y|; gcd(0, 0) is 0."""
     return _gcd(*broadcast(x, y))
@@ -361,7 +363,7 @@ def _gcd(x: Any, y: Any) -> Any:
 
 
 @op(rules.elementwise, T="integer", source="NumPy lcm", reference="numpy.lcm",
-    differentiable=False)
+    derivative=NOT_DIFFERENTIABLE)
 def lcm(x: T, y: T) -> Array:
     """The least common multiple of |x| and |y|; 0 if either is 0."""
     x, y = broadcast(x, y)
@@ -375,21 +377,21 @@ def lcm(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="real", source="array API floor", reference="numpy.floor",
-    piecewise_linear="x", constant_derivative="x")
+    derivative=Derivative(piecewise_linear="x", constant_derivative="x"))
 def floor(x: T) -> Array:
     """The largest integer not above x."""
     return lax.floor(x) if is_inexact(x) else x
 
 
 @op(rules.elementwise, T="real", source="array API ceil", reference="numpy.ceil",
-    piecewise_linear="x", constant_derivative="x")
+    derivative=Derivative(piecewise_linear="x", constant_derivative="x"))
 def ceil(x: T) -> Array:
     """The smallest integer not below x."""
     return lax.ceil(x) if is_inexact(x) else x
 
 
 @op(rules.elementwise, T="real", source="array API trunc", reference="numpy.trunc",
-    piecewise_linear="x", constant_derivative="x")
+    derivative=Derivative(piecewise_linear="x", constant_derivative="x"))
 def trunc(x: T) -> Array:
     """x rounded towards zero."""
     if not is_inexact(x):
@@ -399,7 +401,8 @@ def trunc(x: T) -> Array:
 
 @op(rules.elementwise, T="number", source="array API round; decimals as NumPy",
     samples=Elementwise({}, {"decimals": 1}, {"decimals": -1}, {"decimals": 3}, low=-60.0,
-                        high=60.0), piecewise_linear="x", constant_derivative="x")
+                        high=60.0),
+    derivative=Derivative(piecewise_linear="x", constant_derivative="x"))
 def round_(x: T, *, decimals: int = 0) -> Array:
     """x rounded to ``decimals`` decimal places, halves to the even neighbour.
 
@@ -450,19 +453,22 @@ def _round_to_multiple(x: Any, unit: Any) -> Any:
 # Complex parts
 
 
-@op(rules.real_part, T="number", source="array API real", reference="numpy.real", linear="x")
+@op(rules.real_part, T="number", source="array API real", reference="numpy.real",
+    derivative=Derivative(linear="x"))
 def real(x: T) -> Array:
     """The real part, of the real dtype; x itself if it is real."""
     return lax.real(x) if kind(x) == "c" else x
 
 
-@op(rules.real_part, T="number", source="array API imag", reference="numpy.imag", linear="x")
+@op(rules.real_part, T="number", source="array API imag", reference="numpy.imag",
+    derivative=Derivative(linear="x"))
 def imag(x: T) -> Array:
     """The imaginary part, of the real dtype; 0 if x is real."""
     return lax.imag(x) if kind(x) == "c" else constant(x, 0)
 
 
-@op(rules.elementwise, T="number", source="array API conj", reference="numpy.conj", linear="x")
+@op(rules.elementwise, T="number", source="array API conj", reference="numpy.conj",
+    derivative=Derivative(linear="x"))
 def conj(x: T) -> Array:
     """The complex conjugate; x itself if it is real."""
     return lax.conj(x) if kind(x) == "c" else x
@@ -494,7 +500,7 @@ def _complex_samples(op: OpDef) -> Iterator[Sample]:
 
 
 @op(rules.complex_pair, T="floating", source="C11 CMPLX", samples=_complex_samples,
-    linear="real imag")
+    derivative=Derivative(linear="real imag"))
 def complex_(real: T, imag: T) -> Array:
     """real + i imag, complex64 of float32 or complex128 of float64 operands."""
     return lax.complex(*broadcast(real, imag))
@@ -503,7 +509,8 @@ def complex_(real: T, imag: T) -> Array:
 # Combinations that both frontends name
 
 
-@op(rules.elementwise, T="number", source="PyTorch addcmul", linear=("x y", "x z", "x value"))
+@op(rules.elementwise, T="number", source="PyTorch addcmul",
+    derivative=Derivative(linear=("x y", "x z", "x value")))
 def addcmul(x: T, y: T, z: T, value: T = None) -> Array:
     """x + value * y * z; value is 1 if absent."""
     product = lax.mul(*broadcast(y, z))
@@ -513,7 +520,7 @@ def addcmul(x: T, y: T, z: T, value: T = None) -> Array:
 
 
 @op(rules.elementwise, T="inexact", source="PyTorch addcdiv", samples=Elementwise(low=0.3),
-    tolerance=4.0, linear=("x y", "x value"))
+    tolerance=4.0, derivative=Derivative(linear=("x y", "x value")))
 def addcdiv(x: T, y: T, z: T, value: T = None) -> Array:
     """x + value * y / z; value is 1 if absent."""
     ratio = lax.div(*broadcast(y, z))
@@ -522,7 +529,8 @@ def addcdiv(x: T, y: T, z: T, value: T = None) -> Array:
     return lax.add(*broadcast(x, ratio))
 
 
-@op(rules.elementwise, T="inexact", source="PyTorch lerp", tolerance=4.0, linear="x y")
+@op(rules.elementwise, T="inexact", source="PyTorch lerp", tolerance=4.0,
+    derivative=Derivative(linear="x y"))
 def lerp(x: T, y: T, weight: T) -> Array:
     """x + weight * (y - x), computed from the nearer end so that weight 1 gives y."""
     x, y, weight = broadcast(x, y, weight)
@@ -533,7 +541,8 @@ def lerp(x: T, y: T, weight: T) -> Array:
     return lax.select(lax.lt(size, constant(size, 0.5)), near_x, near_y)
 
 
-@op(rules.elementwise, T="ordered", source="array API clip", piecewise_linear="x min max")
+@op(rules.elementwise, T="ordered", source="array API clip",
+    derivative=Derivative(piecewise_linear="x min max"))
 def clip(x: T, min: T = None, max: T = None) -> Array:
     """x limited to [min, max], NaN where any is; max where min > max.
 
@@ -560,15 +569,16 @@ def _beyond(compare: Any, x: Any, limit: Any) -> Any:
     return lax.bitwise_and(lax.bitwise_or(beyond, isnan(limit)), lax.eq(x, x))
 
 
-@op(rules.elementwise, T="any", source="array API where, of broadcast operands", linear="x y",
-    usual=True)
+@op(rules.elementwise, T="any", source="array API where, of broadcast operands",
+    derivative=Derivative(linear="x y"), execution=Execution(usual=True))
 def where(condition: Bool, x: T, y: T) -> Array:
     """x where condition, y elsewhere. Each gets the gradient only where it was taken."""
     return lax.select(*broadcast(condition, x, y))
 
 
 @op(rules.elementwise, T="inexact", source="NumPy nan_to_num",
-    samples=Elementwise({}, {"nan": 1.5, "posinf": 7.0, "neginf": -7.0}), piecewise_linear="x")
+    samples=Elementwise({}, {"nan": 1.5, "posinf": 7.0, "neginf": -7.0}),
+    derivative=Derivative(piecewise_linear="x"))
 def nan_to_num(
     x: T, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Array:

@@ -11,17 +11,18 @@ from .kinds import Array, Integer, T
 from .random import _drawn
 from .rules import nn as rules
 from .spec import op
+from .traits import Access, Derivative
 
 _KEY = np.array([1, 2], np.uint32)
 
 
 @op(
     rules.embedding, T="inexact", source="torch.nn.functional.embedding",
-    differentiable=("weight",),
+    derivative=Derivative(differentiable=("weight",), linear="weight"),
     samples=Cases(
         case((4, 3), [2, 0, -1, 2]), rough((4, 3), [[0, 9], [3, 1]], padding_index=3),
         case((4, 3), integers(1, np.int32)), case((0, 3), integers([])), case((4, 0), [1])),
-    linear="weight", data_movement=True,
+    access=Access(data_movement=True),
 )  # fmt: skip
 def embedding(weight: T, indices: Integer, *, padding_index: int | None = None) -> Array:
     """The rows of ``weight`` (rows, features) at ``indices``, of any shape.
@@ -41,10 +42,10 @@ def embedding(weight: T, indices: Integer, *, padding_index: int | None = None) 
 
 @op(
     rules.dropout, T="floating", source="Srivastava et al., Dropout, 2014",
-    differentiable=("x",),
+    derivative=Derivative(differentiable=("x",), linear="x"),
     samples=Cases(
         case((3, 4), _KEY, rate=0.5), case((3, 4), _KEY, rate=0.0), case((3, 4), _KEY, rate=1.0),
-        case((), _KEY, rate=0.25), case((0, 3), _KEY, rate=0.25)), linear="x",
+        case((), _KEY, rate=0.25), case((0, 3), _KEY, rate=0.25)),
 )  # fmt: skip
 def dropout(x: T, key: Integer, *, rate: float) -> Array:
     """x with each element zero with probability ``rate``, and divided by ``1 - rate`` else.

@@ -20,6 +20,7 @@ from .linalg import _adjoint, _identity, _mirrored, _positive, _real, _tame
 from .rules import linalg as rules
 from .samples import Host, data
 from .spec import op
+from .traits import HEAVY, NOT_DIFFERENTIABLE, Derivative, Signature
 
 
 def _reflectors(*shape: int) -> Callable[[np.random.Generator, DType], Host]:
@@ -36,8 +37,9 @@ def _limit(value: float, *shape: int) -> Callable[[np.random.Generator, DType], 
 
 
 @op(
-    rules.lu, T="precise", source="LAPACK getrf", heavy=True, residuals=True,
-    outputs=("lu", "pivots"), tolerance=16.0,
+    rules.lu, T="precise", source="LAPACK getrf", execution=HEAVY,
+    derivative=Derivative(residuals=True), signature=Signature(outputs=("lu", "pivots")),
+    tolerance=16.0,
     samples=Cases(
         case(_tame(3, 3)), case((3, 2)), case((2, 2, 3)), case(np.zeros((2, 2)) + np.eye(2)[::-1]),
         case((0, 2))),
@@ -55,7 +57,7 @@ def lu_factor(x: T) -> Array:
 
 
 @op(
-    rules.permutation, source="LAPACK laswp", differentiable=False,
+    rules.permutation, source="LAPACK laswp", derivative=NOT_DIFFERENTIABLE,
     samples=Cases(
         case([[2, 1, 2], [0, 1, 2]], size=3), case([3, 3], size=4), case([], size=2),
         *(case(integers([2, 1, 2], d), size=3) for d in (
@@ -100,8 +102,8 @@ def _householder_jvp(primals: Any, tangents: Any) -> Any:
 
 
 @op(
-    rules.reflections, T="precise", source="LAPACK orgqr", heavy=True, residuals=True,
-    tolerance=16.0,
+    rules.reflections, T="precise", source="LAPACK orgqr", execution=HEAVY,
+    derivative=Derivative(residuals=True), tolerance=16.0,
     samples=Cases(
         case(_reflectors(3, 3), _reflectors(3)), case(_reflectors(2, 3, 2), _reflectors(2, 2)),
         case((3, 2), (1,)), case((0, 0), (0,)), case((3, 2), (0,))),
@@ -158,8 +160,8 @@ def _pseudo_inverse_jvp(hermitian: bool, primals: Any, tangents: Any) -> Any:
 
 
 @op(
-    rules.pinv_within, T="precise", source="array API linalg.pinv", heavy=True, residuals=True,
-    differentiable=("x",), tolerance=64.0,
+    rules.pinv_within, T="precise", source="array API linalg.pinv", execution=HEAVY,
+    derivative=Derivative(residuals=True, differentiable=("x",)), tolerance=64.0,
     samples=Cases(
         case((3, 2), _limit(0), _limit(1e-6)),
         case((2, 2, 3), _limit(0, 2), _limit(1e-6, 2)),
@@ -182,7 +184,8 @@ def pinv_within(x: T, atol: Floating, rtol: Floating, *, hermitian: bool = False
 
 
 @op(
-    rules.failure, T="precise", source="LAPACK potrf, its info", heavy=True, differentiable=False,
+    rules.failure, T="precise", source="LAPACK potrf, its info", execution=HEAVY,
+    derivative=NOT_DIFFERENTIABLE,
     samples=Cases(
         case(_positive(3, 3)), case(np.array([[1.0, 2.0], [2.0, 1.0]])),
         case(np.array([[[-1.0, 0], [0, 1]], [[1, 0], [0, 1]]]), upper=True), case((0, 0))),

@@ -15,20 +15,21 @@ from .cases import Cases, case
 from .kinds import Array, Ints, T
 from .rules import fft as rules
 from .spec import op
+from .traits import HEAVY, Derivative
 
 #: XLA transforms up to three axes at a time
 _AT_ONCE = 3
 
 
 @op(
-    rules.transform, T="complex", source="NumPy fft.fftn", heavy=True, tolerance=16.0,
+    rules.transform, T="complex", source="NumPy fft.fftn", execution=HEAVY, tolerance=16.0,
     samples=Cases(
         case((2, 6), axes=(1,)), case((3, 4), axes=(0,), inverse=True),
         case((2, 3, 2), axes=(0, 2), norm="ortho"), case((4,), axes=(-1,), norm="forward"),
         case((5,), axes=(0,), inverse=True, norm="forward"),
         case((2, 3, 2, 2), axes=(3, 0, 1, 2)), case((0, 3), axes=(1,)), case((2,), axes=()),
         case((1,), axes=(0,)), case((7,), axes=(0,), inverse=True, norm="ortho"), each=2),
-    linear="x",
+    derivative=Derivative(linear="x"),
 )  # fmt: skip
 def fft(x: T, *, axes: Ints, inverse: bool = False, norm: str = "backward") -> Array:
     """The discrete Fourier transform along the axes, or the inverse one.
@@ -42,11 +43,11 @@ def fft(x: T, *, axes: Ints, inverse: bool = False, norm: str = "backward") -> A
 
 
 @op(
-    rules.half_spectrum, T="floating", source="NumPy fft.rfftn", heavy=True, tolerance=16.0,
+    rules.half_spectrum, T="floating", source="NumPy fft.rfftn", execution=HEAVY, tolerance=16.0,
     samples=Cases(
         case((2, 6), axes=(1,)), case((3, 5), axes=(0,), norm="ortho"),
         case((2, 3, 4), axes=(2, 0), norm="forward"), case((2, 2, 3, 2), axes=(0, 1, 3, 2)),
-        case((0, 3), axes=(1,)), case((1,), axes=(0,)), each=2), linear="x",
+        case((0, 3), axes=(1,)), case((1,), axes=(0,)), each=2), derivative=Derivative(linear="x"),
 )  # fmt: skip
 def rfft(x: T, *, axes: Ints, norm: str = "backward") -> Array:
     """The Fourier transform of real numbers: the half of it that tells the other.
@@ -69,12 +70,12 @@ def rfft(x: T, *, axes: Ints, norm: str = "backward") -> Array:
 
 
 @op(
-    rules.real_signal, T="complex", source="NumPy fft.irfftn", heavy=True, tolerance=16.0,
+    rules.real_signal, T="complex", source="NumPy fft.irfftn", execution=HEAVY, tolerance=16.0,
     samples=Cases(
         case((2, 4), axes=(1,), length=6), case((3, 2), axes=(0,), length=5, norm="ortho"),
         case((2, 3, 3), axes=(0, 2), length=4, norm="forward"),
         case((2, 2, 3, 2), axes=(0, 1, 3, 2), length=4), case((0, 2), axes=(1,), length=3),
-        case((1,), axes=(0,), length=1), each=2), linear="x",
+        case((1,), axes=(0,), length=1), each=2), derivative=Derivative(linear="x"),
 )  # fmt: skip
 def irfft(x: T, *, axes: Ints, length: int, norm: str = "backward") -> Array:
     """The inverse of ``rfft``: real numbers, ``length`` along the last of the axes.

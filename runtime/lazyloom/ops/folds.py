@@ -21,6 +21,7 @@ from .cases import Cases, case
 from .casts import cast_to
 from .kinds import AnyType, Array, Integer, T
 from .spec import OpDef, lookup, op
+from .traits import HEAVY, NOT_DIFFERENTIABLE, Derivative
 
 Types = tuple[TensorType, ...]
 
@@ -30,7 +31,7 @@ def _check_function(entry: OpDef, name: str, elements: tuple[TensorType, ...]) -
     function = lookup(name)
     arity = len(elements)
     if function.max_operands != arity or function.min_operands != arity or (
-        function.fallible or function.effect
+        function.execution.fallible or function.execution.effect
     ):
         raise ArgumentError(
             f"{entry.name}: attribute 'function' is {name!r}, expected an elementwise op of "
@@ -125,7 +126,8 @@ def _scan(f: Any, x: Any, axis: int) -> tuple[Any, Any]:
     return last, lax.concatenate([rows[:1], rest], 0)
 
 
-@op(folded, T="any", source="NumPy ufunc.reduce", heavy=True, residuals=True,
+@op(folded, T="any", source="NumPy ufunc.reduce", execution=HEAVY,
+    derivative=Derivative(residuals=True),
     samples=Cases(case((3, 2), function="multiply", axis=0),
                   case((2, 4), function="subtract", axis=-1),
                   case((2, 1), function="divide", axis=1)))  # fmt: skip
@@ -138,7 +140,8 @@ def fold(x: T, *, function: str, axis: int) -> Array:
     return _scan(_function(function), x, axis)[0]
 
 
-@op(running, T="any", source="NumPy ufunc.accumulate", heavy=True, residuals=True,
+@op(running, T="any", source="NumPy ufunc.accumulate", execution=HEAVY,
+    derivative=Derivative(residuals=True),
     samples=Cases(case((3, 2), function="multiply", axis=0),
                   case((2, 4), function="subtract", axis=-1),
                   case((0, 2), function="divide", axis=0)))  # fmt: skip
@@ -149,7 +152,8 @@ def running_fold(x: T, *, function: str, axis: int) -> Array:
     return jnp.moveaxis(_scan(_function(function), x, axis)[1], 0, axis)
 
 
-@op(in_segments, T="any", source="NumPy ufunc.reduceat", heavy=True, differentiable=False,
+@op(in_segments, T="any", source="NumPy ufunc.reduceat", execution=HEAVY,
+    derivative=NOT_DIFFERENTIABLE,
     samples=Cases(case((5, 2), [0, 3], function="multiply", axis=0),
                   case((2, 6), [0, 4, 1, 1, 5], function="subtract", axis=-1),
                   case((6,), [1, 2, 4], function="add", axis=0),
@@ -184,7 +188,7 @@ def segment_fold(x: T, starts: Integer, *, function: str, axis: int) -> Array:
     return jnp.moveaxis(total, 0, axis)
 
 
-@op(at_positions, source="NumPy ufunc.at", heavy=True, differentiable=False,
+@op(at_positions, source="NumPy ufunc.at", execution=HEAVY, derivative=NOT_DIFFERENTIABLE,
     samples=Cases(case((4,), [0, 2, 0, -1], (4,), function="multiply"),
                   case(np.arange(4), [1, 1, 2], np.array([0.5, 1.5, 3.0]), function="divide",
                        dtype=float64),

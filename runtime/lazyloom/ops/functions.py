@@ -33,12 +33,13 @@ from .incomplete_gamma import incomplete_gamma
 from .kinds import Array, Integer, T
 from .samples import Elementwise
 from .spec import op
+from .traits import Derivative, Execution
 
 # Powers, exponentials and logarithms
 
 
 @op(rules.elementwise, T="number", source="array API pow", reference="numpy.power",
-    samples=Elementwise(low=0.2), tolerance=8.0, usual=True)
+    samples=Elementwise(low=0.2), tolerance=8.0, execution=Execution(usual=True))
 def power(x: T, y: T) -> Array:
     """x ** y.
 
@@ -286,7 +287,7 @@ def logit(x: T) -> Array:
 
 
 @op(rules.elementwise, T="floating", source="SciPy xlogy", reference="scipy.special.xlogy",
-    samples=Elementwise(low=0.2), tolerance=4.0, piecewise_linear="x")
+    samples=Elementwise(low=0.2), tolerance=4.0, derivative=Derivative(piecewise_linear="x"))
 def xlogy(x: T, y: T) -> Array:
     """x * log(y), and 0 where x is 0 and y is not NaN. There the gradient stays finite."""
     x, y = broadcast(x, y)
@@ -294,14 +295,15 @@ def xlogy(x: T, y: T) -> Array:
 
 
 @op(rules.elementwise, T="floating", source="SciPy xlog1py", reference="scipy.special.xlog1py",
-    samples=Elementwise(low=-0.8), tolerance=4.0, piecewise_linear="x")
+    samples=Elementwise(low=-0.8), tolerance=4.0, derivative=Derivative(piecewise_linear="x"))
 def xlog1py(x: T, y: T) -> Array:
     """x * log1p(y), and 0 where x is 0 and y is not NaN. There the gradient stays finite."""
     x, y = broadcast(x, y)
     return in_float32(lambda x, y: _times_log(x, y, -1.0, lax.log1p), x, y)
 
 
-@op(rules.elementwise, T="floating", source="C99 ldexp", reference="numpy.ldexp", linear="x")
+@op(rules.elementwise, T="floating", source="C99 ldexp", reference="numpy.ldexp",
+    derivative=Derivative(linear="x"))
 def ldexp(x: T, exponent: Integer) -> Array:
     """x * 2**exponent, exact unless the result overflows or underflows."""
     x, exponent = broadcast(x, exponent)
@@ -527,7 +529,8 @@ def gammaincc(a: T, x: T) -> Array:
 
 
 @op(rules.elementwise, T="floating", source="SciPy betainc", reference="scipy.special.betainc",
-    differentiable=("x",), samples=Elementwise(low=0.1, high=0.9, special=False), tolerance=32.0)
+    derivative=Derivative(differentiable=("x",)),
+    samples=Elementwise(low=0.1, high=0.9, special=False), tolerance=32.0)
 def betainc(a: T, b: T, x: T) -> Array:
     """The regularised incomplete beta function, for positive a and b and x in [0, 1]."""
     return in_float32(lax.betainc, *broadcast(a, b, x))

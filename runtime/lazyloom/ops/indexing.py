@@ -20,6 +20,7 @@ from .cases import Cases, case, integers
 from .kinds import AnyType, Array, Bool, DType, Index, Integer, Ints, T
 from .rules import indexing as rules
 from .spec import op
+from .traits import HEAVY, NOT_DIFFERENTIABLE, Access, Derivative
 
 
 def _linear(operands: str) -> Any:
@@ -34,12 +35,13 @@ def _piecewise(operands: str) -> Any:
 
 
 @op(
-    rules.dynamic_slice, source="StableHLO dynamic_slice", differentiable=("x",),
+    rules.dynamic_slice, source="StableHLO dynamic_slice",
+    derivative=Derivative(differentiable=("x",), linear="x"),
     samples=Cases(
         case((4, 5), integers(1), integers(2), sizes=(2, 3)), case((), sizes=()),
         case((4, 5), integers(-2), integers(9), sizes=(2, 3)),
         case((4,), integers(3, np.int32), sizes=(0,)), case((5,), integers(-7), sizes=(2,))),
-    linear="x", offset_reads=True, data_movement=True,
+    access=Access(offset_reads=True, data_movement=True),
 )  # fmt: skip
 def dynamic_slice(x: T, *starts: Index, sizes: Ints) -> Array:
     """A block of attribute ``sizes`` that begins at the 0-d operands ``starts``.
@@ -53,13 +55,12 @@ def dynamic_slice(x: T, *starts: Index, sizes: Ints) -> Array:
 
 
 @op(
-    rules.dynamic_update_slice, source="StableHLO dynamic_update_slice", differentiable=("x",
-    "update"),
+    rules.dynamic_update_slice, source="StableHLO dynamic_update_slice",
+    derivative=Derivative(differentiable=("x", "update"), linear="x update"),
     samples=Cases(
         case((4, 5), (2, 3), integers(1), integers(2)), case((), ()),
         case((4, 5), (2, 3), integers(-2), integers(9)), case((4,), (0,), integers(3, np.int32)),
         case((5,), (2,), integers(-7))),
-    linear="x update",
 )  # fmt: skip
 def dynamic_update_slice(x: T, update: T, *starts: Index) -> Array:
     """x with the block that begins at the 0-d operands ``starts`` replaced by ``update``.
@@ -74,13 +75,13 @@ def dynamic_update_slice(x: T, update: T, *starts: Index) -> Array:
 
 
 @op(
-    rules.take, source="array API take", differentiable=("x",),
+    rules.take, source="array API take", derivative=Derivative(differentiable=("x",), linear="x"),
     samples=Cases(
         case((3, 4), [2, 0, -1, 2], axis=1), case((3, 4), [[0, 9], [-9, 1]]),
         case((3,), integers(1, np.uint8)), case((0, 3), integers([])),
         case((2, 3), integers([1, -1], np.int8), axis=-1),
         case((2, 3), integers([0, 7], np.uint64), axis=-2), case((0, 3), [0, 2], axis=1)),
-    linear="x", offset_reads=True, data_movement=True,
+    access=Access(offset_reads=True, data_movement=True),
 )  # fmt: skip
 def take(x: T, indices: Integer, *, axis: int = 0) -> Array:
     """The slices of x at ``indices`` along an axis; the indices' axes take its place.
@@ -96,12 +97,13 @@ def take(x: T, indices: Integer, *, axis: int = 0) -> Array:
 
 
 @op(
-    rules.take_along_axis, source="array API take_along_axis", differentiable=("x",),
+    rules.take_along_axis, source="array API take_along_axis",
+    derivative=Derivative(differentiable=("x",), linear="x"),
     samples=Cases(
         case((3, 4), [[2, 0, -1], [3, 3, 0], [1, 1, 1]], axis=1),
         case((3, 4), [[2, 0], [0, -3]], axis=0), case((3,), integers([0, 5, -9], np.int32)),
-        case((0, 3), integers(np.zeros((0, 2))), axis=1)), linear="x", offset_reads=True,
-    data_movement=True,
+        case((0, 3), integers(np.zeros((0, 2))), axis=1)),
+    access=Access(offset_reads=True, data_movement=True),
 )  # fmt: skip
 def take_along_axis(x: T, indices: Integer, *, axis: int = -1) -> Array:
     """``result[i, j, k] = x[i, indices[i, j, k], k]`` for axis 1, and so on.
@@ -123,14 +125,14 @@ def take_along_axis(x: T, indices: Integer, *, axis: int = -1) -> Array:
 
 
 @op(
-    rules.scatter_along_axis, source="torch.Tensor.scatter", heavy=True, differentiable=("x",
-    "updates"),
+    rules.scatter_along_axis, source="torch.Tensor.scatter", execution=HEAVY,
+    derivative=Derivative(differentiable=("x", "updates"), linear=_linear("x updates"),
+                          piecewise_linear=_piecewise("x updates")),
     samples=Cases(
         case((3, 4), [[2, 0, -1], [3, 1, 0], [1, 2, 3]], (3, 3), axis=1),
         case((3, 4), [[2, 0], [0, -2]], (2, 2), axis=0), case((3,), [0, 5, -9], ()),
         case((0, 3), integers(np.zeros((0, 2))), (0, 2), axis=1),
         *[case((3, 4), [[2, 2, -1], [0, 0, 0]], (2, 3), axis=1, mode=m) for m in rules.MODES[1:]]),
-    linear=_linear("x updates"), piecewise_linear=_piecewise("x updates"),
 )  # fmt: skip
 def scatter_along_axis(
     x: T, indices: Integer, updates: T, *, axis: int = -1, mode: str = "set"
@@ -160,13 +162,14 @@ def scatter_along_axis(
 
 
 @op(
-    rules.index, source="NumPy advanced indexing", differentiable=("x",),
+    rules.index, source="NumPy advanced indexing",
+    derivative=Derivative(differentiable=("x",), linear="x"),
     samples=Cases(
         case((3, 4, 2), [[0, -1], [2, 1]], [1, 3], axes=(0, 1)), case((3, 4), [2, 2, 9], axes=(1,)),
         case((2, 3, 4), [1, 0], [[3], [-1]], axes=(0, 2)), case((3,), integers(1), axes=(0,)),
         case((2, 3, 4), [1, 0], [2, 0], axes=(2, 1)), case((0, 3), integers([]), axes=(0,)),
-        case((2, 3, 4), [1, 0], integers([2, 0], np.int32), axes=(1, 2))), linear="x",
-    offset_reads=True, data_movement=True,
+        case((2, 3, 4), [1, 0], integers([2, 0], np.int32), axes=(1, 2))),
+    access=Access(offset_reads=True, data_movement=True),
 )  # fmt: skip
 def index(x: T, *indices: Integer, axes: Ints) -> Array:
     """The elements of x at broadcast indices, one operand for each of ``axes``.
@@ -183,8 +186,9 @@ def index(x: T, *indices: Integer, axes: Ints) -> Array:
 
 
 @op(
-    rules.index_update, source="NumPy advanced assignment", heavy=True, differentiable=("x",
-    "value"),
+    rules.index_update, source="NumPy advanced assignment", execution=HEAVY,
+    derivative=Derivative(differentiable=("x", "value"), linear=_linear("x value"),
+                          piecewise_linear=_piecewise("x value")),
     samples=Cases(
         case((3, 4, 2), (2, 2, 2), [[0, -1], [2, 1]], [1, 3], axes=(0, 1)),
         case((3, 4), (), [2, 0, 9], axes=(1,)),
@@ -194,7 +198,6 @@ def index(x: T, *indices: Integer, axes: Ints) -> Array:
         case((0, 3), (0, 3), integers([]), axes=(0,)),
         *[case((4, 2), (5, 2), [2, 2, -1, 9, 0], axes=(0,), mode=m) for m in rules.MODES[1:]],
         case((2, 3, 4), (2, 2), [1, 0], integers([2, 0], np.int32), axes=(1, 2), mode="add")),
-    linear=_linear("x value"), piecewise_linear=_piecewise("x value"),
 )  # fmt: skip
 def index_update(x: T, value: T, *indices: Integer, axes: Ints, mode: str = "set") -> Array:
     """x with the elements that ``index`` of the same indices takes changed.
@@ -220,11 +223,12 @@ def index_update(x: T, value: T, *indices: Integer, axes: Ints, mode: str = "set
 
 
 @op(
-    rules.masked_fill, source="torch.Tensor.masked_fill", differentiable=("x", "value"),
+    rules.masked_fill, source="torch.Tensor.masked_fill",
+    derivative=Derivative(differentiable=("x", "value"), linear="x value"),
     samples=Cases(
         case((2, 3), [[True, False, True], [False, True, False]], ()),
         case((2, 3), [True, False, True], (3,)), case((), np.array(True), ()),
-        case((0, 3), [True, False, True], ())), linear="x value",
+        case((0, 3), [True, False, True], ())),
 )  # fmt: skip
 def masked_fill(x: T, mask: Bool, value: T) -> Array:
     """x where ``mask`` is false, ``value`` where it is true; both broadcast to x.
@@ -235,7 +239,7 @@ def masked_fill(x: T, mask: Bool, value: T) -> Array:
 
 
 @op(
-    rules.one_hot, source="torch.nn.functional.one_hot", differentiable=False,
+    rules.one_hot, source="torch.nn.functional.one_hot", derivative=NOT_DIFFERENTIABLE,
     samples=Cases(
         case([0, 2, -1, 5], depth=3, dtype=float32),
         case(integers(1, np.uint8), depth=3, dtype=bool_),
@@ -256,8 +260,8 @@ def one_hot(indices: Integer, *, depth: int, dtype: DType) -> Array:
 
 
 @op(
-    rules.flat_nonzero, source="NumPy flatnonzero, of a known size", differentiable=False,
-    heavy=True,
+    rules.flat_nonzero, source="NumPy flatnonzero, of a known size", derivative=NOT_DIFFERENTIABLE,
+    execution=HEAVY,
     samples=Cases(
         case(np.array([[0, 1, 0], [2, 0, 3]]), size=3), case((0, 3), size=0), case((2, 3), size=9),
         case(np.array(1.0), size=1), case(np.array([True, False, True]), size=1), each=0),
@@ -282,11 +286,12 @@ def flat_nonzero(x: AnyType, *, size: int) -> Array:
 
 
 @op(
-    rules.bincount, T="number", source="NumPy bincount", heavy=True, differentiable=("weights",),
+    rules.bincount, T="number", source="NumPy bincount", execution=HEAVY,
+    derivative=Derivative(differentiable=("weights",), linear="weights"),
     samples=Cases(
         case([0, 2, 2, 5, -1, 1], (6,), length=4), case([0, 2, 2, 5, -1], length=4),
         case(integers([0, 3, 3], np.uint8), length=4), case(integers([]), length=2),
-        case([0, 1], length=0)), linear="weights",
+        case([0, 1], length=0)),
 )  # fmt: skip
 def bincount(x: Integer, weights: T = None, *, length: int) -> Array:
     """How often each of ``0 .. length - 1`` occurs in x (1-d), or the sum of its weights.

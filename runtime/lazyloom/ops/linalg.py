@@ -22,6 +22,7 @@ from .kinds import Array, T
 from .rules import linalg as rules
 from .samples import Host, data
 from .spec import op
+from .traits import HEAVY, NOT_DIFFERENTIABLE, Derivative, Signature
 
 
 def _tame(*shape: int) -> Callable[[np.random.Generator, DType], Host]:
@@ -45,8 +46,8 @@ def _positive(*shape: int) -> Callable[[np.random.Generator, DType], Host]:
 
 
 @op(
-    rules.square, T="precise", source="array API linalg.cholesky", heavy=True, residuals=True,
-    tolerance=16.0,
+    rules.square, T="precise", source="array API linalg.cholesky", execution=HEAVY,
+    derivative=Derivative(residuals=True), tolerance=16.0,
     samples=Cases(case(_positive(3, 3)), case(_positive(2, 2, 2), upper=True), case((0, 0))),
 )  # fmt: skip
 def cholesky(x: T, *, upper: bool = False) -> Array:
@@ -60,11 +61,11 @@ def cholesky(x: T, *, upper: bool = False) -> Array:
 
 
 @op(
-    rules.solution, T="precise", source="array API linalg.solve", heavy=True, residuals=True,
-    tolerance=16.0,
+    rules.solution, T="precise", source="array API linalg.solve", execution=HEAVY,
+    derivative=Derivative(residuals=True, linear="b"), tolerance=16.0,
     samples=Cases(
         case(_tame(3, 3), (3, 2)), case(_tame(2, 2, 2), (2, 2, 1)), case((0, 0), (0, 2)),
-        case(_tame(2, 2), (2, 0))), linear="b",
+        case(_tame(2, 2), (2, 0))),
 )  # fmt: skip
 def solve(a: T, b: T) -> Array:
     """The x with ``a @ x == b``, for square a (..., n, n) and b (..., n, k).
@@ -77,8 +78,8 @@ def solve(a: T, b: T) -> Array:
 
 
 @op(
-    rules.square, T="precise", source="array API linalg.inv", heavy=True, residuals=True,
-    reference="numpy.linalg.inv", tolerance=16.0,
+    rules.square, T="precise", source="array API linalg.inv", execution=HEAVY,
+    derivative=Derivative(residuals=True), reference="numpy.linalg.inv", tolerance=16.0,
     samples=Cases(case(_tame(3, 3)), case(_tame(2, 2, 2)), case((0, 0))),
 )  # fmt: skip
 def inv(x: T) -> Array:
@@ -92,8 +93,8 @@ def inv(x: T) -> Array:
 
 
 @op(
-    rules.determinant, T="precise", source="array API linalg.det", heavy=True, residuals=True,
-    reference="numpy.linalg.det", tolerance=16.0,
+    rules.determinant, T="precise", source="array API linalg.det", execution=HEAVY,
+    derivative=Derivative(residuals=True), reference="numpy.linalg.det", tolerance=16.0,
     samples=Cases(case(_tame(3, 3)), case(_tame(2, 2, 2)), case((0, 0)), case(_tame(4, 4))),
 )  # fmt: skip
 def det(x: T) -> Array:
@@ -104,8 +105,8 @@ def det(x: T) -> Array:
 
 
 @op(
-    rules.singular, T="precise", source="LAPACK getrf, its info", heavy=True,
-    differentiable=False,
+    rules.singular, T="precise", source="LAPACK getrf, its info", execution=HEAVY,
+    derivative=NOT_DIFFERENTIABLE,
     samples=Cases(
         case(_tame(3, 3)), case(np.array([[1.0, 2.0], [2.0, 4.0]])), case((2, 2, 2)),
         case((0, 0)), case(np.zeros((2, 1, 1)))),
@@ -122,9 +123,9 @@ def is_singular(x: T) -> Array:
 
 
 @op(
-    rules.signed_logarithm, T="precise", source="array API linalg.slogdet", heavy=True,
-    residuals=True, reference="numpy.linalg.slogdet", outputs=("sign", "logabsdet"),
-    tolerance=16.0,
+    rules.signed_logarithm, T="precise", source="array API linalg.slogdet", execution=HEAVY,
+    derivative=Derivative(residuals=True), reference="numpy.linalg.slogdet",
+    signature=Signature(outputs=("sign", "logabsdet")), tolerance=16.0,
     samples=Cases(case(_tame(3, 3)), case(_tame(2, 2, 2)), case((0, 0))),
 )  # fmt: skip
 def slogdet(x: T) -> Array:
@@ -136,8 +137,8 @@ def slogdet(x: T) -> Array:
 
 
 @op(
-    rules.qr, T="precise", source="array API linalg.qr", heavy=True, residuals=True,
-    outputs=("q", "r"), tolerance=16.0,
+    rules.qr, T="precise", source="array API linalg.qr", execution=HEAVY,
+    derivative=Derivative(residuals=True), signature=Signature(outputs=("q", "r")), tolerance=16.0,
     samples=Cases(
         case((3, 2)), case((2, 3, 3)), case((2, 3)), case((3, 2), mode="complete"),
         case((0, 2))),
@@ -153,8 +154,8 @@ def qr(x: T, *, mode: str = "reduced") -> Array:
 
 
 @op(
-    rules.qr_raw, T="precise", source="LAPACK geqrf", heavy=True, outputs=("h", "tau"),
-    tolerance=16.0, differentiable=False,
+    rules.qr_raw, T="precise", source="LAPACK geqrf", execution=HEAVY,
+    signature=Signature(outputs=("h", "tau")), tolerance=16.0, derivative=NOT_DIFFERENTIABLE,
     samples=Cases(case((3, 2)), case((2, 3, 3)), case((2, 3)), case((0, 2))),
 )  # fmt: skip
 def qr_raw(x: T) -> Array:
@@ -167,8 +168,9 @@ def qr_raw(x: T) -> Array:
 
 
 @op(
-    rules.eig, T="precise", source="LAPACK geev", heavy=True, residuals=True,
-    outputs=("eigenvalues", "eigenvectors"), tolerance=64.0,
+    rules.eig, T="precise", source="LAPACK geev", execution=HEAVY,
+    derivative=Derivative(residuals=True),
+    signature=Signature(outputs=("eigenvalues", "eigenvectors")), tolerance=64.0,
     samples=Cases(case((3, 3)), case(_positive(2, 2, 2)), case((4, 4)), case((0, 0))),
 )  # fmt: skip
 def eig(x: T) -> Array:
@@ -185,8 +187,8 @@ def eig(x: T) -> Array:
 
 
 @op(
-    rules.eigvals, T="precise", source="LAPACK geev", heavy=True, residuals=True,
-    reference="numpy.linalg.eigvals", tolerance=64.0,
+    rules.eigvals, T="precise", source="LAPACK geev", execution=HEAVY,
+    derivative=Derivative(residuals=True), reference="numpy.linalg.eigvals", tolerance=64.0,
     samples=Cases(case((3, 3)), case(_positive(2, 2, 2)), case((4, 4)), case((0, 0))),
 )  # fmt: skip
 def eigvals(x: T) -> Array:
@@ -198,8 +200,9 @@ def eigvals(x: T) -> Array:
 
 
 @op(
-    rules.eigh, T="precise", source="array API linalg.eigh", heavy=True, residuals=True,
-    outputs=("eigenvalues", "eigenvectors"), tolerance=16.0,
+    rules.eigh, T="precise", source="array API linalg.eigh", execution=HEAVY,
+    derivative=Derivative(residuals=True),
+    signature=Signature(outputs=("eigenvalues", "eigenvectors")), tolerance=16.0,
     samples=Cases(case(_positive(3, 3)), case(_positive(2, 2, 2), upper=True), case((0, 0))),
 )  # fmt: skip
 def eigh(x: T, *, upper: bool = False) -> Array:
@@ -217,8 +220,8 @@ def eigh(x: T, *, upper: bool = False) -> Array:
 
 
 @op(
-    rules.eigvalsh, T="precise", source="array API linalg.eigvalsh", heavy=True, residuals=True,
-    tolerance=16.0,
+    rules.eigvalsh, T="precise", source="array API linalg.eigvalsh", execution=HEAVY,
+    derivative=Derivative(residuals=True), tolerance=16.0,
     samples=Cases(case(_positive(3, 3)), case(_positive(2, 2, 2), upper=True), case((0, 0))),
 )  # fmt: skip
 def eigvalsh(x: T, *, upper: bool = False) -> Array:
@@ -227,9 +230,9 @@ def eigvalsh(x: T, *, upper: bool = False) -> Array:
 
 
 @op(
-    rules.svd, T="precise", source="array API linalg.svd", heavy=True, residuals=True,
-    outputs=("u", "s", "vh"), tolerance=16.0,
-    samples=Cases(case((3, 2)), case((2, 2, 3)), case((0, 2))),
+    rules.svd, T="precise", source="array API linalg.svd", execution=HEAVY,
+    derivative=Derivative(residuals=True), signature=Signature(outputs=("u", "s", "vh")),
+    tolerance=16.0, samples=Cases(case((3, 2)), case((2, 2, 3)), case((0, 2))),
 )  # fmt: skip
 def svd(x: T) -> Array:
     """x (..., m, n) as u @ diag(s) @ vh; s is real, not negative and descending.
@@ -281,9 +284,9 @@ def _svd_full_jvp(primals: Any, tangents: Any) -> Any:
 
 
 @op(
-    rules.svd_full, T="precise", source="array API linalg.svd, full_matrices", heavy=True,
-    residuals=True, outputs=("u", "s", "vh"), tolerance=16.0,
-    samples=Cases(rough((3, 2)), rough((2, 2, 3)), rough((0, 2)), case((3, 3))),
+    rules.svd_full, T="precise", source="array API linalg.svd, full_matrices", execution=HEAVY,
+    derivative=Derivative(residuals=True), signature=Signature(outputs=("u", "s", "vh")),
+    tolerance=16.0, samples=Cases(rough((3, 2)), rough((2, 2, 3)), rough((0, 2)), case((3, 3))),
 )  # fmt: skip
 def svd_full(x: T) -> Array:
     """As ``svd``, but with square u (..., m, m) and vh (..., n, n).
@@ -295,8 +298,9 @@ def svd_full(x: T) -> Array:
 
 
 @op(
-    rules.svdvals, T="precise", source="array API linalg.svdvals", heavy=True, residuals=True,
-    tolerance=16.0, samples=Cases(case((3, 2)), case((2, 2, 3)), case((0, 2))),
+    rules.svdvals, T="precise", source="array API linalg.svdvals", execution=HEAVY,
+    derivative=Derivative(residuals=True), tolerance=16.0,
+    samples=Cases(case((3, 2)), case((2, 2, 3)), case((0, 2))),
 )  # fmt: skip
 def svdvals(x: T) -> Array:
     """The singular values of matrices, descending. Raises ShapeError, DTypeError."""
@@ -306,12 +310,12 @@ def svdvals(x: T) -> Array:
 
 
 @op(
-    rules.solution, T="precise", source="BLAS trsm", heavy=True, tolerance=16.0,
+    rules.solution, T="precise", source="BLAS trsm", execution=HEAVY, tolerance=16.0,
     samples=Cases(
         case(_tame(3, 3), (3, 2)), case(_tame(2, 2, 2), (2, 2, 1), lower=False),
         case(_tame(2, 2), (3, 2), left_side=False, transpose=True),
         case(_tame(2, 2), (2, 3), unit_diagonal=True, transpose=True, conjugate=True),
-        case((0, 0), (0, 2))), linear="b",
+        case((0, 0), (0, 2))), derivative=Derivative(linear="b"),
 )  # fmt: skip
 def triangular_solve(
     a: T, b: T, *, left_side: bool = True, lower: bool = True, transpose: bool = False,
@@ -331,8 +335,9 @@ def triangular_solve(
 
 
 @op(
-    rules.pinv, T="precise", source="array API linalg.pinv", heavy=True, residuals=True,
-    tolerance=64.0, samples=Cases(case((3, 2)), case((2, 2, 3)), case((0, 2))),
+    rules.pinv, T="precise", source="array API linalg.pinv", execution=HEAVY,
+    derivative=Derivative(residuals=True), tolerance=64.0,
+    samples=Cases(case((3, 2)), case((2, 2, 3)), case((0, 2))),
 )  # fmt: skip
 def pinv(x: T, *, rtol: float = 1e-15) -> Array:
     """The Moore-Penrose inverse (..., n, m) of matrices (..., m, n).
@@ -411,9 +416,9 @@ def _exponential_jvp(primals: Any, tangents: Any) -> Any:
 
 
 @op(
-    rules.square, T="precise", source="scaling and squaring of a Taylor polynomial", heavy=True,
-    residuals=True, reference="scipy.linalg.expm", tolerance=64.0,
-    samples=Cases(case((3, 3)), case((2, 2, 2)), case((0, 0)), low=-0.5, high=0.5),
+    rules.square, T="precise", source="scaling and squaring of a Taylor polynomial",
+    execution=HEAVY, derivative=Derivative(residuals=True), reference="scipy.linalg.expm",
+    tolerance=64.0, samples=Cases(case((3, 3)), case((2, 2, 2)), case((0, 0)), low=-0.5, high=0.5),
 )  # fmt: skip
 def matrix_exp(x: T) -> Array:
     """The exponential of square matrices. Raises ShapeError, DTypeError.
@@ -427,7 +432,7 @@ def matrix_exp(x: T) -> Array:
 
 
 @op(
-    rules.matrix_power, T="precise", source="array API linalg.matrix_power", heavy=True,
+    rules.matrix_power, T="precise", source="array API linalg.matrix_power", execution=HEAVY,
     tolerance=16.0,
     samples=Cases(
         case(_tame(3, 3), exponent=3), case(_tame(2, 2, 2), exponent=0),

@@ -19,11 +19,12 @@ from .normalization import stable_log_softmax
 from .rules import nn as rules
 from .rules.shape import product
 from .spec import op
+from .traits import Derivative
 
 
 @op(
     rules.class_loss, T="floating", source="torch.nn.functional.cross_entropy",
-    differentiable=("logits", "weight"),
+    derivative=Derivative(differentiable=("logits", "weight")),
     samples=Cases(
         case((4, 3), [0, 2, 1, 2]), case((4, 3), [0, 2, 1, 2], reduction="none"),
         case((4, 3), [0, 2, 1, 2], reduction="sum", label_smoothing=0.1),
@@ -51,13 +52,13 @@ def cross_entropy(
 
 @op(
     rules.class_loss, T="floating", source="torch.nn.functional.nll_loss",
-    differentiable=("log_probabilities", "weight"),
+    derivative=Derivative(differentiable=("log_probabilities", "weight"),
+                          linear="log_probabilities"),
     samples=Cases(
         case((4, 3), [0, 2, 1, 2]), case((4, 3), [0, 2, 1, 2], reduction="none"),
         case((2, 3, 2), [[0, 2], [1, 1]], (3,), axis=1),
         case((4, 3), [0, -100, 1, 2], (3,), ignore_index=-100, reduction="sum"),
         case((3,), integers(2)), case((0, 3), integers([]), reduction="sum"), low=0.5),
-    linear="log_probabilities",
 )  # fmt: skip
 def nll_loss(
     log_probabilities: T, labels: Integer, weight: T = None, *, axis: int = -1,
@@ -103,7 +104,8 @@ def soft_cross_entropy(
     samples=Cases(
         case((3, 4), (3, 4)), case((3, 4), (3, 4), (4,), (3, 1), reduction="none"),
         case((3, 4), (3, 4), None, (4,), reduction="sum"), case((), ()),
-        case((0, 3), (0, 3), reduction="sum"), low=0.1, high=0.9), linear="weight",
+        case((0, 3), (0, 3), reduction="sum"), low=0.1, high=0.9),
+    derivative=Derivative(linear="weight"),
 )  # fmt: skip
 def binary_cross_entropy_with_logits(
     logits: T, targets: T, weight: T = None, positive_weight: T = None, *,
@@ -131,7 +133,8 @@ def binary_cross_entropy_with_logits(
     samples=Cases(
         case((3, 4), (3, 4)), case((3, 4), (3, 4), (3, 1), reduction="none"),
         case((3, 4), (3, 4), None, reduction="sum"), case((), ()),
-        case((0, 3), (0, 3), reduction="sum"), low=0.1, high=0.9), linear="weight",
+        case((0, 3), (0, 3), reduction="sum"), low=0.1, high=0.9),
+    derivative=Derivative(linear="weight"),
 )  # fmt: skip
 def binary_cross_entropy(x: T, target: T, weight: T = None, *, reduction: str = "mean") -> Array:
     """-(t * log(x) + (1 - t) * log(1 - x)) * w for probabilities x, logarithms at least -100.

@@ -16,6 +16,7 @@ from .kinds import Array, T
 from .rules import nn as rules
 from .rules.shape import product
 from .spec import op
+from .traits import Derivative, Signature
 
 
 @op(
@@ -50,8 +51,8 @@ def log_softmax(x: T, *, axis: int = -1) -> Array:
     rules.trailing_norm, T="floating", source="Ba, Kiros, Hinton, Layer Normalization, 2016",
     samples=Cases(
         case((3, 4), (4,), (4,)), case((2, 3, 4), (3, 4), None, normalized_ndim=2),
-        case((3, 4), None, (4,), eps=0.1), case((4,)), case((0, 3), (3,))),
-    tolerance=4.0, linear="weight bias",
+        case((3, 4), None, (4,), eps=0.1), case((4,)), case((0, 3), (3,))), tolerance=4.0,
+    derivative=Derivative(linear="weight bias"),
 )  # fmt: skip
 def layer_norm(
     x: T, weight: T = None, bias: T = None, *, normalized_ndim: int = 1, eps: float = 1e-5
@@ -71,8 +72,7 @@ def layer_norm(
     source="Zhang, Sennrich, Root Mean Square Layer Normalization, 2019",
     samples=Cases(
         case((3, 4), (4,)), case((2, 3, 4), (3, 4), normalized_ndim=2), case((3, 4), eps=0.1),
-        case((0, 3), (3,))),
-    tolerance=4.0, linear="weight",
+        case((0, 3), (3,))), tolerance=4.0, derivative=Derivative(linear="weight"),
 )  # fmt: skip
 def rms_norm(x: T, weight: T = None, *, normalized_ndim: int = 1, eps: float = 1e-5) -> Array:
     """x / sqrt(mean(x**2) + eps) * weight over the last ``normalized_ndim`` axes.
@@ -90,8 +90,8 @@ def rms_norm(x: T, weight: T = None, *, normalized_ndim: int = 1, eps: float = 1
     rules.group_norm, T="floating", source="Wu, He, Group Normalization, 2018",
     samples=Cases(
         case((2, 4, 3), (4,), (4,), groups=2), case((2, 4), groups=2), case((2, 3, 2, 2), (3,),
-             None, groups=3), case((0, 4, 2), groups=1)),
-    tolerance=4.0, linear="weight bias",
+             None, groups=3), case((0, 4, 2), groups=1)), tolerance=4.0,
+    derivative=Derivative(linear="weight bias"),
 )  # fmt: skip
 def group_norm(
     x: T, weight: T = None, bias: T = None, *, groups: int, eps: float = 1e-5
@@ -111,8 +111,8 @@ def group_norm(
     rules.batch_norm_train, T="floating", source="Ioffe, Szegedy, Batch Normalization, 2015",
     samples=Cases(
         case((4, 3), (3,), (3,)), case((2, 3, 2, 2)), case((4, 3, 2), (3,), None, eps=0.1),
-        case((4, 3), None, (3,))),
-    outputs=("y", "mean", "variance"), tolerance=4.0,
+        case((4, 3), None, (3,))), signature=Signature(outputs=("y", "mean", "variance")),
+    tolerance=4.0,
 )  # fmt: skip
 def batch_norm_train(
     x: T, weight: T = None, bias: T = None, *, eps: float = 1e-5
@@ -132,8 +132,8 @@ def batch_norm_train(
     samples=Cases(
         case((4, 3), (3,), (3,), (3,), (3,)), case((2, 3, 2, 2), (3,), (3,)),
         case((4, 3, 2), (3,), (3,), None, (3,), eps=0.1), case((0, 3), (3,), (3,)),
-        low=0.5, high=2.5),
-    tolerance=4.0, linear=("x mean bias", "weight bias"),
+        low=0.5, high=2.5), tolerance=4.0,
+    derivative=Derivative(linear=("x mean bias", "weight bias")),
 )  # fmt: skip
 def batch_norm_infer(
     x: T, mean: T, variance: T, weight: T = None, bias: T = None, *, eps: float = 1e-5
@@ -155,10 +155,10 @@ def batch_norm_infer(
 
 @op(
     rules.running_moments, T="floating", source="Ioffe, Szegedy, Batch Normalization, 2015",
-    outputs=("mean", "variance"),
+    signature=Signature(outputs=("mean", "variance")),
     samples=Cases(
         case((3,), (3,), (3,), (3,), (), num=5), case((0,), (0,), (0,), (0,), ()),
-        low=0.1, high=0.9), linear="mean variance new_mean new_variance",
+        low=0.1, high=0.9), derivative=Derivative(linear="mean variance new_mean new_variance"),
 )  # fmt: skip
 def running_moments(
     mean: T, variance: T, new_mean: T, new_variance: T, momentum: T, *, num: int = 0

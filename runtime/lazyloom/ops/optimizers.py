@@ -23,6 +23,7 @@ from .kinds import Array, Bool, Floating, Floats, T
 from .rules import optimizers as rules
 from .samples import Host
 from .spec import op
+from .traits import NOT_DIFFERENTIABLE, Derivative, Execution, Signature
 
 Update = Callable[..., Sequence[Any]]
 
@@ -127,8 +128,9 @@ _SGD = (0.3, 0.1, 0.7, 0.9)
         case(*_given(_SGD, 3), momentous=True, nesterov=True, maximize=True),
         rough(*_given(_SGD, 3), momentous=True, detached=True),
         case(*_given(_SGD, 2)), rough(*_given(_SGD, 2, (2, 3), ())), low=0.4, high=0.9),
-    outputs=("parameters", "momenta"), lists=True, linear="tensors", aliases=rules.aliased_by_step,
-    optional_outputs={"momenta": "momentous"},
+    signature=Signature(outputs=("parameters", "momenta"), lists=True,
+                        optional_outputs={"momenta": "momentous"}),
+    derivative=Derivative(linear="tensors"), execution=Execution(aliases=rules.aliased_by_step),
 )  # fmt: skip
 def step_sgd(
     lr: Floating, weight_decay: Floating, momentum: Floating, share: Floating, *tensors: T,
@@ -161,8 +163,9 @@ def step_sgd(
     samples=_cases(
         (2.0, 0.3, 0.8, 0.9, 0.1, 0.2), 4, {"decays": True},
         {"decays": True, "decoupled": True, "maximize": True}, {"amsgrad": True}),
-    outputs=("step", "parameters", "means", "squares", "largest"), lists=True,
-    aliases=rules.aliased_by_step, optional_outputs={"largest": "amsgrad"},
+    signature=Signature(outputs=("step", "parameters", "means", "squares", "largest"), lists=True,
+                        optional_outputs={"largest": "amsgrad"}),
+    execution=Execution(aliases=rules.aliased_by_step),
 )  # fmt: skip
 def step_adam(
     step: Floating, lr: Floating, beta1: Floating, beta2: Floating, eps: Floating,
@@ -195,7 +198,8 @@ def step_adam(
 @op(
     rules.optimizer_step, T="inexact", source="Kingma, Ba, Adam (AdaMax), 2015",
     samples=_cases((2.0, 0.3, 0.8, 0.9, 0.1, 0.2), 4, {"decays": True}, {"maximize": True}),
-    outputs=("step", "parameters", "means", "largest"), lists=True, aliases=rules.aliased_by_step,
+    signature=Signature(outputs=("step", "parameters", "means", "largest"), lists=True),
+    execution=Execution(aliases=rules.aliased_by_step),
 )  # fmt: skip
 def step_adamax(
     step: Floating, lr: Floating, beta1: Floating, beta2: Floating, eps: Floating,
@@ -224,8 +228,8 @@ def step_adamax(
     samples=_cases(
         (2.0, 0.5, 0.3, 0.8, 0.9, 0.1, 0.2, 0.4), 4, {"decays": True},
         {"decays": True, "decoupled": True, "maximize": True}),
-    outputs=("step", "product", "parameters", "means", "squares"), lists=True,
-    aliases=rules.aliased_by_step,
+    signature=Signature(outputs=("step", "product", "parameters", "means", "squares"), lists=True),
+    execution=Execution(aliases=rules.aliased_by_step),
 )  # fmt: skip
 def step_nadam(
     step: Floating, product: Floating, lr: Floating, beta1: Floating, beta2: Floating,
@@ -265,7 +269,8 @@ def step_nadam(
     samples=_cases(
         (9.0, 0.3, 0.8, 0.9, 0.1, 0.2), 4, {"decays": True},
         {"decays": True, "decoupled": True, "maximize": True}),
-    outputs=("step", "parameters", "means", "squares"), lists=True, aliases=rules.aliased_by_step,
+    signature=Signature(outputs=("step", "parameters", "means", "squares"), lists=True),
+    execution=Execution(aliases=rules.aliased_by_step),
 )  # fmt: skip
 def step_radam(
     step: Floating, lr: Floating, beta1: Floating, beta2: Floating, eps: Floating,
@@ -317,8 +322,9 @@ _SMALL = np.array([0.1, -0.2])
         case(*_given(_RMSPROP, 3), _SMALL, centered=True),
         case(*_given(_RMSPROP, 4), _SMALL, centered=True, momentous=True),
         low=0.4, high=0.9),
-    outputs=("step", "parameters", "squares", "momenta", "means"), lists=True,
-    aliases=rules.aliased_by_step, optional_outputs={"momenta": "momentous", "means": "centered"},
+    signature=Signature(outputs=("step", "parameters", "squares", "momenta", "means"), lists=True,
+                        optional_outputs={"momenta": "momentous", "means": "centered"}),
+    execution=Execution(aliases=rules.aliased_by_step),
 )  # fmt: skip
 def step_rmsprop(
     step: Floating, lr: Floating, alpha: Floating, eps: Floating, weight_decay: Floating,
@@ -356,7 +362,8 @@ def step_rmsprop(
 @op(
     rules.optimizer_step, T="inexact", source="Duchi, Hazan, Singer, Adaptive Subgradient, 2011",
     samples=_cases((2.0, 0.3, 0.1, 0.2, 0.3), 3, {"decays": True}, {"maximize": True}),
-    outputs=("step", "parameters", "sums"), lists=True, aliases=rules.aliased_by_step,
+    signature=Signature(outputs=("step", "parameters", "sums"), lists=True),
+    execution=Execution(aliases=rules.aliased_by_step),
 )  # fmt: skip
 def step_adagrad(
     step: Floating, lr: Floating, eps: Floating, weight_decay: Floating, lr_decay: Floating,
@@ -379,7 +386,8 @@ def step_adagrad(
 @op(
     rules.optimizer_step, T="inexact", source="Zeiler, ADADELTA, 2012",
     samples=_cases((2.0, 0.3, 0.8, 0.1, 0.2), 4, {"decays": True}, {"maximize": True}),
-    outputs=("step", "parameters", "squares", "moves"), lists=True, aliases=rules.aliased_by_step,
+    signature=Signature(outputs=("step", "parameters", "squares", "moves"), lists=True),
+    execution=Execution(aliases=rules.aliased_by_step),
 )  # fmt: skip
 def step_adadelta(
     step: Floating, lr: Floating, rho: Floating, eps: Floating, weight_decay: Floating,
@@ -407,8 +415,8 @@ def step_adadelta(
     rules.optimizer_step, T="inexact", source="Polyak, Juditsky, Acceleration by Averaging, 1992",
     samples=_cases(
         (2.0, 0.5, 0.7, 0.3, 0.1, 0.75, 1.0, 0.2), 3, {"decays": True}, {"maximize": True}),
-    outputs=("step", "eta", "mu", "parameters", "averages"), lists=True,
-    aliases=rules.aliased_by_step,
+    signature=Signature(outputs=("step", "eta", "mu", "parameters", "averages"), lists=True),
+    execution=Execution(aliases=rules.aliased_by_step),
 )  # fmt: skip
 def step_asgd(
     step: Floating, eta: Floating, mu: Floating, lr: Floating, lambd: Floating, alpha: Floating,
@@ -444,7 +452,8 @@ def step_asgd(
     samples=Cases(
         rough(*_given((2.0, 0.5, 1.2, 0.1, 0.6), 4)),
         rough(*_given((2.0, 0.5, 1.2, 0.1, 0.6), 4, (2, 3), ()), maximize=True)),
-    outputs=("step", "parameters", "previous", "sizes"), lists=True, aliases=rules.aliased_by_step,
+    signature=Signature(outputs=("step", "parameters", "previous", "sizes"), lists=True),
+    execution=Execution(aliases=rules.aliased_by_step),
 )  # fmt: skip
 def step_rprop(
     step: Floating, shrink: Floating, grow: Floating, least: Floating, most: Floating,
@@ -477,15 +486,17 @@ def step_rprop(
 
 @op(
     rules.step_adafactor, T="floating", source="Shazeer, Stern, Adafactor, 2018",
-    differentiable=False,
+    derivative=NOT_DIFFERENTIABLE,
     samples=Cases(
         case(*map(_number, (2.0, 0.3, -0.8, 0.01, 0.05, 1.0, 0.1)), (2, 3), (2, 3), (2, 1), (1, 3),
              decays=True),
         case(*map(_number, (2.0, 0.3, -0.8, 0.01, 0.05, 1.0, 0.1)), *[(3,), ()] * 3,
              factored=False, maximize=True),
         low=0.4, high=0.9),
-    outputs=("step", "parameters", "variances"), lists=True, aliases=rules.aliased_by_step,
-    output_notes={"variances": "with factored first n of the rows, then n of the columns"},
+    signature=Signature(
+        outputs=("step", "parameters", "variances"), lists=True,
+        output_notes={"variances": "with factored first n of the rows, then n of the columns"}),
+    execution=Execution(aliases=rules.aliased_by_step),
 )  # fmt: skip
 def step_adafactor(
     step: Floating, lr: Floating, beta2_decay: Floating, eps1: Floating, eps2: Floating,
@@ -528,14 +539,13 @@ def step_adafactor(
 
 @op(
     rules.step_muon, T="floating", source="Jordan et al., Muon, 2024; torch.optim.Muon",
-    differentiable=False, heavy=True,
+    derivative=NOT_DIFFERENTIABLE, execution=Execution(heavy=True, aliases=rules.aliased_by_step),
     samples=Cases(
         case(*map(_number, (0.3, 0.1, 0.9, 1e-7)), *[(2, 3), (3, 2)] * 3,
              coefficients=(3.4445, -4.775, 2.0315), steps=2),
         case(*map(_number, (0.3, 0.1, 0.9, 1e-7)), *[(2, 2)] * 3, nesterov=False,
              coefficients=(3.4445, -4.775, 2.0315), steps=1, adjust="match_rms_adamw"),
-        low=0.4, high=0.9),
-    outputs=("parameters", "momenta"), lists=True, aliases=rules.aliased_by_step,
+        low=0.4, high=0.9), signature=Signature(outputs=("parameters", "momenta"), lists=True),
 )  # fmt: skip
 def step_muon(
     lr: Floating, weight_decay: Floating, momentum: Floating, eps: Floating, *tensors: T,
@@ -590,8 +600,10 @@ def _orthogonal(x: Any, small: Any, coefficients: Floats, steps: int) -> Any:
 
 @op(
     rules.unscale, T="inexact", source="torch.amp.GradScaler.unscale_",
-    samples=Cases(case((), (2, 3), (2,), ())), outputs=("found", "gradients"), lists=True,
-    differentiable=False, output_notes={"gradients": "a gradient for each tensor"},
+    samples=Cases(case((), (2, 3), (2,), ())),
+    signature=Signature(outputs=("found", "gradients"), lists=True,
+                        output_notes={"gradients": "a gradient for each tensor"}),
+    derivative=NOT_DIFFERENTIABLE,
 )  # fmt: skip
 def unscale(factor: Floating, *tensors: T) -> Array:
     """The tensors times ``factor``, and before them 1 if any has an infinity or NaN, else 0.
@@ -616,8 +628,9 @@ def unscale(factor: Floating, *tensors: T) -> Array:
     rules.select_all, source="one condition for many tensors",
     samples=Cases(
         case(_number(1), *[(2, 3), (2,)] * 2), case(_number(0), *[(2, 3), ()] * 2)),
-    outputs=("selected",), lists=True, linear="tensors",
-    output_notes={"selected": "half as many as tensors"},
+    signature=Signature(outputs=("selected",), lists=True,
+                        output_notes={"selected": "half as many as tensors"}),
+    derivative=Derivative(linear="tensors"),
 )  # fmt: skip
 def select_all(condition: Bool, *tensors: T) -> Array:
     """The first half of the tensors if the condition holds, otherwise the second half.
@@ -630,7 +643,7 @@ def select_all(condition: Bool, *tensors: T) -> Array:
 
 @op(
     rules.lbfgs_direction, T="floating", source="Nocedal, Wright, Numerical Optimization, 7.4",
-    differentiable=False,
+    derivative=NOT_DIFFERENTIABLE,
     samples=Cases(case((), (3,), *[(3,)] * 4, (), ()), case((), (3,)), low=0.4, high=0.9),
 )  # fmt: skip
 def lbfgs_direction(scale: T, gradient: T, *history: T) -> Array:

@@ -17,6 +17,7 @@ from .rules import windows as rules
 from .rules.shape import product
 from .rules.windows import spread
 from .spec import op
+from .traits import HEAVY, Derivative
 
 #: Windows of up to so many elements are met slice by slice, which fuses: on two CPU cores
 #: max_pool of 2x2 in 16x32x56x56 takes 0.2 ms and 3.6 with its derivative, by StableHLO's
@@ -25,7 +26,7 @@ _UNROLLED = 16
 
 
 @op(
-    rules.pool, T="real", source="StableHLO reduce_window", heavy=True,
+    rules.pool, T="real", source="StableHLO reduce_window", execution=HEAVY,
     samples=Cases(
         case(distinct(2, 3, 6), window=(2,), strides=(2,)),
         case(distinct(1, 2, 5, 5), window=(3, 3), strides=(2, 2), padding_low=(1, 1),
@@ -69,7 +70,7 @@ def max_pool(
 
 
 @op(
-    rules.pool, T="floating", source="StableHLO reduce_window", heavy=True,
+    rules.pool, T="floating", source="StableHLO reduce_window", execution=HEAVY,
     samples=Cases(
         case((2, 3, 6), window=(2,), strides=(2,)),
         case((1, 2, 5, 5), window=(3, 3), strides=(2, 2), padding_low=(1, 1), padding_high=(1, 1)),
@@ -78,7 +79,7 @@ def max_pool(
         case((2, 7), window=(3,), dilation=(2,), padding_low=(1,), count_include_pad=False),
         case((0, 4), window=(2,)), case((6,), window=(6,)),
         case((1, 9, 9), window=(5, 5), strides=(2, 2), padding_low=(2, 2), padding_high=(2, 2))),
-    linear="x",
+    derivative=Derivative(linear="x"),
 )  # fmt: skip
 def avg_pool(
     x: T, *, window: Ints, strides: Ints | None = None, padding_low: Ints | None = None,
@@ -126,7 +127,7 @@ def avg_pool(
     samples=Cases(
         case((2, 3, 6), output=(3,)), case((1, 2, 5, 7), output=(2, 3)),
         case((2, 4, 4), output=(1, 1)), case((2, 3), output=(5,)), case((0, 4), output=(2,))),
-    linear="x",
+    derivative=Derivative(linear="x"),
 )  # fmt: skip
 def adaptive_avg_pool(x: T, *, output: Ints) -> Array:
     """The mean of parts of the last axes, ``output`` of them in each, as even as possible.

@@ -13,6 +13,7 @@ from .cases import Cases, case, rough
 from .kinds import Array, Integer, T
 from .rules import quantization as rules
 from .spec import op
+from .traits import NOT_DIFFERENTIABLE, Derivative
 
 _INT8 = np.array([-128, -3, 0, 5, 127, 1], np.int8)
 _ZERO = np.array(3, np.int8)
@@ -20,7 +21,7 @@ _ZERO = np.array(3, np.int8)
 
 @op(
     rules.quantize, T="floating", source="ONNX QuantizeLinear; torch.quantize_per_tensor",
-    differentiable=False,
+    derivative=NOT_DIFFERENTIABLE,
     samples=Cases(
         case((2, 3), np.array(0.01), _ZERO, dtype=int8),
         case((2, 3), np.array(0.25), dtype=int8), case((2, 3), np.array(0.01), dtype=uint8),
@@ -54,7 +55,8 @@ def quantize(
 
 
 @op(
-    rules.dequantize, T="floating", source="ONNX DequantizeLinear", differentiable=("scale",),
+    rules.dequantize, T="floating", source="ONNX DequantizeLinear",
+    derivative=Derivative(differentiable=("scale",), linear="scale"),
     samples=Cases(
         case(_INT8, np.array(0.5), _ZERO), case(_INT8, np.array(0.25)),
         case(np.array([0, 7, 255], np.uint8), np.array(0.1), np.array(128, np.uint8)),
@@ -63,7 +65,6 @@ def quantize(
              axis=1),
         case(_INT8.reshape(1, 3, 2), np.array([0.1, 0.5]), axis=-1),
         case(np.zeros((0, 2), np.int8), np.array(0.5))),
-    linear="scale",
 )  # fmt: skip
 def dequantize(
     x: Integer, scale: T, zero_point: Integer = None, *, axis: int | None = None
@@ -84,7 +85,7 @@ def dequantize(
 
 @op(
     rules.fake_quantize, T="floating", source="torch.fake_quantize_per_tensor_affine",
-    differentiable=("x",),
+    derivative=Derivative(differentiable=("x",)),
     samples=Cases(
         rough((2, 3), np.array(0.1), np.array(0, np.int32), low=-16, high=15),
         rough((2, 3, 2), np.array([0.1, 0.02, 1.0]), np.array([0, 5, -7], np.int32), axis=1,

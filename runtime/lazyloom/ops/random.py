@@ -23,6 +23,7 @@ from ._jax import extend_random, jax, jnp, lax
 from .kinds import Array, Floating, Integer, Ints, T
 from .samples import Generator, Sample
 from .spec import OpDef, op
+from .traits import HEAVY, NOT_DIFFERENTIABLE, Derivative
 
 #: what every op here rests on
 _SOURCE = "Salmon et al. 2011, Threefry-2x32"
@@ -149,7 +150,7 @@ def _one(attributes: Callable[[], list[dict[str, Any]]], *operands: Any) -> Gene
 # Keys
 
 
-@op(rules.key_pairs, source=_SOURCE, differentiable=False,
+@op(rules.key_pairs, source=_SOURCE, derivative=NOT_DIFFERENTIABLE,
     samples=_one(lambda: [{}, {"num": 5}, {"num": 0}]))
 def random_split(key: Integer, *, num: int = 2) -> Array:
     """``num`` keys (uint32[num, 2]) whose numbers are independent of each other's.
@@ -159,7 +160,7 @@ def random_split(key: Integer, *, num: int = 2) -> Array:
     return jax.random.key_data(_drawn("split", key, num))
 
 
-@op(rules.folded_key, source=_SOURCE, differentiable=False,
+@op(rules.folded_key, source=_SOURCE, derivative=NOT_DIFFERENTIABLE,
     samples=_one(lambda: [{}], np.array(7, np.int64)))
 def random_fold_in(key: Integer, data: Integer) -> Array:
     """A key made of a key and a 0-d integer (its low 32 bits), such as a step's number.
@@ -172,7 +173,7 @@ def random_fold_in(key: Integer, data: Integer) -> Array:
 # Uniform
 
 
-@op(rules.random_words, source=_SOURCE, differentiable=False, samples=_one(
+@op(rules.random_words, source=_SOURCE, derivative=NOT_DIFFERENTIABLE, samples=_one(
     lambda: [{"shape": (3, 2), "dtype": d} for d in (uint8, uint16, uint32, uint64)]
     + [{"shape": s} for s in ((), (0, 3))]))
 def random_bits(key: Integer, *, shape: Ints, dtype: DType = uint32) -> Array:
@@ -181,7 +182,8 @@ def random_bits(key: Integer, *, shape: Ints, dtype: DType = uint32) -> Array:
 
 
 @op(rules.draw, T="floating", source=_SOURCE + "; uniform on [low, high)",
-    differentiable=("low", "high"), samples=_draws(-1.0, 2.0), linear="low high")
+    derivative=Derivative(differentiable=("low", "high"), linear="low high"),
+    samples=_draws(-1.0, 2.0))
 def random_uniform(key: Integer, low: T, high: T, *, shape: Ints) -> Array:
     """Numbers between low and high; high itself only by rounding."""
     unit = _drawn("uniform", key, shape, low.dtype)
@@ -190,7 +192,7 @@ def random_uniform(key: Integer, low: T, high: T, *, shape: Ints) -> Array:
 
 
 @op(rules.draw, T="integer", source=_SOURCE + "; uniform on [low, high)",
-    differentiable=False, samples=_draws(1, 9))
+    derivative=NOT_DIFFERENTIABLE, samples=_draws(1, 9))
 def random_integers(
     key: Integer, low: T, high: T, *, shape: Ints, endpoint: bool = False
 ) -> Array:
@@ -229,15 +231,16 @@ def _times(a: Any, b: Any) -> tuple[Any, Any]:
     return upper, lax.mul(a, b)
 
 
-@op(rules.truth_draw, T="floating", source=_SOURCE, differentiable=False, samples=_draws(0.3))
+@op(rules.truth_draw, T="floating", source=_SOURCE, derivative=NOT_DIFFERENTIABLE,
+    samples=_draws(0.3))
 def random_bernoulli(key: Integer, p: T, *, shape: Ints) -> Array:
     """True with probability p."""
     wide = widened(p)
     return lax.lt(_drawn("uniform", key, shape, wide.dtype), broadcast_to(wide, shape))
 
 
-@op(rules.shuffled_range, source=_SOURCE + "; sorted by random bits", differentiable=False,
-    heavy=True, samples=_one(lambda: [{"n": n} for n in (0, 1, 10)]))
+@op(rules.shuffled_range, source=_SOURCE + "; sorted by random bits", derivative=NOT_DIFFERENTIABLE,
+    execution=HEAVY, samples=_one(lambda: [{"n": n} for n in (0, 1, 10)]))
 def random_permutation(key: Integer, *, n: int) -> Array:
     """The integers from 0 to n - 1 (int64) in random order."""
     # of 64 bits no two are equal, so that one sort is enough
@@ -250,7 +253,8 @@ def random_permutation(key: Integer, *, n: int) -> Array:
 
 
 @op(rules.typed_draw, T="inexact", source=_SOURCE + "; erfinv of uniform numbers",
-    differentiable=("mean", "std"), samples=_draws(1.0, 2.0), linear="mean std")
+    derivative=Derivative(differentiable=("mean", "std"), linear="mean std"),
+    samples=_draws(1.0, 2.0))
 def random_normal(
     key: Integer, mean: T = None, std: T = None, *, shape: Ints, dtype: DType = float32
 ) -> Array:
@@ -261,8 +265,8 @@ def random_normal(
     return drawn if mean is None else lax.add(drawn, broadcast_to(mean, shape))
 
 
-@op(rules.draw, T="floating", source=_SOURCE + "; erfinv of uniform numbers", differentiable=False,
-    samples=_draws(-1.0, 2.0))
+@op(rules.draw, T="floating", source=_SOURCE + "; erfinv of uniform numbers",
+    derivative=NOT_DIFFERENTIABLE, samples=_draws(-1.0, 2.0))
 def random_truncated_normal(key: Integer, low: T, high: T, *, shape: Ints) -> Array:
     """Numbers of the standard normal distribution limited to [low, high]."""
     dtype = low.dtype
@@ -273,35 +277,35 @@ def random_truncated_normal(key: Integer, low: T, high: T, *, shape: Ints) -> Ar
 # Other distributions, of unit scale where they have one
 
 
-@op(rules.typed_draw, T="floating", source=_SOURCE + "; inversion", differentiable=False,
+@op(rules.typed_draw, T="floating", source=_SOURCE + "; inversion", derivative=NOT_DIFFERENTIABLE,
     samples=_draws())
 def random_exponential(key: Integer, *, shape: Ints, dtype: DType = float32) -> Array:
     """Exponential numbers of mean 1."""
     return _drawn("exponential", key, shape, dtype.numpy)
 
 
-@op(rules.typed_draw, T="floating", source=_SOURCE + "; inversion", differentiable=False,
+@op(rules.typed_draw, T="floating", source=_SOURCE + "; inversion", derivative=NOT_DIFFERENTIABLE,
     samples=_draws())
 def random_gumbel(key: Integer, *, shape: Ints, dtype: DType = float32) -> Array:
     """Gumbel numbers of location 0 and scale 1."""
     return _drawn("gumbel", key, shape, dtype.numpy)
 
 
-@op(rules.typed_draw, T="floating", source=_SOURCE + "; inversion", differentiable=False,
+@op(rules.typed_draw, T="floating", source=_SOURCE + "; inversion", derivative=NOT_DIFFERENTIABLE,
     samples=_draws())
 def random_laplace(key: Integer, *, shape: Ints, dtype: DType = float32) -> Array:
     """Laplace numbers of location 0 and scale 1."""
     return _drawn("laplace", key, shape, dtype.numpy)
 
 
-@op(rules.typed_draw, T="floating", source=_SOURCE + "; inversion", differentiable=False,
+@op(rules.typed_draw, T="floating", source=_SOURCE + "; inversion", derivative=NOT_DIFFERENTIABLE,
     samples=_draws())
 def random_logistic(key: Integer, *, shape: Ints, dtype: DType = float32) -> Array:
     """Logistic numbers of location 0 and scale 1."""
     return _drawn("logistic", key, shape, dtype.numpy)
 
 
-@op(rules.typed_draw, T="floating", source=_SOURCE + "; inversion", differentiable=False,
+@op(rules.typed_draw, T="floating", source=_SOURCE + "; inversion", derivative=NOT_DIFFERENTIABLE,
     samples=_draws())
 def random_cauchy(key: Integer, *, shape: Ints, dtype: DType = float32) -> Array:
     """Cauchy numbers of location 0 and scale 1."""
@@ -315,7 +319,7 @@ def _integers(counts: Any, valid: Any) -> Any:
     return lax.select(valid & large, lax.full_like(counts, 2**63 - 1), counts)
 
 
-@op(rules.count_draw, T="floating", source=_SOURCE + "; inversion", differentiable=False,
+@op(rules.count_draw, T="floating", source=_SOURCE + "; inversion", derivative=NOT_DIFFERENTIABLE,
     samples=_draws(0.4))
 def random_geometric(key: Integer, p: T, *, shape: Ints) -> Array:
     """The number (int64) of trials up to the first success of probability p, 1 or more.
@@ -336,8 +340,8 @@ def _categorical_samples(op: OpDef) -> Iterator[Sample]:
     yield Sample([_KEY, np.zeros((0, 4))], {"shape": (2, 0)}, "empty", smooth=False)
 
 
-@op(rules.chosen_class, source=_SOURCE + "; maximum of Gumbel numbers", differentiable=False,
-    samples=_categorical_samples)
+@op(rules.chosen_class, source=_SOURCE + "; maximum of Gumbel numbers",
+    derivative=NOT_DIFFERENTIABLE, samples=_categorical_samples)
 def random_categorical(key: Integer, logits: Floating, *, shape: Ints) -> Array:
     """Indices (int64) into the last axis of ``logits``, of probability softmax(logits).
 

@@ -23,6 +23,7 @@ from .kinds import Array, Floating, Index, Integer, Ints, T
 from .random import _KEY, _SOURCE, _drawn, _integers
 from .samples import Generator, Sample
 from .spec import OpDef, op
+from .traits import HEAVY, NOT_DIFFERENTIABLE, Derivative
 
 
 def _few(*params: float) -> Generator:
@@ -126,7 +127,8 @@ def _gamma_derivative(primals: Any, tangents: Any) -> Any:
 
 
 @op(rules.draw, T="floating", source=_SOURCE + "; Marsaglia and Tsang 2000; gradient by implicit "
-    "differentiation", differentiable=("a",), heavy=True, samples=_few(2.0))
+    "differentiation", derivative=Derivative(differentiable=("a",)), execution=HEAVY,
+    samples=_few(2.0))
 def random_gamma(key: Integer, a: T, *, shape: Ints) -> Array:
     """Gamma numbers of shape parameter a and scale 1. There is no second derivative."""
     drawn = jax.custom_jvp(_gamma)
@@ -134,8 +136,8 @@ def random_gamma(key: Integer, a: T, *, shape: Ints) -> Array:
     return convert(drawn(key, broadcast_to(widened(a), shape)), a.dtype)
 
 
-@op(rules.draw, T="floating", source=_SOURCE + "; from two gamma numbers", differentiable=False,
-    heavy=True, samples=_few(2.0, 3.0))
+@op(rules.draw, T="floating", source=_SOURCE + "; from two gamma numbers",
+    derivative=NOT_DIFFERENTIABLE, execution=HEAVY, samples=_few(2.0, 3.0))
 def random_beta(key: Integer, a: T, b: T, *, shape: Ints) -> Array:
     """Beta numbers of parameters a and b."""
     both = jnp.stack([broadcast_to(widened(v), shape) for v in (a, b)])
@@ -225,7 +227,7 @@ def _poisson(key: Any, rate: Any) -> Any:
 
 
 @op(rules.count_draw, T="floating", source=_SOURCE + "; search, and Stadlober 1990",
-    differentiable=False, heavy=True, samples=_few(3.0))
+    derivative=NOT_DIFFERENTIABLE, execution=HEAVY, samples=_few(3.0))
 def random_poisson(key: Integer, rate: T, *, shape: Ints) -> Array:
     """Poisson numbers (int64) of mean ``rate``; -1 where that is negative or NaN."""
     rate = _wide(rate, shape)
@@ -258,7 +260,7 @@ def _binomial(key: Any, n: Any, p: Any) -> Any:
 
 
 @op(rules.count_draw, T="floating", source=_SOURCE + "; search, and Stadlober 1990",
-    differentiable=False, heavy=True, samples=_few(6.0, 0.4))
+    derivative=NOT_DIFFERENTIABLE, execution=HEAVY, samples=_few(6.0, 0.4))
 def random_binomial(key: Integer, n: T, p: T, *, shape: Ints) -> Array:
     """Numbers (int64) of successes of probability p in n trials, n rounded down.
 
@@ -311,7 +313,7 @@ def _checked_urn(good: Any, bad: Any, drawn: Any) -> Any:
 
 
 @op(rules.count_draw, T="index", source=_SOURCE + "; search, and Stadlober 1990",
-    differentiable=False, heavy=True, samples=_few(5, 4, 3))
+    derivative=NOT_DIFFERENTIABLE, execution=HEAVY, samples=_few(5, 4, 3))
 def random_hypergeometric(key: Integer, good: T, bad: T, drawn: T, *, shape: Ints) -> Array:
     """Numbers (int64) of good ones among ``drawn`` of ``good + bad``, without replacement.
 
@@ -345,7 +347,7 @@ def _multinomial_samples(op: OpDef) -> Iterator[Sample]:
 
 
 @op(rules.class_counts, source=_SOURCE + "; a binomial number after the other",
-    differentiable=False, heavy=True, samples=_multinomial_samples)
+    derivative=NOT_DIFFERENTIABLE, execution=HEAVY, samples=_multinomial_samples)
 def random_multinomial(key: Integer, n: Index, p: Floating, *, shape: Ints) -> Array:
     """How often (int64) each class was met in n draws; a class each along the last axis of p.
 
@@ -378,7 +380,7 @@ def _colors_samples(op: OpDef) -> Iterator[Sample]:
 
 
 @op(rules.class_counts, T="index", source=_SOURCE + "; a hypergeometric number after the other",
-    differentiable=False, heavy=True, samples=_colors_samples)
+    derivative=NOT_DIFFERENTIABLE, execution=HEAVY, samples=_colors_samples)
 def random_multivariate_hypergeometric(
     key: Integer, drawn: T, colors: T, *, shape: Ints
 ) -> Array:
@@ -401,7 +403,7 @@ def random_multivariate_hypergeometric(
 
 
 @op(rules.count_draw, T="floating", source=_SOURCE + "; Devroye 1986, p. 551",
-    differentiable=False, heavy=True, samples=_few(2.0))
+    derivative=NOT_DIFFERENTIABLE, execution=HEAVY, samples=_few(2.0))
 def random_zipf(key: Integer, a: T, *, shape: Ints) -> Array:
     """Zipf numbers (int64), of probability proportional to k**-a, limited to 2**63 - 1.
 
@@ -421,8 +423,8 @@ def random_zipf(key: Integer, a: T, *, shape: Ints) -> Array:
     return _integers(_rejected(key, step, _open(valid, a, 1.0), uniform=False)[0], valid)
 
 
-@op(rules.draw, T="floating", source=_SOURCE + "; Best and Fisher 1979", differentiable=False,
-    heavy=True, samples=_few(2.0))
+@op(rules.draw, T="floating", source=_SOURCE + "; Best and Fisher 1979",
+    derivative=NOT_DIFFERENTIABLE, execution=HEAVY, samples=_few(2.0))
 def random_von_mises(key: Integer, kappa: T, *, shape: Ints) -> Array:
     """Angles from -pi to pi, von Mises of mean 0; NaN where kappa is negative or NaN."""
     dtype = kappa.dtype

@@ -21,7 +21,8 @@ from .cases import Cases, case
 from .kinds import Array, Integer, T
 from .recurrent_gradients import residuals_of
 from .rules import recurrent as rules
-from .spec import Residuals, op
+from .spec import op
+from .traits import HEAVY, Derivative, Residuals, Signature
 
 #: ``(u, p, states, extra) -> (hidden, *other states), what is kept by name`` for the input's part
 #: ``u`` and the hidden state's part ``p`` of what goes into the gates
@@ -210,8 +211,8 @@ def _kept(op: str, run: Any, states: dict[str, int]) -> Residuals:
 
 @op(
     rules.rnn, T="floating", source="Elman, Finding Structure in Time, 1990; PyTorch RNN",
-    heavy=True, residuals=_kept("rnn", _run_rnn, {"states": 0}), outputs=("output", "state"),
-    tolerance=16.0,
+    execution=HEAVY, derivative=Derivative(residuals=_kept("rnn", _run_rnn, {"states": 0})),
+    signature=Signature(outputs=("output", "state")), tolerance=16.0,
     samples=Cases(
         case((3, 2, 3), (2, 2), (2, 3), (2, 2), (2,), (2,), None),
         case((2, 2, 1), (2, 3), (3, 1), (3, 3), None, None, [1, 2]),
@@ -234,8 +235,9 @@ def rnn(
 
 
 @op(
-    rules.gru, T="floating", source="Cho et al., 2014; PyTorch GRU", heavy=True,
-    residuals=_kept("gru", _run_gru, {"states": 0}), outputs=("output", "state"), tolerance=16.0,
+    rules.gru, T="floating", source="Cho et al., 2014; PyTorch GRU", execution=HEAVY,
+    derivative=Derivative(residuals=_kept("gru", _run_gru, {"states": 0})),
+    signature=Signature(outputs=("output", "state")), tolerance=16.0,
     samples=Cases(
         case((3, 2, 3), (2, 2), (6, 3), (6, 2), (6,), (6,), None),
         case((2, 2, 1), (2, 2), (6, 1), (6, 2), None, None, [1, 2]),
@@ -259,9 +261,9 @@ def gru(
 
 
 @op(
-    rules.lstm, T="floating", source="Hochreiter, Schmidhuber, 1997; PyTorch LSTM", heavy=True,
-    residuals=_kept("lstm", _run_lstm, {"cells": 1}), outputs=("output", "state", "cell"),
-    tolerance=16.0,
+    rules.lstm, T="floating", source="Hochreiter, Schmidhuber, 1997; PyTorch LSTM", execution=HEAVY,
+    derivative=Derivative(residuals=_kept("lstm", _run_lstm, {"cells": 1})),
+    signature=Signature(outputs=("output", "state", "cell")), tolerance=16.0,
     samples=Cases(
         case((3, 2, 3), (2, 2), (2, 2), (8, 3), (8, 2), (8,), (8,), None, None),
         case((2, 2, 1), (2, 2), (2, 3), (12, 1), (12, 2), None, None, (2, 3), [1, 2]),

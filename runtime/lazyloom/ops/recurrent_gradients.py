@@ -18,7 +18,7 @@ import numpy as np
 
 from ._helpers import broadcast_to, constant, convert, widened
 from ._jax import jnp, lax
-from .spec import Residuals
+from .traits import Residuals
 
 
 class Layout(NamedTuple):

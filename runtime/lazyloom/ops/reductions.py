@@ -30,6 +30,7 @@ from .compare import truth
 from .kinds import Array, Ints, T
 from .samples import Reduction
 from .spec import op
+from .traits import NOT_DIFFERENTIABLE, Derivative
 
 
 def finished(x: Any, axes: tuple[int, ...], keepdims: bool, result: Any) -> Any:
@@ -37,7 +38,8 @@ def finished(x: Any, axes: tuple[int, ...], keepdims: bool, result: Any) -> Any:
     return lax.expand_dims(result, sorted(axes)) if keepdims else result
 
 
-@op(rules.accumulation, T="any", source="array API sum", tolerance=4.0, linear="x")
+@op(rules.accumulation, T="any", source="array API sum", tolerance=4.0,
+    derivative=Derivative(linear="x"))
 def sum_(x: T, *, axes: Ints | None = None, dtype: DType | None = None,
          keepdims: bool = False) -> Array:  # fmt: skip
     """The sum of the elements, cast to ``dtype`` first if that is given; 0 of none.
@@ -150,7 +152,8 @@ def _extremum(f: Callable[..., Any], x: Any, axes: tuple[int, ...]) -> Any:
     return found(x)
 
 
-@op(rules.extremum, T="ordered", source="array API max", piecewise_linear="x")
+@op(rules.extremum, T="ordered", source="array API max",
+    derivative=Derivative(piecewise_linear="x"))
 def max_(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
     """The largest element; NaN if there is one. Elements that tie, or are NaN, share the gradient.
 
@@ -160,7 +163,8 @@ def max_(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
     return finished(x, axes, keepdims, _extremum(lax.reduce_max, x, axes))
 
 
-@op(rules.extremum, T="ordered", source="array API min", piecewise_linear="x")
+@op(rules.extremum, T="ordered", source="array API min",
+    derivative=Derivative(piecewise_linear="x"))
 def min_(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
     """The smallest element; NaN if there is one. Elements that tie, or are NaN, share the gradient.
 
@@ -182,7 +186,8 @@ def _mean(x: Any, axes: tuple[int, ...]) -> Any:
     return divided_by(total, _count(x, axes))
 
 
-@op(rules.reduction, T="inexact", source="array API mean", tolerance=4.0, linear="x")
+@op(rules.reduction, T="inexact", source="array API mean", tolerance=4.0,
+    derivative=Derivative(linear="x"))
 def mean(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
     """The arithmetic mean; NaN of no element."""
     axes = all_axes(x, axes)
@@ -318,21 +323,21 @@ def logsumexp(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Arra
     return finished(x, axes, keepdims, convert(found, x.dtype))
 
 
-@op(rules.truth_reduction, T="any", source="array API all", differentiable=False)
+@op(rules.truth_reduction, T="any", source="array API all", derivative=NOT_DIFFERENTIABLE)
 def all_(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
     """Whether no element is 0 (NaN counts as not 0); true of none."""
     axes = all_axes(x, axes)
     return finished(x, axes, keepdims, lax.reduce_and(truth(x), axes))
 
 
-@op(rules.truth_reduction, T="any", source="array API any", differentiable=False)
+@op(rules.truth_reduction, T="any", source="array API any", derivative=NOT_DIFFERENTIABLE)
 def any_(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
     """Whether an element is not 0 (NaN counts as not 0); false of none."""
     axes = all_axes(x, axes)
     return finished(x, axes, keepdims, lax.reduce_or(truth(x), axes))
 
 
-@op(rules.count_reduction, T="any", source="array API count_nonzero", differentiable=False)
+@op(rules.count_reduction, T="any", source="array API count_nonzero", derivative=NOT_DIFFERENTIABLE)
 def count_nonzero(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Array:
     """The number of elements that are not 0, as int64."""
     axes = all_axes(x, axes)
@@ -348,7 +353,7 @@ def _arg(x: Any, axis: int | None, keepdims: bool, find: Any) -> Any:
 
 
 @op(rules.arg_reduction, T="ordered", source="array API argmax", reference="numpy.argmax",
-    differentiable=False)
+    derivative=NOT_DIFFERENTIABLE)
 def argmax(x: T, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """The index (int64) of the first largest element, a NaN counting as larger than all.
 
@@ -358,7 +363,7 @@ def argmax(x: T, *, axis: int | None = None, keepdims: bool = False) -> Array:
 
 
 @op(rules.arg_reduction, T="ordered", source="array API argmin", reference="numpy.argmin",
-    differentiable=False)
+    derivative=NOT_DIFFERENTIABLE)
 def argmin(x: T, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """The index (int64) of the first smallest element, a NaN counting as smaller than all.
 

@@ -11,6 +11,7 @@ from .cases import Cases, case
 from .kinds import Array, T
 from .rules import windows as rules
 from .spec import op
+from .traits import Derivative
 
 #: the cubic kernel's free parameter, as in PyTorch
 _A = -0.75
@@ -25,7 +26,7 @@ _A = -0.75
             ("nearest", "reflection", True), ("bicubic", "reflection", True))],
         case((1, 2, 3, 4, 2), (1, 2, 1, 3, 3)),
         case((0, 2, 3, 3), (0, 2, 2, 2)), case((1, 2, 3, 3), (1, 0, 2, 2)), low=-1.3, high=1.3),
-    tolerance=8.0, linear="x",
+    tolerance=8.0, derivative=Derivative(linear="x"),
 )  # fmt: skip
 def grid_sample(
     x: T, grid: T, *, mode: str = "bilinear", padding: str = "zeros", align_corners: bool = False

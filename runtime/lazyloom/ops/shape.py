@@ -12,14 +12,15 @@ from .cases import Cases, case
 from .kinds import Array, Ints, T
 from .rules import shape as rules
 from .spec import op
+from .traits import Access, Derivative, Signature
 
 
 @op(
     rules.reshape, source="array API reshape", reference="numpy.reshape",
     samples=Cases(
         case((2, 3), shape=(3, 2)), case((2, 6), shape=(3, -1)), case((), shape=(1, 1)),
-        case((1,), shape=()), case((0, 3), shape=(3, 0)), case((2, 3), shape=(6,))), linear="x",
-    layout="reshape", data_movement=True,
+        case((1,), shape=()), case((0, 3), shape=(3, 0)), case((2, 3), shape=(6,))),
+    derivative=Derivative(linear="x"), access=Access(layout="reshape", data_movement=True),
 )  # fmt: skip
 def reshape(x: T, *, shape: Ints) -> Array:
     """The elements of x, in row-major order, in another shape.
@@ -34,7 +35,8 @@ def reshape(x: T, *, shape: Ints) -> Array:
     rules.transpose, source="array API permute_dims", reference="numpy.transpose",
     samples=Cases(
         case((2, 3, 4), axes=(2, 0, 1)), case((2, 3)), case((), axes=()), case((0, 3)),
-        case((2, 3, 4), axes=(-1, 0, -2))), linear="x", layout="transpose", data_movement=True,
+        case((2, 3, 4), axes=(-1, 0, -2))), derivative=Derivative(linear="x"),
+    access=Access(layout="transpose", data_movement=True),
 )  # fmt: skip
 def transpose(x: T, *, axes: Ints | None = None) -> Array:
     """x with its axes permuted: axis ``i`` of the result is axis ``axes[i]`` of x.
@@ -53,7 +55,7 @@ def transpose(x: T, *, axes: Ints | None = None) -> Array:
         case((2, 3, 4), source=(0,), destination=(-1,)),
         case((0, 3), source=(1,), destination=(0,)),
         case((2, 3, 4), source=(2, 0), destination=(0, 1)), case((2,), source=(), destination=())),
-    linear="x", data_movement=True,
+    derivative=Derivative(linear="x"), access=Access(data_movement=True),
 )  # fmt: skip
 def moveaxis(x: T, *, source: Ints, destination: Ints) -> Array:
     """x with axis ``source[i]`` at position ``destination[i]``, the others in order.
@@ -67,7 +69,8 @@ def moveaxis(x: T, *, source: Ints, destination: Ints) -> Array:
     rules.swapaxes, source="NumPy swapaxes", reference="numpy.swapaxes",
     samples=Cases(
         case((2, 3, 4), axis1=0, axis2=-1), case((0, 3), axis1=0, axis2=1),
-        case((2, 3), axis1=1, axis2=1)), linear="x", data_movement=True,
+        case((2, 3), axis1=1, axis2=1)), derivative=Derivative(linear="x"),
+    access=Access(data_movement=True),
 )  # fmt: skip
 def swapaxes(x: T, *, axis1: int, axis2: int) -> Array:
     """x with two axes exchanged. Raises ArgumentError for an axis out of range."""
@@ -82,7 +85,8 @@ def swapaxes(x: T, *, axis1: int, axis2: int) -> Array:
     rules.squeeze, source="array API squeeze", reference="numpy.squeeze",
     samples=Cases(
         case((1, 3, 1), axes=(0,)), case((1, 3, 1)), case((1, 3, 1), axes=(-1, 0)), case(()),
-        case((1, 0), axes=(0,))), linear="x", data_movement=True,
+        case((1, 0), axes=(0,))), derivative=Derivative(linear="x"),
+    access=Access(data_movement=True),
 )  # fmt: skip
 def squeeze(x: T, *, axes: Ints | None = None) -> Array:
     """x without these axes of size 1; without any such axis if ``axes`` is None.
@@ -96,7 +100,8 @@ def squeeze(x: T, *, axes: Ints | None = None) -> Array:
     rules.expand_dims, source="array API expand_dims", reference="numpy.expand_dims",
     samples=Cases(
         case((2, 3), axes=(1,)), case((), axes=(0,)), case((2, 3), axes=(0, -1)),
-        case((0,), axes=(0,)), case((2,), axes=())), linear="x", data_movement=True,
+        case((0,), axes=(0,)), case((2,), axes=())), derivative=Derivative(linear="x"),
+    access=Access(data_movement=True),
 )  # fmt: skip
 def expand_dims(x: T, *, axes: Ints) -> Array:
     """x with axes of size 1 put in, at these positions of the result."""
@@ -107,7 +112,8 @@ def expand_dims(x: T, *, axes: Ints) -> Array:
     rules.broadcast_to, source="array API broadcast_to", reference="numpy.broadcast_to",
     samples=Cases(
         case((3, 1), shape=(2, 3, 4)), case((), shape=(2, 3)), case((1,), shape=(0,)),
-        case((2, 3), shape=(2, 3)), case((), shape=())), linear="x", data_movement=True,
+        case((2, 3), shape=(2, 3)), case((), shape=())), derivative=Derivative(linear="x"),
+    access=Access(data_movement=True),
 )  # fmt: skip
 def broadcast_to(x: T, *, shape: Ints) -> Array:
     """x repeated to ``shape`` by NumPy's broadcasting rules. Raises ShapeError."""
@@ -118,7 +124,7 @@ def broadcast_to(x: T, *, shape: Ints) -> Array:
     rules.concatenate, source="array API concat",
     samples=Cases(
         case((2, 3), (1, 3), axis=0), case((2, 3), (2, 0), (2, 1), axis=-1), case((2,)),
-        case((0, 3), (0, 3))), linear="xs",
+        case((0, 3), (0, 3))), derivative=Derivative(linear="xs"),
 )  # fmt: skip
 def concatenate(*xs: T, axis: int = 0) -> Array:
     """The operands joined along an existing axis; their other sizes are equal.
@@ -134,7 +140,7 @@ def concatenate(*xs: T, axis: int = 0) -> Array:
     rules.stack, source="array API stack",
     samples=Cases(
         case((2, 3), (2, 3), axis=1), case((), (), ()), case((2, 3), axis=-1),
-        case((2, 0), (2, 0), axis=2)), linear="xs",
+        case((2, 0), (2, 0), axis=2)), derivative=Derivative(linear="xs"),
 )  # fmt: skip
 def stack(*xs: T, axis: int = 0) -> Array:
     """The operands, all of one shape, joined along a new axis at position ``axis``.
@@ -146,10 +152,11 @@ def stack(*xs: T, axis: int = 0) -> Array:
 
 
 @op(
-    rules.split, source="array API split, with sizes", lists=True,
+    rules.split, source="array API split, with sizes",
+    signature=Signature(lists=True, output_notes={"result": "one for each size"}),
     samples=Cases(
         case((5, 2), sizes=(2, 3)), case((2, 4), sizes=(1, 0, 3), axis=-1), case((3,), sizes=(3,)),
-        case((0, 2), sizes=(0, 0))), linear="x", output_notes={"result": "one for each size"},
+        case((0, 2), sizes=(0, 0))), derivative=Derivative(linear="x"),
 )  # fmt: skip
 def split(x: T, *, sizes: Ints, axis: int = 0) -> Array:
     """x cut along an axis into parts of these sizes: one result for each.
@@ -166,7 +173,7 @@ def split(x: T, *, sizes: Ints, axis: int = 0) -> Array:
         case((2, 3), (), low=(1, 0), high=(0, 2)), case((), (), low=(), high=()),
         case((2, 3), (), low=(0, 1), high=(1, 0), interior=(1, 2)),
         case((4, 3), (), low=(-1, 1), high=(-2, 1)), case((0, 2), (), low=(1, 0), high=(1, 0))),
-    linear="x value", offset_reads=True, spreads=True,
+    derivative=Derivative(linear="x value"), access=Access(offset_reads=True, spreads=True),
 )  # fmt: skip
 def pad(x: T, value: T, *, low: Ints, high: Ints, interior: Ints | None = None) -> Array:
     """x with ``value`` (0-d) before, after and between its elements, counts per axis.
@@ -183,7 +190,7 @@ def pad(x: T, value: T, *, low: Ints, high: Ints, interior: Ints | None = None) 
     rules.flip, source="array API flip", reference="numpy.flip",
     samples=Cases(
         case((2, 3), axes=(1,)), case((2, 3)), case(()), case((0, 3)), case((2, 3), axes=(-2,))),
-    linear="x", offset_reads=True, data_movement=True,
+    derivative=Derivative(linear="x"), access=Access(offset_reads=True, data_movement=True),
 )  # fmt: skip
 def flip(x: T, *, axes: Ints | None = None) -> Array:
     """x with the order along these axes (all of them if None) reversed."""
@@ -196,7 +203,7 @@ def flip(x: T, *, axes: Ints | None = None) -> Array:
         case((3, 4), shifts=(1,), axes=(1,)), case((3, 4), shifts=(5,)),
         case((3, 4), shifts=(-1, 2), axes=(0, -1)), case((), shifts=(2,)),
         case((0, 3), shifts=(1,), axes=(0,)), case((3, 4), shifts=(1, 1), axes=(0, 0))),
-    linear="x", offset_reads=True, data_movement=True,
+    derivative=Derivative(linear="x"), access=Access(offset_reads=True, data_movement=True),
 )  # fmt: skip
 def roll(x: T, *, shifts: Ints, axes: Ints | None = None) -> Array:
     """x shifted around along axes: element ``i`` moves to ``(i + shift) % size``.
@@ -224,8 +231,8 @@ def roll(x: T, *, shifts: Ints, axes: Ints | None = None) -> Array:
         case((4, 5), starts=(1, 4), stops=(4, -1), strides=(2, -2)),
         case((4, 5), starts=(0, 1), stops=(4, 3)), case((), starts=(), stops=()),
         case((4,), starts=(3,), stops=(-1,), strides=(-1,)), case((4,), starts=(2,), stops=(2,)),
-        case((0, 3), starts=(0, 0), stops=(0, 3), strides=(1, 2))), linear="x", offset_reads=True,
-    data_movement=True,
+        case((0, 3), starts=(0, 0), stops=(0, 3), strides=(1, 2))),
+    derivative=Derivative(linear="x"), access=Access(offset_reads=True, data_movement=True),
 )  # fmt: skip
 def slice_(x: T, *, starts: Ints, stops: Ints, strides: Ints | None = None) -> Array:
     """The elements at ``range(start, stop, stride)`` along each axis.
@@ -249,7 +256,8 @@ def slice_(x: T, *, starts: Ints, stops: Ints, strides: Ints | None = None) -> A
         case((4,), (4,), starts=(0,), stops=(4,)), case((7,), (2,), starts=(1,), stops=(6,),
                                                         strides=(3,)),
         case((4,), (0,), starts=(2,), stops=(2,)),
-        case((0, 3), (0, 2), starts=(0, 0), stops=(0, 3), strides=(1, 2))), linear="x update",
+        case((0, 3), (0, 2), starts=(0, 0), stops=(0, 3), strides=(1, 2))),
+    derivative=Derivative(linear="x update"),
 )  # fmt: skip
 def slice_update(
     x: T, update: T, *, starts: Ints, stops: Ints, strides: Ints | None = None
@@ -287,8 +295,8 @@ def slice_update(
     rules.repeat, source="array API repeat, with one count", reference="numpy.repeat",
     samples=Cases(
         case((2, 3), repeats=2, axis=1), case((2, 3), repeats=3), case((), repeats=2),
-        case((2, 3), repeats=0, axis=0), case((0, 2), repeats=2, axis=-1)), linear="x",
-    data_movement=True,
+        case((2, 3), repeats=0, axis=0), case((0, 2), repeats=2, axis=-1)),
+    derivative=Derivative(linear="x"), access=Access(data_movement=True),
 )  # fmt: skip
 def repeat(x: T, *, repeats: int, axis: int | None = None) -> Array:
     """x with every element taken ``repeats`` times in a row, along an axis.
@@ -309,7 +317,8 @@ def repeat(x: T, *, repeats: int, axis: int | None = None) -> Array:
     samples=Cases(
         case((2, 3), repeats=(2, 1)), case((3,), repeats=(2, 2)), case((2, 3), repeats=(2,)),
         case((), repeats=(2,)), case((2,), repeats=()), case((0, 2), repeats=(2, 2)),
-        case((2,), repeats=(0,))), linear="x", data_movement=True,
+        case((2,), repeats=(0,))), derivative=Derivative(linear="x"),
+    access=Access(data_movement=True),
 )  # fmt: skip
 def tile(x: T, *, repeats: Ints) -> Array:
     """x laid side by side, ``repeats[i]`` times along axis ``i``.
@@ -330,7 +339,7 @@ def tile(x: T, *, repeats: Ints) -> Array:
     rules.triangle, source="array API triu", reference="numpy.triu",
     samples=Cases(
         case((3, 4)), case((2, 3, 3), k=1), case((3, 3), k=-1), case((0, 3)), case((2, 2), k=9)),
-    linear="x",
+    derivative=Derivative(linear="x"),
 )  # fmt: skip
 def triu(x: T, *, k: int = 0) -> Array:
     """The upper triangles of matrices (..., m, n): zero below the k-th diagonal."""
@@ -341,7 +350,7 @@ def triu(x: T, *, k: int = 0) -> Array:
     rules.triangle, source="array API tril", reference="numpy.tril",
     samples=Cases(
         case((3, 4)), case((2, 3, 3), k=1), case((3, 3), k=-1), case((0, 3)), case((2, 2), k=-9)),
-    linear="x",
+    derivative=Derivative(linear="x"),
 )  # fmt: skip
 def tril(x: T, *, k: int = 0) -> Array:
     """The lower triangles of matrices (..., m, n): zero above the k-th diagonal."""
@@ -352,8 +361,8 @@ def tril(x: T, *, k: int = 0) -> Array:
     rules.diagonal, source="NumPy diagonal", reference="numpy.diagonal",
     samples=Cases(
         case((3, 4)), case((2, 3, 4), offset=1, axis1=-1, axis2=0), case((3, 4), offset=-2),
-        case((3, 4), offset=7), case((0, 3)), case((2, 3, 3), axis1=1, axis2=2)), linear="x",
-    data_movement=True,
+        case((3, 4), offset=7), case((0, 3)), case((2, 3, 3), axis1=1, axis2=2)),
+    derivative=Derivative(linear="x"), access=Access(data_movement=True),
 )  # fmt: skip
 def diagonal(x: T, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """The diagonals of the planes of two axes: those axes go, the diagonal comes last.
@@ -379,7 +388,7 @@ def diagonal(x: T, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     samples=Cases(
         case((3, 4), (3,)), case((2, 3, 4), (3, 1), offset=1, axis1=-1, axis2=0),
         case((3, 4), (), offset=-2), case((3, 4), (0,), offset=7), case((0, 3), (0,)),
-        case((2, 3, 3), (2, 3), axis1=1, axis2=2)), linear="x update",
+        case((2, 3, 3), (2, 3), axis1=1, axis2=2)), derivative=Derivative(linear="x update"),
 )  # fmt: skip
 def diagonal_update(
     x: T, update: T, *, offset: int = 0, axis1: int = 0, axis2: int = 1
@@ -404,7 +413,7 @@ def diagonal_update(
     rules.diag_embed, source="torch.diag_embed",
     samples=Cases(
         case((3,)), case((2, 3), offset=1), case((2, 3), offset=-2, axis1=0, axis2=2),
-        case((2, 0)), case((2, 3), axis1=2, axis2=0)), linear="x",
+        case((2, 0)), case((2, 3), axis1=2, axis2=0)), derivative=Derivative(linear="x"),
 )  # fmt: skip
 def diag_embed(x: T, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Array:
     """Square planes, zero but for the diagonal, which is the last axis of x.

@@ -20,6 +20,7 @@ from .kinds import Array, T
 from .rules import sorting as rules
 from .samples import Host
 from .spec import op
+from .traits import HEAVY, NOT_DIFFERENTIABLE, Access, Derivative, Signature
 
 #: Selection in float32 is what XLA's CPU backend is fast at: the 10 largest of 10,000
 #: in 128 rows take 2 to 12 ms, by a sort 300 to 400.
@@ -36,7 +37,8 @@ def _ascending_rows(rng: np.random.Generator, dtype: DType) -> Host:
 
 
 @op(
-    rules.sorted_axis, source="array API sort", heavy=True, residuals=True,
+    rules.sorted_axis, source="array API sort", execution=HEAVY,
+    derivative=Derivative(residuals=True),
     samples=Cases(
         case(distinct(3, 4)), case(distinct(3, 4), axis=0, descending=True),
         case(distinct(1)), case((0, 3), axis=0), case((3, 0)),
@@ -59,11 +61,13 @@ def sort(x: T, *, axis: int = -1, descending: bool = False, stable: bool = True)
 
 
 @op(
-    rules.sorted_positions, source="array API argsort", heavy=True, differentiable=False,
+    rules.sorted_positions, source="array API argsort", execution=HEAVY,
+    derivative=NOT_DIFFERENTIABLE,
     samples=Cases(
         case(distinct(3, 4)), case((3, 4), axis=0, descending=True), case((0, 3), axis=0),
         case(np.array([2, 1, 2, 1, 1])), case(np.array([2, 1, 2, 1, 1]), descending=True),
-        case(np.array([1.0, np.nan, 0.0, np.inf, 1.0], np.float32), descending=True)), positions=0,
+        case(np.array([1.0, np.nan, 0.0, np.inf, 1.0], np.float32), descending=True)),
+    access=Access(positions=0),
 )  # fmt: skip
 def argsort(x: T, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """The positions (int64) that put x in order along an axis. Raises ArgumentError.
@@ -74,11 +78,11 @@ def argsort(x: T, *, axis: int = -1, descending: bool = False, stable: bool = Tr
 
 
 @op(
-    rules.sorted_pair, source="torch.sort", heavy=True, residuals=True,
-    outputs=("values", "indices"),
+    rules.sorted_pair, source="torch.sort", execution=HEAVY, derivative=Derivative(residuals=True),
+    signature=Signature(outputs=("values", "indices")),
     samples=Cases(
         case(distinct(3, 4)), case(distinct(3, 4), axis=0, descending=True), case((0, 3), axis=0),
-        rough(np.array([2, 1, 2, 1, 1]), descending=True)), positions=1,
+        rough(np.array([2, 1, 2, 1, 1]), descending=True)), access=Access(positions=1),
 )  # fmt: skip
 def sort_with_indices(
     x: T, *, axis: int = -1, descending: bool = False, stable: bool = True
@@ -88,8 +92,8 @@ def sort_with_indices(
 
 
 @op(
-    rules.top_k, T="ordered", source="torch.topk", heavy=True, residuals=True,
-    outputs=("values", "indices"),
+    rules.top_k, T="ordered", source="torch.topk", execution=HEAVY,
+    derivative=Derivative(residuals=True), signature=Signature(outputs=("values", "indices")),
     samples=Cases(
         case(distinct(3, 4), k=2), case(distinct(3, 4), k=1, axis=0, largest=False),
         case(distinct(3, 4), k=0), case(distinct(4), k=4, largest=False), case((0, 3), k=2),
@@ -112,8 +116,8 @@ def top_k(x: T, *, k: int, axis: int = -1, largest: bool = True) -> Array:
 
 
 @op(
-    rules.searchsorted, T="real", source="array API searchsorted", heavy=True,
-    differentiable=False,
+    rules.searchsorted, T="real", source="array API searchsorted", execution=HEAVY,
+    derivative=NOT_DIFFERENTIABLE,
     samples=Cases(
         case(_ascending, (2, 3)),
         case(_ascending, np.array([2.0, 4.0, 9.0, np.nan, -1.0], np.float32), side="right"),

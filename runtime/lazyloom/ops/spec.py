@@ -12,7 +12,7 @@ reference documentation and its body, in ``jax.lax`` terms, the definition::
 
 Shapes and dtypes come from the family rule (here ``elementwise``); derivatives,
 lowering, C prototypes and tests are derived. Whatever else the runtime asks about an op is a
-trait of its entry, an attribute of :class:`OpDef`; no other module has a list of op names.
+trait of its entry (:mod:`lazyloom.ops.traits`); no other module has a list of op names.
 """
 
 from __future__ import annotations
@@ -21,41 +21,27 @@ import inspect
 import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final
 
 from ..dtypes import CLASSES, DType, as_dtype
 from ..errors import ArgumentError, DTypeError, LoomError, UnknownOpError
 from ..types import TensorType
 from .kinds import ATTRIBUTES, OPERANDS
+from .traits import (
+    ACCESS,
+    DERIVATIVE,
+    EXECUTION,
+    SIGNATURE,
+    Access,
+    Dependence,
+    Derivative,
+    Execution,
+    Signature,
+)
 
 Rule = Callable[["OpDef", Sequence[TensorType], Mapping[str, Any]], "tuple[TensorType, ...]"]
-#: operands by name, "x y" for two of them; a tuple for several groups; or a function of attributes
-Groups: TypeAlias = "str | tuple[str, ...] | Callable[[Mapping[str, Any]], str | tuple[str, ...]]"
-#: for each operand, as bits, the operands by which the derivative depends on its data
-Dependence: TypeAlias = "tuple[int, ...]"
-#: of (op, attributes, number of operands, whether any is complex)
-DependenceRule: TypeAlias = "Callable[[OpDef, Mapping[str, Any], int, bool], Dependence]"
-#: of (op, number of operands, number of results, a result): the operand whose new value it is
-Aliases: TypeAlias = "Callable[[OpDef, int, int, int], int]"
-#: of (attributes, positions of operands or None for all): why no cotangents can be pulled back
-Irreversible: TypeAlias = "Callable[[Mapping[str, Any], Sequence[int] | None], str]"
 
 _MISSING: Final = inspect.Parameter.empty
-
-
-class Residuals(NamedTuple):
-    """What an op keeps for its vjp, where the entry says it and not ``jax.vjp``.
-
-    Attributes:
-        forward: ``(*operands, argnums, **attributes) -> (results, residuals)``, for derivatives by
-            the operands at ``argnums``; tuples of arrays.
-        backward: ``(types, residuals, cotangents, argnums, **attributes) -> cotangents`` of these
-            operands. ``types`` are those of the operands, ``cotangents`` those of the results,
-            both with None for what there is not.
-    """
-
-    forward: Callable[..., Any]
-    backward: Callable[..., Any]
 
 
 class Operand:
@@ -94,7 +80,7 @@ class Attribute:
 class OpDef:
     """An entry of the op table, or an op that is derived from one.
 
-    The traits of an entry are those that :func:`op` describes; the others:
+    What :func:`op` takes is described there and in :mod:`lazyloom.ops.traits`; the others:
 
     Attributes:
         kind: how it is derived from ``base`` ("vjp", "jvp", ...), "" for an entry of the table.
@@ -108,31 +94,17 @@ class OpDef:
 
     __slots__ = (
         "name", "operands", "attributes", "rule", "fn", "doc", "source", "family", "reference",
-        "T", "heavy", "residuals", "keeps", "fallible", "effect", "differentiable", "version",
-        "samples", "tolerance", "outputs", "lists", "min_operands", "max_operands", "kind", "base",
-        "root", "own", "linear", "multilinear", "piecewise_linear", "constant_derivative",
-        "data_movement", "offset_reads", "spreads", "layout",
-        "positions", "checked", "aliases", "optional_outputs", "output_notes", "of_numbers",
-        "dependence", "bodies", "irreversible", "messages", "usual", "_derived",
+        "T", "version", "samples", "tolerance", "signature", "derivative", "execution", "access",
+        "min_operands", "max_operands", "kind", "base", "root", "own", "_derived",
     )  # fmt: skip
 
     def __init__(
         self, name: str, operands: tuple[Operand, ...], attributes: tuple[Attribute, ...],
         rule: Rule, fn: Callable[..., Any], doc: str, source: str, *, reference: str | None = None,
-        T: str = "any", heavy: bool = False, residuals: bool | Residuals = False,
-        fallible: bool = False, effect: bool = False, differentiable: bool | tuple[str, ...] = True,
-        version: str | None = None, samples: Any = None, tolerance: float = 1.0,
-        outputs: tuple[str, ...] = ("result",), lists: bool = False, kind: str = "",
-        base: OpDef | None = None, own: tuple[str, ...] = (), linear: Groups = (),
-        multilinear: str = "", piecewise_linear: Groups = (),
-        constant_derivative: Groups = (), data_movement: bool = False,
-        offset_reads: bool = False, spreads: bool = False, layout: str = "",
-        positions: int | None = None, checked: bool = False, aliases: Aliases | None = None,
-        optional_outputs: Mapping[str, str] | None = None,
-        output_notes: Mapping[str, str] | None = None, of_numbers: bool = False,
-        dependence: DependenceRule | None = None, bodies: tuple[str, ...] = (),
-        irreversible: Irreversible | None = None, messages: tuple[str, ...] = (),
-        usual: bool = False,
+        T: str = "any", version: str | None = None, samples: Any = None, tolerance: float = 1.0,
+        kind: str = "", base: OpDef | None = None, own: tuple[str, ...] = (),
+        signature: Signature = SIGNATURE, derivative: Derivative = DERIVATIVE,
+        execution: Execution = EXECUTION, access: Access = ACCESS,
     ) -> None:  # fmt: skip
         self.name: Final = name
         self.operands: Final = operands
@@ -144,42 +116,19 @@ class OpDef:
         self.family: Final[str] = getattr(rule, "family", getattr(rule, "__name__", "other"))
         self.reference: Final = reference
         self.T: Final = T
-        self.heavy: Final = heavy
-        self.residuals: Final[bool] = residuals is not False
-        self.keeps: Final = residuals if isinstance(residuals, Residuals) else None
-        self.fallible: Final = fallible
-        self.effect: Final = effect
-        self.differentiable: Final = differentiable
         self.version: Final = version
         self.samples: Final = samples
         self.tolerance: Final = tolerance
-        self.outputs: Final = outputs
-        self.lists: Final = lists
+        self.signature: Final = signature
+        self.derivative: Final = derivative
+        self.execution: Final = execution
+        self.access: Final = access
         self.min_operands: Final = sum(1 for o in operands if not o.optional and not o.variadic)
         self.max_operands: Final = -1 if operands and operands[-1].variadic else len(operands)
         self.kind: Final = kind
         self.base: Final = base
         self.root: Final[OpDef] = base.root if base is not None else self
         self.own: Final = own
-        self.linear: Final = linear
-        self.multilinear: Final = multilinear
-        self.piecewise_linear: Final = piecewise_linear
-        self.constant_derivative: Final = constant_derivative
-        self.data_movement: Final = data_movement
-        self.offset_reads: Final = offset_reads
-        self.spreads: Final = spreads
-        self.layout: Final = layout
-        self.positions: Final = positions
-        self.checked: Final = checked
-        self.aliases: Final = aliases
-        self.optional_outputs: Final[Mapping[str, str]] = optional_outputs or {}
-        self.output_notes: Final[Mapping[str, str]] = output_notes or {}
-        self.of_numbers: Final = of_numbers
-        self.dependence: Final = dependence
-        self.bodies: Final = bodies
-        self.irreversible: Final = irreversible
-        self.messages: Final[tuple[str, ...]] = messages
-        self.usual: Final = usual
         self._derived: Final[dict[str, OpDef]] = {}
 
     def derive(self, kind: str) -> OpDef:
@@ -211,7 +160,7 @@ class OpDef:
         Returns:
             its position, which need not be that of an operand of the result's type.
         """
-        aliases: Any = self.aliases
+        aliases: Any = self.execution.aliases
         if aliases is None:
             return result
         found: int = aliases(self, operands, results, result)
@@ -219,8 +168,8 @@ class OpDef:
 
     def linear_groups(self, attrs: Mapping[str, Any], arity: int) -> list[int]:
         """The sets of operands, as bits, in which the op is linear with these attributes."""
-        found = self._bits(self.linear, attrs, arity)
-        for name in self.multilinear.split():
+        found = self._bits(self.derivative.linear, attrs, arity)
+        for name in self.derivative.multilinear.split():
             for p in range(arity):
                 if self._named(p) == name:
                     found.append(1 << p)
@@ -228,7 +177,7 @@ class OpDef:
 
     def piecewise_groups(self, attrs: Mapping[str, Any], arity: int) -> list[int]:
         """The sets of real operands, as bits, in which the op is linear piece by piece."""
-        return self._bits(self.piecewise_linear, attrs, arity)
+        return self._bits(self.derivative.piecewise_linear, attrs, arity)
 
     def _bits(self, declared: Any, attrs: Mapping[str, Any], arity: int) -> list[int]:
         given: Any = declared(attrs) if callable(declared) else declared
@@ -257,7 +206,7 @@ class OpDef:
         on the other. ``complex_operands`` says whether any operand is complex: what is linear
         piece by piece is so for real ones.
         """
-        of_kind: Any = self.dependence
+        of_kind: Any = self.derivative.dependence
         if of_kind is not None:
             known: Dependence = of_kind(self, attrs, arity, complex_operands)
             return known
@@ -266,7 +215,7 @@ class OpDef:
         if not complex_operands:
             groups += self.piecewise_groups(attrs, arity)
         constant = 0
-        for bits in self._bits(self.constant_derivative, attrs, arity):
+        for bits in self._bits(self.derivative.constant_derivative, attrs, arity):
             constant |= bits
         found: list[int] = []
         for p in range(arity):
@@ -276,6 +225,11 @@ class OpDef:
                     free |= bits
             found.append(everything & ~free)
         return tuple(found)
+
+    def has_gradient(self, position: int) -> bool:
+        """Whether the operand at that position has a gradient, where its dtype may have one."""
+        named: Any = self.derivative.differentiable
+        return named if isinstance(named, bool) else self._named(position) in named
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -467,19 +421,10 @@ def derivations() -> Mapping[str, Callable[[OpDef], OpDef]]:
 
 
 def op(
-    rule: Rule, *, source: str, T: str = "any", reference: str | None = None, heavy: bool = False,
-    residuals: bool | Residuals = False, fallible: bool = False, effect: bool = False,
-    differentiable: bool | tuple[str, ...] = True, version: str | None = None,
-    samples: Any = None, tolerance: float = 1.0, name: str | None = None,
-    outputs: tuple[str, ...] = ("result",), lists: bool = False, linear: Groups = (),
-    multilinear: str = "", piecewise_linear: Groups = (), constant_derivative: Groups = (),
-    data_movement: bool = False,
-    offset_reads: bool = False, spreads: bool = False, layout: str = "",
-    positions: int | None = None, checked: bool = False, aliases: Aliases | None = None,
-    optional_outputs: Mapping[str, str] | None = None,
-    output_notes: Mapping[str, str] | None = None, of_numbers: bool = False,
-    bodies: tuple[str, ...] = (), irreversible: Irreversible | None = None,
-    messages: tuple[str, ...] = (), usual: bool = False,
+    rule: Rule, *, source: str, T: str = "any", reference: str | None = None,
+    version: str | None = None, samples: Any = None, tolerance: float = 1.0,
+    name: str | None = None, signature: Signature = SIGNATURE, derivative: Derivative = DERIVATIVE,
+    execution: Execution = EXECUTION, access: Access = ACCESS,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # fmt: skip
     """Enter the decorated function in the op table.
 
@@ -489,54 +434,13 @@ def op(
         source: where the definition comes from (standard, paper, library function).
         reference: dotted name of the NumPy or SciPy function that computes the same,
             for tests and documentation; ``None`` where there is none.
-        heavy: results are kept, not recomputed, when a read falls between forward
-            and backward (dots, convolutions, sorts, linear algebra, scans).
-        residuals: differentiating emits residuals from the forward op instead of
-            repeating it in the backward op: what ``jax.vjp`` keeps, or what a
-            :class:`Residuals` says.
-        fallible: the op can fail while it runs (it calls foreign code).
-        effect: the op has effects beyond its results and is never removed or merged.
-        differentiable: False, or the names of the operands that have a gradient.
         version: part of what programs are stored under on disk, so it must change whenever
             the definition changes; ``None`` keeps programs that use the op off the disk. The
             table's own ops need none: a fingerprint of the source covers them.
         samples: a function yielding sample inputs for the tests; the family's if None.
         tolerance: factor on the test tolerance against the reference.
-        outputs: names of the results.
-        lists: one of these names stands for any number of results, as the call has it.
-        linear: the operands in which the op is linear together while the others stay as they
-            are, ``"x y"``; several such groups as a tuple; a function of the attributes where
-            they decide. No derivative then depends on the data of these: it need not be kept for
-            second derivatives, so a wrong name here gives wrong ones.
-        multilinear: the operands in each of which the op is linear by itself, every element of
-            a variadic one too.
-        piecewise_linear: as ``linear``, for real operands and wherever there is a derivative: the
-            op chooses among them, or its derivative is constant on pieces.
-        constant_derivative: the operands by which the derivative is the same everywhere and takes
-            no data of any operand though the op is not linear: that of a step function, which is
-            0. Nothing is kept for such a derivative, so that it can be taken again.
-        data_movement: each element of the result is one of the first operand.
-        offset_reads: reads its first operand at other indices than it writes the result, so
-            that several such readers would each compute it anew inside a fusion.
-        spreads: with ``offset_reads``, never reads an element more than once, however large the
-            result.
-        layout: "reshape" or "transpose" where that is all it does to the order of the elements;
-            a fusion may not pass many of these in turn.
-        positions: the number of the result that holds positions along attribute ``axis`` of the
-            first operand.
-        checked: its second result is looked at before what depends on the first is read.
-        aliases: which operand each result is the new value of, so that it may take over its
-            memory; for None that of the same number, where the types agree.
-        optional_outputs: outputs that are there only where the attribute of that name is set.
-        output_notes: what to say about outputs whose number depends on the call.
-        of_numbers: operands are mostly plain numbers; C has a form for these even where there is
-            only one.
-        bodies: the attributes that hold a recorded function (:mod:`lazyloom.ops.bodies`).
-        irreversible: says of attributes and the positions of operands (None: all of them) why no
-            cotangents can be pulled back to these, "" if they can.
-        messages: the attributes that errors tell of and results do not depend on.
-        usual: programs have it at operands of all ranks, broadcast in all ways: more kernels of it
-            come with an installation.
+        name: the op's name, if not the function's.
+        signature, derivative, execution, access: :mod:`its traits <lazyloom.ops.traits>`.
     """
 
     def enter(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -578,21 +482,16 @@ def op(
                 f"an op named {opname!r} is in the table already; give yours another name")
         own = str(getattr(fn, "__module__", "")).startswith(__package__ + ".")
         _check_names(opname, "operands", [o.name for o in operands], {
-            "linear": linear, "multilinear": multilinear, "piecewise_linear": piecewise_linear,
-            "constant_derivative": constant_derivative})
-        _check_names(opname, "outputs", outputs, {
-            "optional_outputs": optional_outputs, "output_notes": output_notes})
+            "linear": derivative.linear, "multilinear": derivative.multilinear,
+            "piecewise_linear": derivative.piecewise_linear,
+            "constant_derivative": derivative.constant_derivative})
+        _check_names(opname, "outputs", signature.outputs, {
+            "optional_outputs": signature.optional_outputs,
+            "output_notes": signature.output_notes})
         _table[opname] = OpDef(
-            opname, tuple(operands), tuple(attributes), rule, fn, doc, source,
-            reference=reference, T=T, heavy=heavy, residuals=residuals, fallible=fallible,
-            effect=effect, differentiable=differentiable, version=TABLE if own else version,
-            samples=samples, tolerance=tolerance, outputs=outputs, lists=lists, linear=linear,
-            multilinear=multilinear, piecewise_linear=piecewise_linear,
-            constant_derivative=constant_derivative,
-            data_movement=data_movement, offset_reads=offset_reads, spreads=spreads,
-            layout=layout, positions=positions, checked=checked, aliases=aliases,
-            optional_outputs=optional_outputs, output_notes=output_notes, of_numbers=of_numbers,
-            bodies=bodies, irreversible=irreversible, messages=messages, usual=usual)
+            opname, tuple(operands), tuple(attributes), rule, fn, doc, source, reference=reference,
+            T=T, version=TABLE if own else version, samples=samples, tolerance=tolerance,
+            signature=signature, derivative=derivative, execution=execution, access=access)
         return fn
 
     return enter

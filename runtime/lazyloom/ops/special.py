@@ -28,6 +28,7 @@ from .quotients import (
 )
 from .samples import Elementwise
 from .spec import op
+from .traits import NOT_DIFFERENTIABLE, Derivative
 
 
 def _select(condition: Any, x: Any, y: Any) -> Any:
@@ -218,7 +219,7 @@ def bessel_k1e(x: T) -> Array:
     return in_float64(_k1e, x)
 
 
-@op(rules.elementwise, T="floating", source="DLMF 9.2.2", differentiable=False,
+@op(rules.elementwise, T="floating", source="DLMF 9.2.2", derivative=NOT_DIFFERENTIABLE,
     samples=Elementwise(low=-9.0, high=9.0, special=False), tolerance=64.0)
 def airy_ai(x: T) -> Array:
     """The Airy function that vanishes at infinity."""
@@ -320,8 +321,8 @@ def entr(x: T) -> Array:
 # The zeta function
 
 
-@op(rules.elementwise, T="floating", source="SciPy zeta", differentiable=("q",),
-    reference="scipy.special.zeta",
+@op(rules.elementwise, T="floating", source="SciPy zeta",
+    derivative=Derivative(differentiable=("q",)), reference="scipy.special.zeta",
     samples=Elementwise(low=1.3, high=6.0, special=False), tolerance=32.0)
 def zeta(x: T, q: T) -> Array:
     """The Hurwitz zeta function, the sum of (k + q)**-x over k from 0; inf for x = 1."""
@@ -337,7 +338,7 @@ def zeta(x: T, q: T) -> Array:
 # Polynomials in x whose degree is an operand
 
 
-@op(rules.chebyshev, T="floating", source="DLMF 18.5.1 to 18.5.4", differentiable=False,
+@op(rules.chebyshev, T="floating", source="DLMF 18.5.1 to 18.5.4", derivative=NOT_DIFFERENTIABLE,
     samples=Elementwise(*({"kind": k} for k in "tuvw"), low=0.0, high=5.0, special=False),
     tolerance=64.0)
 def chebyshev_polynomial(x: T, n: T, *, kind: str) -> Array:
@@ -392,7 +393,7 @@ _RECURRENCES: dict[str, tuple[Callable[[Any], Any], Callable[..., Any]]] = {
 }
 
 
-@op(rules.orthogonal, T="floating", source="DLMF 18.9.1", differentiable=False,
+@op(rules.orthogonal, T="floating", source="DLMF 18.9.1", derivative=NOT_DIFFERENTIABLE,
     samples=Elementwise(*({"kind": k} for k in _RECURRENCES), low=0.0, high=5.0, special=False),
     tolerance=64.0)
 def orthogonal_polynomial(x: T, n: T, *, kind: str) -> Array:

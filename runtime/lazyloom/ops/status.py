@@ -15,6 +15,7 @@ from ._jax import jnp, lax
 from .cases import Cases, case
 from .kinds import AnyType, Array
 from .spec import OpDef, op
+from .traits import NOT_DIFFERENTIABLE
 
 DIVIDE: Final = 1
 OVERFLOW: Final = 2
@@ -148,7 +149,7 @@ def _of_floats(function: str, result: Any, xs: Sequence[Any]) -> tuple[Any, ...]
     return divide, over, under, invalid
 
 
-@op(status, source="IEEE 754 section 7; NumPy seterr", differentiable=False,
+@op(status, source="IEEE 754 section 7; NumPy seterr", derivative=NOT_DIFFERENTIABLE,
     samples=Cases(
         case((2, 3), (2, 3), (3,), function="divide"),
         case(np.array([np.inf, 1.0, np.nan, 0.0]), np.array([1.0, np.inf, 0.0, 3.0]),

@@ -16,6 +16,7 @@ from .indexing import _wide
 from .kinds import AnyType, Array, Integer, Ints, T
 from .rules import check_at_least, one
 from .spec import OpDef, op
+from .traits import NOT_DIFFERENTIABLE, Access, Derivative, Execution, Signature
 
 
 def same(
@@ -33,13 +34,15 @@ def same(
 same.family = "elementwise"  # type: ignore[attr-defined]
 
 
-@op(same, source="stablehlo.add of nothing: the identity function", linear="x", data_movement=True)
+@op(same, source="stablehlo.add of nothing: the identity function",
+    derivative=Derivative(linear="x"), access=Access(data_movement=True))
 def identity(x: T) -> Array:
     """x itself, as a value of its own. The gradient passes through."""
     return x
 
 
-@op(same, source="array API copy", reference="numpy.copy", linear="x", data_movement=True)
+@op(same, source="array API copy", reference="numpy.copy", derivative=Derivative(linear="x"),
+    access=Access(data_movement=True))
 def copy(x: T) -> Array:
     """x as a value of its own, for frontends that tell row-major copies from what they copy.
 
@@ -60,7 +63,7 @@ position.family = "checked"  # type: ignore[attr-defined]
 
 
 @op(
-    position, source="NumPy's check of an index", differentiable=False,
+    position, source="NumPy's check of an index", derivative=NOT_DIFFERENTIABLE,
     samples=Cases(
         case([0, 2, -3, 5, 9], size=5), case([0, 2, -3], size=3),
         case(integers([[0, -1], [-4, 7]], np.int8), size=3),
@@ -80,7 +83,8 @@ def first_out_of_range(indices: Integer, *, size: int, negative: bool = True) ->
 
 
 @op(
-    position, source="the check of a target by torch.nn.functional.nll_loss", differentiable=False,
+    position, source="the check of a target by torch.nn.functional.nll_loss",
+    derivative=NOT_DIFFERENTIABLE,
     samples=Cases(
         case([0, 2, -100, 3, 9], size=3), case([0, 2, -100], size=3),
         case([0, 2, -100, 1], size=3, ignore_index=None),
@@ -141,11 +145,12 @@ both.family = "checked"  # type: ignore[attr-defined]
 
 @op(
     both, source="a value and a condition of it, looked at before it is read",
-    differentiable=("x",), outputs=("result", "looked_at"),
+    derivative=Derivative(differentiable=("x",), linear="x"),
+    signature=Signature(outputs=("result", "looked_at"), messages=("kind", "of", "info")),
     samples=Cases(
         case((2, 3), np.array(0), kind="none", of="take", info=(0, 3)),
-        case((0, 3), np.array([False, False]), kind="none"), each=0), linear="x", checked=True,
-    messages=("kind", "of", "info"),
+        case((0, 3), np.array([False, False]), kind="none"), each=0),
+    execution=Execution(checked=True),
 )  # fmt: skip
 def checked(
     x: AnyType, flag: AnyType, *, kind: str, of: str = "", info: Ints = ()
@@ -161,10 +166,10 @@ def checked(
 
 
 @op(
-    same, source="straight-through estimator, arXiv 1308.3432", differentiable=("x",),
+    same, source="straight-through estimator, arXiv 1308.3432",
+    derivative=Derivative(differentiable=("x",), piecewise_linear="x y", constant_derivative="x y"),
     # by intent the gradient is not that of the data
     samples=Cases(case((2, 3), (2, 3)), case((), ()), case((0, 3), (0, 3)), smooth=False),
-    piecewise_linear="x y", constant_derivative="x y",
 )
 def straight_through(x: T, y: T) -> Array:
     """The data of y with the gradient of x: the cotangent passes to x unchanged.

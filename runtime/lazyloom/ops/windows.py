@@ -12,6 +12,7 @@ from .pooling import _least, _slices
 from .rules import windows as rules
 from .rules.windows import spread
 from .spec import op
+from .traits import NOT_DIFFERENTIABLE, Derivative
 
 
 @op(
@@ -20,7 +21,7 @@ from .spec import op
         case((2, 3, 6), window=(2,), strides=(2,)),
         case((1, 2, 5, 4), window=(3, 2), strides=(2, 1), padding_low=(1, 0), padding_high=(1, 1)),
         case((2, 7), window=(3,), dilation=(2,)), case((0, 4), window=(2,)),
-        case((6,), window=(6,))), linear="x",
+        case((6,), window=(6,))), derivative=Derivative(linear="x"),
 )  # fmt: skip
 def patches(
     x: T, *, window: Ints, strides: Ints | None = None, padding_low: Ints | None = None,
@@ -55,7 +56,7 @@ def patches(
              padding_high=(1, 1)),
         case((2, 3, 3), sizes=(7,), window=(3,), dilation=(2,)),
         case((0, 2, 3), sizes=(4,), window=(2,)), case((6, 1), sizes=(6,), window=(6,))),
-    linear="x",
+    derivative=Derivative(linear="x"),
 )  # fmt: skip
 def patches_sum(
     x: T, *, sizes: Ints, window: Ints, strides: Ints | None = None,
@@ -80,7 +81,7 @@ def patches_sum(
 
 @op(
     rules.pool_indices, T="real", source="torch.nn.functional.max_pool2d, return_indices",
-    differentiable=False,
+    derivative=NOT_DIFFERENTIABLE,
     samples=Cases(
         case(distinct(2, 3, 6), window=(2,), strides=(2,)),
         case(distinct(1, 2, 5, 5), window=(3, 3), strides=(2, 2), padding_low=(1, 1),

@@ -30,11 +30,11 @@ def may_vary(spec: Spec) -> bool:
     The definitions of the table are tested at other extents than they were traced for. Others may
     do something else at an extent of their own.
     """
-    return spec.op.version == TABLE and not spec.op.root.bodies
+    return spec.op.version == TABLE and not spec.op.root.signature.bodies
 
 
 def _names(spec: Spec) -> frozenset[str]:
-    return _NAMES if spec.op.root.heavy else _LIGHT
+    return _NAMES if spec.op.root.execution.heavy else _LIGHT
 
 
 def outline(

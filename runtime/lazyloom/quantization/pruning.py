@@ -96,5 +96,5 @@ def _selects(inner: Op, op: Op) -> bool:
 
     Each element of its result is one of the operand, or the largest of some.
     """
-    selects = inner.kind.data_movement and len(inner.operands) == 1 or inner.kind is _MAX_POOL
-    return selects and op.spec.attrs["axis"] is None
+    moves = inner.kind.access.data_movement and len(inner.operands) == 1
+    return (moves or inner.kind is _MAX_POOL) and op.spec.attrs["axis"] is None

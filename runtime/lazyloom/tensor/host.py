@@ -190,7 +190,7 @@ def _origin(value: Value, whole: bool) -> tuple[Node, int]:
     for _ in range(tuning.moves_traced):
         spec = node.spec
         if spec is None or not node.inputs or not (
-            spec.op.layout if whole else spec.op.data_movement
+            spec.op.access.layout if whole else spec.op.access.data_movement
         ):
             break
         source = node.inputs[0]
@@ -208,7 +208,7 @@ def _known_range(value: Value) -> tuple[int, int] | None:
 def _known(node: Node, index: int) -> tuple[int, int] | None:
     spec = node.spec
     type = node.types[index]
-    if spec is not None and spec.op.positions == index and type.size:
+    if spec is not None and spec.op.access.positions == index and type.size:
         return 0, type.shape[spec.attrs["axis"]] - 1
     buffer = node.buffers[index] if node.buffers is not None else None
     if buffer is None:

@@ -85,15 +85,15 @@ class Spec:
         self.types: Final[dict[tuple[TensorType | None, ...], tuple[TensorType, ...]]] = {}
         #: the op, with those of bodies that it holds
         self.ops: Final[frozenset[OpDef]] = frozenset(
-            held_ops(op, attrs) if op.root.bodies else (op,))
+            held_ops(op, attrs) if op.root.signature.bodies else (op,))
         #: other processes know these
         self.versioned: Final[bool] = all(o.version is not None for o in self.ops)
-        self.heavy: Final[bool] = op.heavy or op.fallible or op.effect
-        self.effect: Final[bool] = op.effect
-        self.fallible: Final[bool] = any(o.fallible for o in self.ops)
+        self.heavy: Final[bool] = op.execution.heavy or op.execution.fallible or op.execution.effect
+        self.effect: Final[bool] = op.execution.effect
+        self.fallible: Final[bool] = any(o.execution.fallible for o in self.ops)
         #: its second result is looked at before what depends on the first is read
-        self.checked: Final[bool] = op.checked
-        self.differentiable: Final[bool] = op.differentiable is not False
+        self.checked: Final[bool] = op.execution.checked
+        self.differentiable: Final[bool] = op.derivative.differentiable is not False
         #: how it runs by itself, by operand types: each an ``OpKernel`` (execute/op_by_op)
         self.kernels: Final[dict[tuple[TensorType | None, ...], Any]] = {}
         #: what was inferred last for two operands; a loop asks for the same again

@@ -68,7 +68,7 @@ def barriers(instructions: list[Instruction], platform: str) -> set[int]:
             if on_cpu:
                 many = steps_of(i) + max([steps[at] for at in before], default=0)
                 fold = _folded(i, max([folds[at] for at in before], default=fold))
-            moves = i.spec.op.offset_reads or any(moved[at] for at in before)
+            moves = i.spec.op.access.offset_reads or any(moved[at] for at in before)
         if depth and (
             number in kept or depth == FUSED or many >= FUSED_STEPS or fold[0] == FOLDED
             or (moves and read[number] > READS * i.types[0].size)
@@ -87,7 +87,7 @@ def barriers(instructions: list[Instruction], platform: str) -> set[int]:
 def _folded(i: Instruction, before: tuple[int, bool]) -> tuple[int, bool]:
     """Reshapes after a transpose in a row, and whether one came since the last; with this op."""
     count, transposed = before
-    layout = i.spec.op.layout
+    layout = i.spec.op.access.layout
     if layout == "reshape" and transposed:
         return count + 1, False
     return count, transposed or layout == "transpose"
@@ -96,7 +96,7 @@ def _folded(i: Instruction, before: tuple[int, bool]) -> tuple[int, bool]:
 def steps_of(i: Instruction) -> int:
     """How many steps of a loop's code the op is, about; each of a list of results has a share."""
     steps = _count(lower(i.spec, i.operand_types).text)[0]
-    return steps // max(len(i.types), 1) if i.spec.op.lists else steps
+    return steps // max(len(i.types), 1) if i.spec.op.signature.lists else steps
 
 
 _STEP: Final = re.compile(r"= \"?(stablehlo|chlo)\.(\w+)")
@@ -185,14 +185,15 @@ def _elements_read(instructions: list[Instruction]) -> Counter[int]:
     read: Counter[int] = Counter()
     in_place: set[int] = set()
     for i in instructions:
-        moved = i.operands[_moved_operand(i)] if i.operands and i.spec.op.offset_reads else None
+        reads = i.operands and i.spec.op.access.offset_reads
+        moved = i.operands[_moved_operand(i)] if reads else None
         source = -1
         if isinstance(moved, Result) and moved.number == 0:
             source = moved.instruction
             size = i.types[0].size
             # what surrounds the elements of a pad, or of a slice's gradient, is not read
             before = instructions[source].types[0].size
-            read[source] += min(size, before) if i.spec.op.spreads else size
+            read[source] += min(size, before) if i.spec.op.access.spreads else size
         in_place.update(at for at in _sources(i) if at != source)
     for at in in_place:
         read[at] += instructions[at].types[0].size

@@ -107,7 +107,7 @@ class _Assignment:
             None if t is None else self._layout(item, t.ndim)
             for item, t in zip(i.operands, i.operand_types, strict=True))
         plain = in_row_major(i, self.lowered[number])
-        movable = not (i.spec.op.effect or i.spec.fallible)
+        movable = not (i.spec.op.execution.effect or i.spec.fallible)
         if not movable or (here == plain.operands and not self.convolutions[number]):
             return self._recorded(i, plain)
         pending = [here]

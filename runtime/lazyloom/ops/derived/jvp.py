@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from ...types import TensorType
 from .._jax import jax, jnp
-from ..spec import Attribute, Dependence, OpDef, Operand, derivation
-from .vjp import of_derivative, replaced
+from ..spec import Attribute, OpDef, Operand, derivation
+from ..traits import Dependence, Derivative
+from .vjp import access_of, execution_of, of_derivative, replaced
 
 JVP: Final = "jvp"
 
@@ -58,9 +59,9 @@ def jvp_of(base: OpDef) -> OpDef:
         f"{base.name}.{JVP}", (Operand("operands", "any", True, True),),
         (*base.attributes, Attribute(own, "ints", False, ())), rule, fn,
         f"Tangents of the results of {base.name}.", "jax.jvp of the table's definition",
-        heavy=base.heavy, fallible=base.fallible, version=base.version, tolerance=base.tolerance,
-        kind=JVP, base=base, own=(own,), offset_reads=base.offset_reads,
-        spreads=base.offset_reads, dependence=dependence)
+        version=base.version, tolerance=base.tolerance, kind=JVP, base=base, own=(own,),
+        derivative=Derivative(dependence=dependence), execution=execution_of(base),
+        access=access_of(base))
 
 
 def _as_tuple(results: Any) -> tuple[Any, ...]:

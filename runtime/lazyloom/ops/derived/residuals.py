@@ -15,8 +15,9 @@ from ...dtypes import DType, dtype_named
 from ...hooks import hooks
 from ...types import TensorType, tensor_type
 from .._jax import jax, lax
-from ..spec import Attribute, Dependence, OpDef, Operand, derivation
-from .vjp import all_cotangents, vjp_fun_of
+from ..spec import Attribute, OpDef, Operand, derivation
+from ..traits import Dependence, Derivative, Residuals
+from .vjp import access_of, all_cotangents, execution_of, vjp_fun_of
 
 FORWARD: Final = "fwd"
 BACKWARD: Final = "bwd"
@@ -35,9 +36,11 @@ def forward_of(base: OpDef) -> OpDef:
         # what the residuals are only JAX knows
         return hooks.lowered_types(op, types, attrs)
 
+    entered = base.derivative.residuals
+
     def fn(*operands: Any, forward_argnums: tuple[int, ...], **attrs: Any) -> Any:
-        if base.keeps is not None:
-            results, kept = base.keeps.forward(*operands, argnums=forward_argnums, **attrs)
+        if isinstance(entered, Residuals):
+            results, kept = entered.forward(*operands, argnums=forward_argnums, **attrs)
             return (*results, *kept)
 
         def forward(*operands: Any) -> tuple[Any, ...]:
@@ -52,9 +55,9 @@ def forward_of(base: OpDef) -> OpDef:
         f"{base.name}.{FORWARD}", (Operand("operands", "any", True, True),),
         (*base.attributes, Attribute("forward_argnums", "ints", False, ())), rule, fn,
         f"{base.name}, with the residuals of its vjp.", "jax.vjp of the table's definition",
-        heavy=base.heavy, fallible=base.fallible, version=base.version, kind=FORWARD, base=base,
-        own=("forward_argnums",), offset_reads=base.offset_reads, spreads=base.offset_reads,
-        dependence=unknown)
+        version=base.version, kind=FORWARD, base=base, own=("forward_argnums",),
+        derivative=Derivative(dependence=unknown), execution=execution_of(base),
+        access=access_of(base))
 
 
 @derivation(BACKWARD)
@@ -82,6 +85,8 @@ def backward_of(base: OpDef) -> OpDef:
             result.append(tensor_type(*t))
         return tuple(result)
 
+    entered = base.derivative.residuals
+
     def fn(
         *operands: Any, backward_types: str, backward_shapes: tuple[int, ...],
         backward_argnums: tuple[int, ...], backward_outnums: tuple[int, ...], **attrs: Any,
@@ -96,9 +101,10 @@ def backward_of(base: OpDef) -> OpDef:
             return outputs, leaves
 
         types = types_of(backward_types, backward_shapes)
-        if base.keeps is not None:
+        if isinstance(entered, Residuals):
             return _by_the_entry(
-                base, types, operands, backward_argnums, backward_outnums, attrs)
+                entered, len(base.signature.outputs), types, operands, backward_argnums,
+                backward_outnums, attrs)
         shaped = [jax.ShapeDtypeStruct(t[0], t[1].numpy) for t in types if t is not None]
         outputs, leaves = jax.eval_shape(forward, *shaped)
         # where extents are symbols, JAX may have wider positions
@@ -117,22 +123,22 @@ def backward_of(base: OpDef) -> OpDef:
          Attribute("backward_argnums", "ints", False, ()),
          Attribute("backward_outnums", "ints", False, ())), rule, fn,
         f"Vector-Jacobian product of {base.name}, from residuals.",
-        "jax.vjp of the table's definition", heavy=base.heavy, fallible=base.fallible,
-        version=base.version, kind=BACKWARD, base=base,
+        "jax.vjp of the table's definition", version=base.version, kind=BACKWARD, base=base,
         own=("backward_types", "backward_shapes", "backward_argnums", "backward_outnums"),
-        offset_reads=base.offset_reads, spreads=base.offset_reads, dependence=unknown)
+        derivative=Derivative(dependence=unknown), execution=execution_of(base),
+        access=access_of(base))
 
 
 def _by_the_entry(
-    base: OpDef, types: Sequence[tuple[tuple[int, ...], DType] | None], operands: Sequence[Any],
-    argnums: tuple[int, ...], outnums: tuple[int, ...], attrs: Mapping[str, Any],
+    entered: Residuals, results: int, types: Sequence[tuple[tuple[int, ...], DType] | None],
+    operands: Sequence[Any], argnums: tuple[int, ...], outnums: tuple[int, ...],
+    attrs: Mapping[str, Any],
 ) -> Any:  # fmt: skip
-    assert base.keeps is not None
     count = len(operands) - len(outnums)
-    cotangents: list[Any] = [None] * len(base.outputs)
+    cotangents: list[Any] = [None] * results
     for number, cotangent in zip(outnums, operands[count:], strict=True):
         cotangents[number] = cotangent
-    found = base.keeps.backward(
+    found = entered.backward(
         [None if t is None else jax.ShapeDtypeStruct(t[0], t[1].numpy) for t in types],
         operands[:count], cotangents, argnums=argnums, **attrs)
     return found[0] if len(found) == 1 else found

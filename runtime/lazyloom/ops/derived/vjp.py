@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from ...types import TensorType
 from .._jax import jax, jnp
-from ..spec import Attribute, Dependence, OpDef, Operand, derivation
+from ..spec import Attribute, OpDef, Operand, derivation
+from ..traits import Access, Dependence, Derivative, Execution
 
 VJP: Final = "vjp"
 
@@ -57,8 +58,19 @@ def vjp_of(base: OpDef) -> OpDef:
     return OpDef(
         f"{base.name}.{VJP}", (Operand("operands", "any", True, True),), attributes, rule, fn,
         f"Vector-Jacobian product of {base.name}.", "jax.vjp of the table's definition",
-        heavy=base.heavy, fallible=base.fallible, version=base.version, kind=VJP, base=base,
-        own=own, offset_reads=base.offset_reads, spreads=base.offset_reads, dependence=dependence)
+        version=base.version, kind=VJP, base=base, own=own,
+        derivative=Derivative(dependence=dependence), execution=execution_of(base),
+        access=access_of(base))
+
+
+def execution_of(base: OpDef) -> Execution:
+    """How an op that is a derivative of ``base`` is run."""
+    return Execution(heavy=base.execution.heavy, fallible=base.execution.fallible)
+
+
+def access_of(base: OpDef) -> Access:
+    """How an op that is a derivative of ``base`` reads its operands: no element twice."""
+    return Access(offset_reads=base.access.offset_reads, spreads=base.access.offset_reads)
 
 
 def of_derivative(

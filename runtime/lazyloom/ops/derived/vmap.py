@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from ...types import TensorType, tensor_type
 from .._jax import jax
-from ..spec import Attribute, Dependence, OpDef, derivation
+from ..spec import Attribute, OpDef, derivation
+from ..traits import Access, Dependence, Derivative, Execution, Signature
 from .vjp import replaced
 
 VMAP: Final = "vmap"
@@ -58,8 +59,12 @@ def vmap_of(base: OpDef) -> OpDef:
         f"{base.name}.{VMAP}", base.operands,
         (*base.attributes, Attribute(own, "ints", False, ())), rule, fn,
         f"{base.name} for every element of a leading axis.", "jax.vmap of the table's definition",
-        T=base.T, heavy=base.heavy, residuals=base.residuals, fallible=base.fallible,
-        effect=base.effect, differentiable=base.differentiable, version=base.version,
-        tolerance=base.tolerance, outputs=base.outputs, kind=VMAP, base=base, own=(own,),
-        offset_reads=base.offset_reads, spreads=base.spreads, aliases=base.aliases,
-        dependence=dependence)
+        T=base.T, version=base.version, tolerance=base.tolerance, kind=VMAP, base=base, own=(own,),
+        signature=Signature(outputs=base.signature.outputs),
+        derivative=Derivative(
+            differentiable=base.derivative.differentiable,
+            residuals=base.derivative.residuals is not False, dependence=dependence),
+        execution=Execution(
+            heavy=base.execution.heavy, fallible=base.execution.fallible,
+            effect=base.execution.effect, aliases=base.execution.aliases),
+        access=Access(offset_reads=base.access.offset_reads, spreads=base.access.spreads))

@@ -52,7 +52,7 @@ def _alike(op: OpDef, kinds: list[tuple[TensorType, ...]]) -> None:
 
 def _results(op: OpDef, types: Operands, kinds: list[tuple[TensorType, ...]]) -> Types:
     """The state's numbers (the first operands, as the results are named), parameters, state."""
-    state = op.outputs.index("parameters")
+    state = op.signature.outputs.index("parameters")
     numbers = tuple([operand(types, i) for i in range(state)])
     rest = [t for members in (kinds[0], *kinds[2:]) for t in members]
     return (*numbers, *rest)
@@ -60,7 +60,7 @@ def _results(op: OpDef, types: Operands, kinds: list[tuple[TensorType, ...]]) ->
 
 def aliased_by_step(op: OpDef, operands: int, results: int, result: int) -> int:
     """The operand whose new value a result of an optimizer's step is."""
-    numbers = op.outputs.index("parameters")
+    numbers = op.signature.outputs.index("parameters")
     if result < numbers:
         return result
     start = len(op.operands) - 1
@@ -72,8 +72,9 @@ def aliased_by_step(op: OpDef, operands: int, results: int, result: int) -> int:
 
 def optimizer_step(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     """All of a parameter's tensors have its shape; a kind of state for each result."""
-    state = len(op.outputs) - 1 - op.outputs.index("parameters")
-    state -= sum(1 for name in op.optional_outputs.values() if not attrs[name])
+    outputs, optional = op.signature.outputs, op.signature.optional_outputs
+    state = len(outputs) - 1 - outputs.index("parameters")
+    state -= sum(1 for name in optional.values() if not attrs[name])
     kinds = _kinds(op, types, 2 + state)
     _alike(op, kinds)
     return _results(op, types, kinds)

@@ -12,6 +12,7 @@ from ....codegen.generator import Generator, Layout, Region
 from ....codegen.registry import available
 from ....codegen.registry import identity as identity_of
 from ....ops.spec import OpDef, Operand
+from ....ops.traits import HEAVY, NOT_DIFFERENTIABLE, Signature
 from ....program.program import Program
 from ....trace.specs import Spec, spec_of
 from ....types import TensorType, tensor_type
@@ -150,8 +151,9 @@ def _op(name: str, region: Region | Arrays, token: bool = False) -> Spec:
 
     op = OpDef(
         name, (Operand("operands", "any", False, True),), (), region_types,
-        fn, "A region of another code generator.", "lazyloom.codegen", heavy=True, version=None,
-        kind=KIND, differentiable=False, outputs=tuple(f"r{k}" for k in range(len(results))))
+        fn, "A region of another code generator.", "lazyloom.codegen", kind=KIND,
+        signature=Signature(outputs=tuple(f"r{k}" for k in range(len(results)))),
+        derivative=NOT_DIFFERENTIABLE, execution=HEAVY)
     return spec_of(op, {}, len(region.operands) + token)
 
 
