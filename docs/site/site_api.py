@@ -22,6 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 OURS: Final = "lazyloom"
 _LITERAL: Final = re.compile(r"(``.+?``|:[\w:]+:`[^`]+`|`[^`]+`_)", flags=re.S)
 _MARKUP: Final = re.compile(r"([*|`])|(?<=\w)_(?!\w)")
+_ATTRIBUTES: Final = re.compile(r"^Attributes:\n((?: .*\n|\n)+)", flags=re.M)
 
 
 def _kind(found: Any) -> str:
@@ -45,6 +46,14 @@ def public(module: types.ModuleType, own: bool = False) -> list[str]:
     return found
 
 
+def described(cls: type) -> list[str]:
+    """The properties that the docstring of their class describes among its attributes."""
+    section = _ATTRIBUTES.search(f"{inspect.getdoc(cls) or ''}\n")
+    found = re.findall(r"^ {4}(\w[\w, ]*):", section[1], flags=re.M) if section else []
+    names = [name for line in found for name in line.split(", ")]
+    return [name for name in names if isinstance(getattr(cls, name, None), property)]
+
+
 class Public(SphinxDirective):
     """``.. public:: module``: its public names, those of some kinds, or without some."""
 
@@ -61,7 +70,8 @@ class Public(SphinxDirective):
         without = self.options.get("without", "").split()
         lines: list[str] = []
         for member in public(module, "own" in self.options):
-            kind = _kind(getattr(module, member))
+            given = getattr(module, member)
+            kind = _kind(given)
             if member in without or kind not in self.options.get("kind", kind).split():
                 continue
             lines.append(f".. auto{kind}:: {name}.{member}")
@@ -69,6 +79,8 @@ class Public(SphinxDirective):
                 lines.append("   :no-value:")
             if "members" in self.options and kind == "class":
                 lines.append("   :members:")
+                # napoleon describes these where the class's docstring does
+                lines.append(f"   :exclude-members: {', '.join(described(given))}")
             lines.append("")
         return self.parse_text_to_nodes("\n".join(lines)) if lines else []
 
