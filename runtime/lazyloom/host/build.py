@@ -68,11 +68,11 @@ class Made(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What one process made; ``objects`` are files of functions."""
+    """What one process made: ``functions`` by their names, in the files ``objects``."""
 
     entries: list[Entry]
     kernels: int
-    functions: int
+    functions: frozenset[str]
     objects: list[str]
     why: str
 
@@ -108,11 +108,12 @@ def build(path: str, processes: int, every: bool = True) -> Made:
             except CompilerError as error:
                 why = str(error)
     entries = [e for p in parts for e in p.entries]
-    if every:
-        entries.append((*shipped.EVERY, b""))
-    archive.write(path, storage.fingerprint(), entries, _common(entries))
-    return Made(len(entries), sum(p.kernels for p in parts), sum(p.functions for p in parts),
-                why, time.perf_counter() - started)
+    marked = [*entries, (*shipped.EVERY, b"")] if every else entries
+    archive.write(path, storage.fingerprint(), marked, _common(entries))
+    # kernels of two parts may have one function
+    functions = frozenset().union(*(p.functions for p in parts))
+    return Made(len(entries), sum(p.kernels for p in parts), len(functions), why,
+                time.perf_counter() - started)
 
 
 def _end_with_parent() -> None:
@@ -155,7 +156,7 @@ def part(number: int, parts: int, folder: str, every: bool) -> Part:
         objects, why = functions.compiled(folder, say), ""
     except CompilerError as error:
         objects, why = [], str(error)
-    return Part(entries, count, len(functions.texts), objects, why)
+    return Part(entries, count, frozenset(functions.texts), objects, why)
 
 
 def _said() -> Callable[[str], None]:

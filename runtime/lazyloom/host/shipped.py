@@ -106,5 +106,6 @@ def described(fingerprint: bytes) -> str:
     archive = _archive(fingerprint)
     if isinstance(archive, str):
         return archive
-    more = "" if _has_every(archive) else "; python -m lazyloom kernels makes all usual ones"
-    return f"{archive.count} ops at types{more}"
+    if _has_every(archive):
+        return f"{archive.count - 1} ops at types"  # one entry says that these are all
+    return f"{archive.count} ops at types; python -m lazyloom kernels makes all usual ones"
