@@ -17,6 +17,7 @@ BUILD_SAYS = 2>&1 | tee $(1) | grep -E --line-buffered '^ *(\[[0-9]+:[0-9]+\]|wa
   { tail -n 60 $(1) >&2; exit 1; }
 TESTS ?= tests
 CORE_TESTS ?= tests/contract tests/runtime
+WITHOUT_TESTS ?= tests/contract tests/conformance
 WORKERS ?= 2
 
 # The first interpreter that is new enough, can make an environment, and has the headers and the
@@ -32,7 +33,7 @@ help:
 	@echo "make test        lint, then all tests"
 	@echo "make test-interpreted  the core's tests with the core interpreted"
 	@echo "make test-quick  a part of the tests that takes a few minutes"
-	@echo "make test-without  the contract's tests without what makes programs fast"
+	@echo "make test-without  contract and conformance without what makes programs fast"
 	@echo "make test-thorough  all tests, with all samples of ops at all extents"
 	@echo "make array-api SUITE=dir  the public array API suite, from a checkout of it"
 	@echo "make torch-models  example models at full size beside PyTorch and transformers"
@@ -123,10 +124,10 @@ test-interpreted: env-test
 test-quick: env-test capi
 	@$(PY) -m pytest -n $(WORKERS) --quick $(TESTS)
 
-# The contract without what makes programs fast, or without what WITHOUT names.
+# The contract and conformance without what makes programs fast, or without what WITHOUT names.
 WITHOUT ?= all
 test-without: env-test capi
-	@LAZYLOOM_WITHOUT=$(WITHOUT) $(PY) -m pytest -n $(WORKERS) tests/contract
+	@LAZYLOOM_WITHOUT=$(WITHOUT) $(PY) -m pytest -n $(WORKERS) $(WITHOUT_TESTS)
 
 test-thorough: lint capi
 	@$(PY) -m pytest -n $(WORKERS) --thorough $(TESTS)

@@ -89,12 +89,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("xla") is not None:
                 item.add_marker(pytest.mark.skip(reason=f"is about XLA, the backend is {backend}"))
+    _skip_left_out(items)
     if not config.getoption("--quick"):
         return
     chosen = _quick(items)
     left_out = set(items) - set(chosen)
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = chosen
+
+
+def _skip_left_out(items: list[pytest.Item]) -> None:
+    """Skip tests of an accelerator that LAZYLOOM_WITHOUT leaves out: all others must pass."""
+    from lazyloom.settings import ACCELERATORS, WITHOUT
+
+    for item in items:
+        for mark in item.iter_markers("accelerator"):
+            if set(mark.args) - ACCELERATORS.keys() or not mark.args:
+                raise pytest.UsageError(
+                    f"{item.nodeid} is marked accelerator{mark.args}, expected names out of "
+                    f"{', '.join(ACCELERATORS)}")
+            missing = ", ".join(name for name in mark.args if name in WITHOUT)
+            if missing:
+                item.add_marker(pytest.mark.skip(
+                    reason=f"is a test of {missing}, which LAZYLOOM_WITHOUT leaves out"))
 
 
 #: how many tests run until what they left is set aside

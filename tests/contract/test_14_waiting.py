@@ -11,7 +11,6 @@ import pytest
 
 import lazyloom
 import lazyloom_numpy as np
-from lazyloom import settings
 
 # a backend without kernels compiles every program first
 pytestmark = [pytest.mark.pieces, pytest.mark.xla]
@@ -19,8 +18,7 @@ pytestmark = [pytest.mark.pieces, pytest.mark.xla]
 UNARY = ("tanh", "exp", "sin", "negative", "absolute", "floor", "square")
 
 #: the bound of waiting is what running op by op first is for
-op_by_op = pytest.mark.skipif(
-    "op_by_op" in settings.WITHOUT, reason="LAZYLOOM_WITHOUT leaves out op_by_op")
+op_by_op = pytest.mark.accelerator("op_by_op")
 
 
 def differing(draw: random.Random, length: int) -> np.ndarray:
