@@ -300,7 +300,8 @@ def options() -> str:
         "| `LAZYLOOM_CACHE_LIMIT` | its size in bytes, 4 GiB if not set |",
         "| `LAZYLOOM_BACKEND` | the backend: `xla`, or `module:attribute` |",
         "| `LAZYLOOM_CODEGEN` | [code generators](codegen.md) in use, those that win first, such "
-        "as `onednn,xla`; `xla` for none; else those installed ones that are by default |",
+        "as `onednn,xla`; `xla` alone is the same as `LAZYLOOM_WITHOUT=code_generators`; else "
+        "those installed ones that are by default |",
         "| `LAZYLOOM_CODEGEN_VERIFY` | `1` [compares](codegen.md#verifying) what they give with "
         "what XLA gives |",
         "| `LAZYLOOM_CODEGEN_MEASURE` | `1` [measures](codegen.md#measuring) regions while "
@@ -315,7 +316,6 @@ def options() -> str:
         "[all usual ones](forms.md#kernels-of-the-host) |",
         "| `LAZYLOOM_WITHOUT` | [what makes programs fast](#what-can-be-left-out) and is left out, "
         "such as `matching,padding`, or `all` |",
-        "| `LAZYLOOM_C_KERNELS` | `0` has all kernels call NumPy, not C |",
         "| `LAZYLOOM_COMPILER` | the Python that "
         "[compiles beside the program](forms.md#compiling-beside-the-program), if not the "
         "program's own; `0` for none: a thread does |",

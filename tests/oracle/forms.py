@@ -28,9 +28,9 @@ from typing import Any, Final
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-#: forms by the environment of the process that they need
+#: forms by what the environment of the process that they need has in addition
 ELSEWHERE: Final = {
-    "numpy": {"LAZYLOOM_C_KERNELS": "0"},
+    "numpy": {"LAZYLOOM_WITHOUT": "c_kernels"},
     "narrow": {"XLA_FLAGS": "--xla_cpu_max_isa=AVX2"},
 }
 HERE: Final = ("pieces", "whole", "again", "matched", "captured", "padded", "generators", "xla")
@@ -205,10 +205,9 @@ class Elsewhere:
     """A process that runs programs, with an environment of its own."""
 
     def __init__(self, form: str) -> None:
-        environment = {**os.environ, **ELSEWHERE[form]}
-        if form == "narrow":
-            environment["XLA_FLAGS"] = " ".join(filter(None, (
-                os.environ.get("XLA_FLAGS", ""), ELSEWHERE[form]["XLA_FLAGS"])))
+        environment = dict(os.environ)
+        for variable, added in ELSEWHERE[form].items():
+            environment[variable] = f"{environment.get(variable, '')} {added}".strip()
         environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), *(p for p in sys.path if p)])
         self.form = form
         self.process = subprocess.Popen(

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+from lazyloom import settings
 from lazyloom.dtypes import float32, float64
 from lazyloom.host import native, shipped, storage
 from lazyloom.host.c_source import library
@@ -64,7 +65,7 @@ class Case(NamedTuple):
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Compiles functions and has kernels use their library."""
     monkeypatch.setenv("LAZYLOOM_KERNELS", "1")
-    monkeypatch.setenv("LAZYLOOM_C_KERNELS", "1")
+    monkeypatch.setattr(settings, "WITHOUT", settings.WITHOUT - {"c_kernels"})
 
     def use(functions: Functions) -> None:
         path = tmp_path / f"{len(list(tmp_path.iterdir()))}.so"
@@ -416,7 +417,7 @@ def test_a_library_that_is_not_right_is_not_used(
             "one byte": data[:3000] + b"\xff" + data[3001:], "no mark": data[:-100],
             "another": data, "no library": native.sealed(b"?" * 500, mark)}[spoil])
     monkeypatch.setenv("LAZYLOOM_KERNELS", "1")
-    monkeypatch.setenv("LAZYLOOM_C_KERNELS", "1")
+    monkeypatch.setattr(settings, "WITHOUT", settings.WITHOUT - {"c_kernels"})
     monkeypatch.setattr(shipped, "path", lambda: str(tmp_path / "kernels.bin"))
     run, _ = load(text)
     assert not native.is_native(run)
@@ -463,7 +464,7 @@ def test_an_installation_uses_them(tmp_path: Path) -> None:
     if isinstance(said, str):
         pytest.skip(f"the package under test brings no kernels in C: {said}")
     environment = {**os.environ, "LAZYLOOM_CACHE_DIR": str(tmp_path), "JAX_PLATFORMS": "cpu",
-                   "LAZYLOOM_C_KERNELS": "1"}
+                   "LAZYLOOM_WITHOUT": ""}
     done = subprocess.run([sys.executable, "-c", INSTALLED], env=environment, cwd=tmp_path,
                           capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
+from lazyloom import settings
 from lazyloom.counters import counters
 from lazyloom.dtypes import float32
 from lazyloom.host import find
@@ -185,7 +186,7 @@ def test_one_kernel_serves_all_extents_and_the_next_process(
     monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # a function in C has its extents beside it
-    monkeypatch.setenv("LAZYLOOM_C_KERNELS", "0")
+    monkeypatch.setattr(settings, "WITHOUT", settings.WITHOUT | {"c_kernels"})
     rng = np.random.default_rng(3)
     before = counters["host_kernels"]
     families = dict(find._families)

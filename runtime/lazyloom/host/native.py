@@ -166,15 +166,13 @@ def with_absent(run: Any, present: Sequence[bool]) -> Callable[..., Any]:
 
 
 def wanted() -> bool:
-    """Whether they are to be used: LAZYLOOM_C_KERNELS=0 says no, and so do LAZYLOOM_KERNELS=0 and
-    LAZYLOOM_WITHOUT=c_kernels."""
-    return "c_kernels" not in settings.WITHOUT and (
-        settings.switched_on("LAZYLOOM_C_KERNELS") and shipped.wanted())
+    """Whether they are to be used: LAZYLOOM_WITHOUT=c_kernels and LAZYLOOM_KERNELS=0 say no."""
+    return "c_kernels" not in settings.WITHOUT and shipped.wanted()
 
 
 def described() -> str:
     """Whether they are used, or why not; for people."""
     if not wanted():
-        return "not used: LAZYLOOM_C_KERNELS, LAZYLOOM_KERNELS or LAZYLOOM_WITHOUT says so"
+        return "not used: LAZYLOOM_KERNELS or LAZYLOOM_WITHOUT says so"
     found = library()
     return found if isinstance(found, str) else "used"
