@@ -32,7 +32,8 @@ ACCELERATORS: Final[dict[str, str]] = {
     "c_kernels": "kernels of the host are functions in C",
     "code_generators": "parts of programs go to other code generators without being asked for",
     "loops": "what a program repeats becomes a loop in the compiled program",
-    "background": "programs are compiled beside the program that wants them",
+    "background": "programs, and kernels in C that do not come with the installation, are compiled "
+                  "beside the program that wants them",
 }
 
 
@@ -129,7 +130,7 @@ class Tuning:
         self.memory_asked_from: int = 1 << 24
         self.run_room: int = 32 << 20
         self.compile_room: int = 96 << 20
-        self.compiled_beside: int = 0 if "background" in WITHOUT else 64
+        self.compiled_beside: int = 64
         self.constants_kept: int = 1 << 30
         self.function_after: int = 2000
 

@@ -120,7 +120,8 @@ def test_kernels_are_written_in_c_once_they_take_long(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("environment", [
-    {"LAZYLOOM_WITHOUT": "c_kernels"}, {"LAZYLOOM_CACHE": "0"}, {"LAZYLOOM_KERNELS": "0"}])
+    {"LAZYLOOM_WITHOUT": "c_kernels"}, {"LAZYLOOM_WITHOUT": "background"},
+    {"LAZYLOOM_CACHE": "0"}, {"LAZYLOOM_KERNELS": "0"}])
 def test_they_can_be_switched_off(environment: dict[str, str], tmp_path: Path) -> None:
     done = script(HEAD + LOOP + RAN, cache=tmp_path, **{**ENVIRONMENT, **environment})
     assert done.stdout.split() == ["0", "0", "0", "0"]

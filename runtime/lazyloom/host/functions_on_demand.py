@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from ..cache import disk
 from ..counters import counters
 from ..extension import NATIVE
-from ..settings import tuning
+from ..settings import WITHOUT, tuning
 from . import function_libraries, native
 from .function_libraries import LibraryError
 
@@ -122,7 +122,8 @@ class Waiting(NamedTuple):
 
 def usable() -> bool:
     """Whether functions are compiled on demand in this process, as far as is known."""
-    return NATIVE is not None and not _off and native.wanted() and disk.enabled()
+    return "background" not in WITHOUT and (
+        NATIVE is not None and not _off and native.wanted() and disk.enabled())
 
 
 def native_or_kernel(

@@ -26,7 +26,7 @@ from ...counters import counters
 from ...interrupts import reraise_from_handler, start
 from ...locks import closed_gate, open_gate
 from ...program.evaluations import Evaluation
-from ...settings import tuning
+from ...settings import WITHOUT, tuning
 from ...trace.source import Site
 from .. import compile_costs
 from ..history import history_of
@@ -97,7 +97,7 @@ class _Compiler:
         functions: what knows the functions in C that wait, None before there were any.
         asked: whether they are to be compiled, after all programs.
         busy: a program is being compiled.
-        stopped: the process ends, and nothing is begun any more.
+        stopped: nothing is begun: the process ends, or does without.
         errors: what could not be compiled, and why; the newest.
         process: what compiles, as a rule.
         inside: held while the thread is in foreign code, which the end of the process waits for.
@@ -112,7 +112,7 @@ class _Compiler:
         self.asked = False
         self.thread: threading.Thread | None = None
         self.busy = False
-        self.stopped = False
+        self.stopped = "background" in WITHOUT
         self.errors: list[tuple[str, Exception]] = []
         self.process = CompilerProcess()
         self.inside = threading.Lock()
