@@ -14,6 +14,7 @@ import pytest
 from lazyloom.settings import ACCELERATORS
 
 pytestmark = pytest.mark.slow
+ROOT = Path(__file__).resolve().parents[2]
 
 #: uses all of them: prints what it computed, and the counters
 PROGRAM = """
@@ -123,3 +124,14 @@ def test_a_name_that_is_none_is_said(tmp_path: Path) -> None:
                           capture_output=True, text=True, timeout=60)
     assert done.returncode
     assert "LAZYLOOM_WITHOUT names 'speed', expected matching, capture," in done.stderr
+
+
+def test_tests_of_what_is_left_out_are_skipped() -> None:
+    environment = {**os.environ, "LAZYLOOM_WITHOUT": "op_by_op"}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-m", "accelerator", "-p", "no:cacheprovider",
+         "tests/contract/test_14_waiting.py"], env=environment, cwd=ROOT, capture_output=True,
+        text=True, timeout=300)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "is a test of op_by_op, which LAZYLOOM_WITHOUT leaves out" in done.stdout
+    assert " skipped" in done.stdout and " passed" not in done.stdout
