@@ -227,14 +227,14 @@ def trait_text(name: str, value: object) -> str:
 
 
 def op_traits() -> str:
-    fields = {group: fields_of(usual)[1] for group, usual in GROUPS.items()}
+    fields = {group: fields_of(default)[1] for group, default in GROUPS.items()}
     rows = []
     for op in sorted(ops.table().values(), key=lambda op: op.name):
         cells = [
             ", ".join(
                 trait_text(name, getattr(getattr(op, group), name)) for name in fields[group]
-                if getattr(getattr(op, group), name) != getattr(usual, name))
-            for group, usual in GROUPS.items()]
+                if getattr(getattr(op, group), name) != getattr(default, name))
+            for group, default in GROUPS.items()]
         if any(cells):
             rows.append(f"| {link(op, 'ops/')} | {' | '.join(cells)} |")
     lines = [
@@ -245,8 +245,8 @@ def op_traits() -> str:
         "its types and its definition; an entry of the table declares it in one of four groups "
         "([add an op](adding_an_op.md)). One that only stands by its name is true.",
     ]
-    for group, usual in GROUPS.items():
-        lines += ["", f"## {type(usual).__name__}", "", fields_of(usual)[0], ""]
+    for group, default in GROUPS.items():
+        lines += ["", f"## {type(default).__name__}", "", fields_of(default)[0], ""]
         lines += [f"- `{name}`: {text}" for name, text in fields[group].items()]
     lines += ["", "## The table", "", f"| op | {' | '.join(GROUPS)} |", "|---" * 5 + "|", *rows]
     return "\n".join(lines) + "\n"
