@@ -45,7 +45,7 @@ CORE = [
     "tensor/apply", "tensor/inference", "tensor/operators", "tensor/storage", "tensor/tensor",
     "tensor/views",
     "trace/cut_history", "trace/following", "trace/graph", "trace/known", "trace/recording",
-    "trace/scalars", "trace/source", "trace/specs", "trace/tape", "types",
+    "trace/scalars", "trace/source", "trace/specs", "trace/switches", "trace/tape", "types",
 ]  # fmt: skip
 
 #: What is compiled must not depend on what happens to be installed: dependencies are Any.

@@ -71,13 +71,14 @@ from .tensor.storage import Storage
 from .tensor.tensor import Tensor
 from .trace.custom_derivatives import custom
 from .trace.following import settle as _settle
-from .trace.graph import Value, grad_enabled, grad_mode, last_sequence, set_grad_enabled
+from .trace.graph import Value, last_sequence
 from .trace.graph import check_process as _check_process
 from .trace.graph import trace as _trace
 from .trace.recording import record, record_number, record_one, record_spec, record_two
 from .trace.scalars import Scalar
 from .trace.source import Site, clear_site, name_site, set_site, skip_folder
 from .trace.specs import Spec, spec_of
+from .trace.switches import grad_enabled, grad_mode, set_grad_enabled
 from .tree import flatten as tree_flatten
 from .tree import tree_map
 from .types import Placement, TensorType, tensor_type

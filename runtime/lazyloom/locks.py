@@ -67,7 +67,7 @@ GUARDED: Final[dict[str, dict[str, tuple[str, ...]]]] = {
             "components", "sequence", "recorded", "started", "mapping", "failing", "epoch",
         ),
     },
-    "lazyloom.trace.graph._counting": {"trace.graph.Trace": ("without_grad",)},
+    "lazyloom.trace.switches._counting": {"trace.switches.Switches": ("without_grad",)},
     "lazyloom.tensor.inference._counting": {"tensor.inference.Mode": ("threads",)},
     "lazyloom.trace.source._counting": {"trace.source._Known": ("named",)},
     "Entry.lock": {

@@ -20,6 +20,7 @@ START = f"""
     import lazyloom as ll
     from lazyloom import locks
     from lazyloom.trace.graph import trace
+    from lazyloom.trace.switches import switches
     from lazyloom.cache import memory
 """
 
@@ -86,7 +87,7 @@ def attempt(change):
 entry = memory.entries()[-1]
 attempt(lambda: setattr(value.node, "refs", 3))
 attempt(lambda: setattr(trace, "recorded", 3))
-attempt(lambda: setattr(trace, "without_grad", 3))
+attempt(lambda: setattr(switches, "without_grad", 3))
 attempt(lambda: setattr(entry, "outputs", ()))
 attempt(lambda: setattr(value.node.buffers[0] or other.node.buffers[0], "owners", 1))
 
@@ -102,10 +103,10 @@ print(len(locks.violations), entry.outputs != ())
 
 def test_a_write_without_its_lock_is_found(tmp_path: Path) -> None:
     lines = run(VIOLATION, tmp_path)
-    fields = ["Node.refs", "Trace.recorded", "Trace.without_grad", "Entry.outputs",
+    fields = ["Node.refs", "Trace.recorded", "Switches.without_grad", "Entry.outputs",
               "Buffer.owners", "Node.refs"]
     assert [line.split(" was written by thread ")[0] for line in lines[:-1]] == fields
-    assert "does not hold lazyloom.trace.graph._counting" in lines[2]
+    assert "does not hold lazyloom.trace.switches._counting" in lines[2]
     assert "does not hold Entry.lock" in lines[3]
     assert lines[-1] == "6 True"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import ArgumentError, GradientError
 from ..tensor.tensor import Tensor
-from ..trace import graph
+from ..trace import graph, switches
 from ..trace.graph import Value
 from ..trace.tape import free
 from ..tree import tree_leaves, tree_map
@@ -71,10 +71,10 @@ def value_and_grad(
         for p in positions:
             shapes.append(args[p])
             arguments[p] = tree_map(mark, args[p], Tensor)
-        recording = graph.grad_enabled()
+        recording = switches.grad_enabled()
         nesting.depth = depth + 1
         try:
-            with graph.grad_mode(True):
+            with switches.grad_mode(True):
                 result = f(*arguments, **kwargs)
                 if has_aux and not (isinstance(result, (tuple, list)) and len(result) == 2):
                     raise GradientError(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from ..errors import GradientError
-from ..trace import graph
+from ..trace import graph, switches
 from ..trace.following import Follow
 from ..trace.graph import Node, Value, hold
 from ..trace.recording import record
@@ -51,7 +51,7 @@ def make_leaf(value: Value, token: object) -> Value:
 
 def new_leaf(value: Value, token: object) -> Value:
     """:func:`make_leaf` with a node of its own, which no other tape knows."""
-    with graph.grad_mode(True):
+    with switches.grad_mode(True):
         fresh: Value = record("identity", [value])
     with graph.trace.lock:
         fresh.node.token = token
@@ -152,7 +152,7 @@ def _run(
     by_token: dict[object, list[tuple[Node, int]]] | None = None
     if tokens is not None:
         by_token = {token: [] for token in tokens if token is not None}
-    with graph.grad_mode(create_graph):
+    with switches.grad_mode(create_graph):
         walk = BackwardPass(
             outputs, cotangents, targets, create_graph, observers, inspect, stop, by_token)
         walk.noting = watched
@@ -205,7 +205,7 @@ def backward(
                     found.append((token, gradient))
             return found
         noted = noting(follow, outputs, None)
-    with graph.grad_mode(create_graph):
+    with switches.grad_mode(create_graph):
         walk = BackwardPass(outputs, cotangents, None, create_graph, _by_node(observers), inspect)
         walk.noting = noted is not None
         walk.run()

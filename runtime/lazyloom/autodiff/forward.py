@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ..ops.derived import JVP
-from ..trace import graph
+from ..trace import switches
 from ..trace.custom_derivatives import Custom
 from ..trace.graph import Node, Value
 from ..trace.recording import record_spec
@@ -54,7 +54,7 @@ def tangents_of(
                 last[m] = n
     memo = Recomputed()
     try:
-        with graph.grad_mode(keep):
+        with switches.grad_mode(keep):
             for n in order:
                 if visited[n] and n.tracked and n not in sources:
                     _through(n, known, keep, memo)
@@ -62,7 +62,7 @@ def tangents_of(
                     # while its operands are known: later they would have to be computed once more
                     again_if_dropped(n, memo)
                 # what goes from op to op is little, so that the trace may be cut between any two
-                graph.hold_cuts(False)
+                switches.hold_cuts(False)
                 for m in n.inputs:
                     if isinstance(m, Node) and last[m] is n:
                         memo.values.pop(m, None)
@@ -74,7 +74,7 @@ def tangents_of(
                 found = known.get((o.node, o.index)) if o.requires_grad else None
                 results.append(None if found is None else as_value(found, o.node, o.index))
     finally:
-        graph.hold_cuts(False)
+        switches.hold_cuts(False)
     return results, visited
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ..errors import ArgumentError, GradientError, ShapeError
 from ..tensor.tensor import Tensor, wrap_as
-from ..trace import graph
+from ..trace import graph, switches
 from ..trace.graph import Node, Value
 from ..trace.recording import record
 from ..trace.scalars import Scalar
@@ -60,10 +60,10 @@ class Run:
             for t, v in zip(self.given, self.leaves, strict=True))
         for p, tree in zip(positions, marked, strict=True):
             full[p] = tree
-        recording = graph.grad_enabled()
+        recording = switches.grad_enabled()
         nesting.depth = depth + 1
         try:
-            with graph.grad_mode(True):
+            with switches.grad_mode(True):
                 result = f(*full, **kwargs)
         finally:
             nesting.depth = depth
@@ -114,7 +114,7 @@ class Run:
         if self.outer or end or not value.requires_grad:
             return value if self.outer else value.detach()
         # a handle of the value itself would keep the whole tape alive
-        with graph.grad_mode(False):
+        with switches.grad_mode(False):
             fresh: Value = record("identity", [value])
         return fresh
 

@@ -14,7 +14,7 @@ from ..evaluate import cuts
 from ..ops.bodies import refuses_reverse
 from ..ops.derived import BACKWARD, FORWARD, VJP, types_attributes
 from ..ops.spec import OpDef, lookup
-from ..trace import graph
+from ..trace import graph, switches
 from ..trace.graph import MAPPED, PENDING, Handles, Node, Tokens, Value
 from ..trace.recording import record, record_spec, record_two
 from ..trace.scalars import Scalar
@@ -198,7 +198,7 @@ class BackwardPass:
                 if cotangents is not None:
                     self._pass(n, cotangents)
         finally:
-            graph.hold_cuts(False)
+            switches.hold_cuts(False)
 
     def _pass(self, n: Node, arrived: list[Any]) -> None:
         """Take up a node's cotangents, and hand its operands theirs."""
@@ -228,7 +228,7 @@ class BackwardPass:
         # What was computed again for n is needed no more: later nodes are through. While
         # there is more of it, a cut would make an output of each.
         if self.memo.started and self.memo.passed(n) and self.memo.ahead == 0:
-            graph.hold_cuts(False)
+            switches.hold_cuts(False)
             if isinstance(newest, Value):
                 cuts.at_seam(newest.node)
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..trace import graph
 from ..trace.custom_derivatives import Custom, ResultOf, VjpRule
 from ..trace.graph import Node, Value
-from ..trace.mapping import MappedCall
+from ..trace.mapping import MappedCall, placeholder
 from ..trace.recording import record
 from ..trace.source import user_site
 from ..types import tensor_type
@@ -38,7 +37,7 @@ def map_values(
         for x in inputs:
             t = x.type
             one = tensor_type(t.shape[1:], t.dtype, t.placement)
-            p = graph.placeholder(one, mapping, x.requires_grad)
+            p = placeholder(one, mapping, x.requires_grad)
             sources[p.node] = x
             given.append(p)
         results = body(given)

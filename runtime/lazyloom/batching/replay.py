@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 from ..ops.derived import VMAP
-from ..trace import graph
+from ..trace import graph, switches
 from ..trace.custom_derivatives import Custom
 from ..trace.graph import MAPPED, Node, Value
 from ..trace.recording import record, record_spec
@@ -60,9 +60,9 @@ def replay(
     memo = Recomputed()
     try:
         for n in order:
-            with graph.grad_mode(n.tracked):
+            with switches.grad_mode(n.tracked):
                 whole[n] = _on_the_axis(n, whole, memo, size, on_axis)
-            graph.hold_cuts(False)
+            switches.hold_cuts(False)
             for m in (*n.inputs, *[v.node for v in _kept_by(n)]):
                 # what is used no more must not become an output where the trace is cut
                 if isinstance(m, Node) and last[m] is n and m not in kept:
@@ -75,7 +75,7 @@ def replay(
             else:
                 found.append((r, False))
     finally:
-        graph.hold_cuts(False)
+        switches.hold_cuts(False)
     return found
 
 

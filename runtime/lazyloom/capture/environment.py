@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .. import settings
-from ..trace.graph import Value, grad_enabled
+from ..trace.graph import Value
+from ..trace.switches import grad_enabled
 from .state import is_generator
 
 #: each gives a tuple that is compared

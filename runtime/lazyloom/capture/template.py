@@ -14,7 +14,7 @@ from typing import Any, Final, final
 from ..compiled import mypyc_attr
 from ..dtypes import DType
 from ..ops.spec import lookup
-from ..trace import graph
+from ..trace import graph, switches
 from ..trace.following import following, settle
 from ..trace.graph import DEAD, PENDING, Node, Value
 from ..trace.recording import record_spec
@@ -180,9 +180,9 @@ class Template:
         """
         made: list[list[Value]] = []
         constants = self.constants
-        held = graph.cuts_held()
-        before = graph.set_grad_enabled(True)
-        graph.hold_cuts(True)
+        held = switches.cuts_held()
+        before = switches.set_grad_enabled(True)
+        switches.hold_cuts(True)
         try:
             for k, shell in enumerate(self.shells):
                 operands: list[Any] = []
@@ -207,8 +207,8 @@ class Template:
                     spec, operands, shell.boundary, self.sites[k])
                 made.append(list(found) if isinstance(found, tuple) else [found])
         finally:
-            graph.hold_cuts(held)
-            graph.set_grad_enabled(before)
+            switches.hold_cuts(held)
+            switches.set_grad_enabled(before)
         if self.freed:
             with graph.trace.lock:
                 for k in self.freed:

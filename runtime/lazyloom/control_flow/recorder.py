@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ..errors import GradientError
 from ..ops.bodies import Constant, Instruction, Leaf, Result, Use, body_text
 from ..ops.spec import lookup
-from ..trace import graph
+from ..trace import graph, switches
 from ..trace.graph import MAPPED, PENDING, Node, Value
-from ..trace.mapping import BodyCall
+from ..trace.mapping import BodyCall, placeholder
 from ..trace.recording import record, record_spec
 from ..trace.scalars import Scalar
 from ..trace.specs import spec_of
@@ -89,7 +89,7 @@ class Outside:
             return [value_of(x, i, f, memo) if isinstance(x, Node) else x
                     for (x, i), f in zip(self._found, self.flows, strict=True)]
         finally:
-            graph.hold_cuts(False)
+            switches.hold_cuts(False)
 
 
 #: takes values and gives values or Scalars
@@ -118,10 +118,10 @@ class Recorded:
         self.steps: Final[list[_Step]] = []
         self.flags: Final[list[Flag]] = []
         self.hosted: Final[list[str]] = []
-        self._records_gradients: Final = graph.grad_enabled()
+        self._records_gradients: Final = switches.grad_enabled()
         self._of: Final[dict[Node, list[_Use]]] = {}
         with call:
-            given = [graph.placeholder(
+            given = [placeholder(
                 t, call, self._records_gradients and t.dtype.is_inexact) for t in types]
             found = list(function(given))
         self.step: Final = call.step is not None
@@ -292,7 +292,7 @@ def results_of(
     op: str, operands: list[Any], attrs: dict[str, Any], bodies: Sequence[Recorded]
 ) -> list[Value]:
     """Record a loop or branch. Raises GradientError where its bodies cannot be differentiated."""
-    if graph.grad_enabled() and any(isinstance(x, Value) and x.requires_grad for x in operands):
+    if switches.grad_enabled() and any(isinstance(x, Value) and x.requires_grad for x in operands):
         for body in bodies:
             if body.hosted:
                 raise GradientError(

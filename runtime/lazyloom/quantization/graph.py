@@ -10,12 +10,12 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..errors import ArgumentError
 from ..ops.spec import OpDef, lookup
-from ..trace import graph as tracing
-from ..trace.graph import MAPPED, Node, Value
-from ..trace.mapping import BodyCall
+from ..trace.graph import MAPPED, Node, Value, by_sequence
+from ..trace.mapping import BodyCall, placeholder
 from ..trace.recording import record_spec
 from ..trace.scalars import Scalar
 from ..trace.specs import Spec, spec_of
+from ..trace.switches import grad_mode
 from ..trace.tape import Recomputed, value_of
 from ..types import TensorType
 
@@ -120,7 +120,7 @@ class Graph(NamedTuple):
                 return arguments[x.number]
             return values[x] if isinstance(x, Made) else x
 
-        with tracing.grad_mode(False):
+        with grad_mode(False):
             for op in self.ops:
                 made = record_spec(op.spec, [of(x) for x in op.operands])
                 for n, value in enumerate(made if isinstance(made, tuple) else (made,)):
@@ -186,8 +186,8 @@ def recorded(
     Raises ArgumentError where it does what cannot be recorded again, ReadForbiddenError where it
     reads what depends on an argument.
     """
-    with call, tracing.grad_mode(False):
-        given = [tracing.placeholder(t, call, False) for t in types]
+    with call, grad_mode(False):
+        given = [placeholder(t, call, False) for t in types]
         found = list(function(given))
     sources: dict[Node, Source] = {
         v.node: Given(k, v.type) for k, v in enumerate(given)}
@@ -233,5 +233,5 @@ def _order(roots: list[Node], sources: Mapping[Node, Source], call: BodyCall) ->
         seen.add(n)
         order.append(n)
         stack.extend([m for m in n.inputs if isinstance(m, Node)])
-    order.sort(key=tracing.by_sequence)
+    order.sort(key=by_sequence)
     return order

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..trace.graph import Value, grad_enabled
+from ..trace.graph import Value
 from ..trace.recording import record
+from ..trace.switches import grad_enabled
 from .storage import keep_read
 from .tensor import Tensor, aliasing, current
 from .views import Slice, ViewStep

@@ -15,11 +15,12 @@ from ..compiled import ALONE, COMPILED, mypyc_attr
 from ..errors import AliasError, ArgumentError, LoomError
 from ..evaluate.overwritten import Overwritten, restored, written_over
 from ..trace.fed import Fed, plain
-from ..trace.graph import Node, Value, grad_mode, trace
+from ..trace.graph import Node, Value, trace
 from ..trace.mapping import innermost
 from ..trace.recording import record_number, record_one, record_two
 from ..trace.scalars import Scalar
 from ..trace.source import user_site
+from ..trace.switches import grad_mode, switches
 from ..types import TensorType
 from .inference import is_marked, marked, mode
 from .operators import (
@@ -426,7 +427,7 @@ def current(tensor: Tensor) -> Value:
         found = kept
     else:
         found = storage.value
-        if trace.without_grad and found.requires_grad:
+        if switches.without_grad and found.requires_grad:
             # it is kept for readers that do record gradients
             with grad_mode(True):
                 for step in tensor.view_steps:

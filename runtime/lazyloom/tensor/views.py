@@ -12,10 +12,11 @@ from ..dtypes import DType, complex64, complex128, float32, float64
 from ..dtypes import int64 as _int64
 from ..errors import AliasError, ArgumentError, ShapeError
 from ..ops.spec import lookup
-from ..trace.graph import Value, grad_enabled
+from ..trace.graph import Value
 from ..trace.recording import Operandlike, record, record_one, record_spec, record_two
 from ..trace.scalars import Scalar
 from ..trace.specs import Spec, spec_of
+from ..trace.switches import grad_enabled
 from ..types import TensorType, tensor_type
 
 

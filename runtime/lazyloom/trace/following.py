@@ -17,14 +17,14 @@ Nothing here decides what a program is; it only spares finding that out again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import get_ident
 from typing import Any, Final, cast, final
 
-from ..compiled import COMPILED, mypyc_attr
+from ..compiled import ALONE, COMPILED, mypyc_attr
 from ..interrupts import Deferred
 from ..settings import WITHOUT, tuning
 from . import graph
-from .cut_history import CutHistory
 from .graph import (
     DONE,
     MAPPED,
@@ -33,13 +33,17 @@ from .graph import (
     Handles,
     Input,
     Node,
+    Value,
     trace,
 )
 from .known import Known, Source, Start, Step, common_ops
 from .scalars import Scalar, constant
 from .source import Site, named_site, user_place
 from .specs import Spec
+from .switches import grad_enabled
 
+#: a constant of this module, which compiled code need not look up
+_ALONE: Final[bool] = ALONE
 #: ops that may be set aside
 EXTRAS: Final = 16
 #: traces that are followed at once
@@ -161,18 +165,40 @@ def _same_place(a: Any, b: Any) -> bool:
     return False
 
 
-def begin(node: Node) -> bool:
-    """Whether a trace that is known begins with this node, which then belongs to it.
+def matched(node: Node) -> bool:
+    """Whether a new node goes on a trace that is followed, or begins a known one.
 
-    Its operands are leaves, and are accounted for; the caller holds the lock.
+    It is not linked then. Where it differs from what was expected, the trace becomes ordinary
+    pending work. The caller holds the lock.
     """
+    if not following.follows and not _may_begin(node):
+        return False
     if COMPILED:
-        return _begun(node)
+        return _matched(node)
     with Deferred():
-        return _begun(node)
+        return _matched(node)
 
 
-def _begun(node: Node) -> bool:
+def _matched(node: Node) -> bool:
+    if not _goes_on(node) and not (_may_begin(node) and _begins(node)):
+        return False
+    for m in node.inputs:
+        if isinstance(m, Node):
+            m.refs += 1
+    return True
+
+
+def _may_begin(node: Node) -> bool:
+    """Whether a trace may begin with a node: nothing that it takes is pending, mapped or cut."""
+    for m in node.inputs:
+        if isinstance(m, Node) and (
+            m.state == PENDING or m.state == MAPPED or m.cut_history is not None
+        ):
+            return False
+    return True
+
+
+def _begins(node: Node) -> bool:
     start = start_of(node, False)
     if start is None:
         return False
@@ -209,11 +235,14 @@ def _begin(follow: Follow, node: Node) -> None:
     _advance(follow, follow.known.steps[0], node)
 
 
-def expected(spec: Spec, first: Node, second: Node | None, mask: int) -> Step | None:
-    """The next op of the newest trace that is followed, if it is this one.
+def record_expected(
+    spec: Spec, first: Node, second: Node | None, mask: int, site: Site | None
+) -> Value | None:
+    """Record an op of one result that the newest trace that is followed expects next.
 
     ``first`` and ``second`` are the nodes whose first results its operands are; a gradient flows to
-    those of the ``mask``. None where it is another, or that cannot be said so quickly.
+    those of the ``mask``. None, and nothing is recorded, where another op is expected, or that
+    cannot be said so quickly, or something else is to be done first.
     """
     follow = following.newest
     if follow is None:
@@ -226,21 +255,57 @@ def expected(spec: Spec, first: Node, second: Node | None, mask: int) -> Step | 
         return None
     source = step.second
     if second is None:
-        return step if source is None else None
-    if source is None or source.node is not second or source.index:
+        if source is not None:
+            return None
+    elif source is None or source.node is not second or source.index:
         return None
-    return step
-
-
-def go_on_with(step: Step, node: Node) -> None:
-    """Record the :func:`expected` op; the caller is alone, and nothing is to be drained."""
-    follow = following.newest
-    assert follow is not None
+    if not _ALONE or trace.released or trace.locked() or len(step.types) != 1 or (
+        mask and not grad_enabled()
+    ):
+        return None
+    offset = 0
+    where: Any = site
+    if where is None:
+        where = named_site()
+        if where is None:
+            where, offset = user_place()
+    sequence = trace.sequence + 1
+    trace.sequence = sequence
     trace.recorded += 1
-    step.source.node = node
-    node.component = follow.component
-    follow.nodes.append(node)
-    follow.next = step.next
+    first.refs += 1
+    inputs: tuple[Input, ...] = (first,)
+    if second is not None:
+        second.refs += 1
+        inputs = (first, second)
+    node = Node(spec, inputs, None, step.types, sequence, where, offset)
+    node.handles = 1
+    if mask:
+        node.tracked = True
+        node.carried = 1
+        node.grad_mask = mask
+    _advance(follow, step, node)
+    return Value(node, 0, mask != 0)
+
+
+def record_expected_operands(
+    spec: Spec, operands: Sequence[Any], site: Site | None
+) -> Value | None:
+    """:func:`record_expected` for operands that may be anything."""
+    count = len(operands)
+    if count == 0 or count > 2:
+        return None
+    first = operands[0]
+    if not isinstance(first, Value) or first.index:
+        return None
+    mask = 1 if first.requires_grad else 0
+    if count == 1:
+        return record_expected(spec, first.node, None, mask, site)
+    second = operands[1]
+    if not isinstance(second, Value) or second.index:
+        return None
+    if second.requires_grad:
+        mask |= 2
+    return record_expected(spec, first.node, second.node, mask, site)
 
 
 def _advance(follow: Follow, step: Step, node: Node) -> None:
@@ -256,39 +321,24 @@ def _mark(component: Component, follow: Follow) -> None:
     component.parent = component
 
 
-def taken(node: Node) -> bool:
-    """Whether a new node belongs to a trace that is followed; the caller holds the lock.
-
-    Where it differs from what was expected, the trace becomes ordinary pending work.
-    """
-    if COMPILED:
-        return _taken(node)
-    with Deferred():
-        return _taken(node)
-
-
-def _taken(node: Node) -> bool:
+def _goes_on(node: Node) -> bool:
     k = 0
     while k < len(following.follows):
         follow = following.follows[k]
         step = follow.next
         if step is not None and _agrees(follow, step, node):
             _advance(follow, step, node)
-        elif _turns(follow, node):
-            pass
+            return True
+        if _turns(follow, node):
+            return True
+        became = _otherwise(follow, node)
+        if became == EXTRA:
+            return True
+        if became == DIFFERS:
+            # which takes it from the list
+            settle(follow.component)
         else:
-            became = _otherwise(follow, node)
-            if became == UNRELATED:
-                k += 1
-                continue
-            if became == DIFFERS:
-                # which takes it from the list
-                settle(follow.component)
-                continue
-        for m in node.inputs:
-            if isinstance(m, Node):
-                m.refs += 1
-        return True
+            k += 1
     return False
 
 
@@ -589,58 +639,8 @@ def _settle(component: Component) -> None:
     for n in nodes:
         n.component = None
     for n in nodes:
-        link(n, False)
+        graph.link(n, False)
         found = n.component
         if found is not None and len(found.nodes) == 1:
             found.thread = follow.component.thread
             found.since = n.seq
-
-
-def link(node: Node, fresh: bool) -> Component | None:
-    """Enter a node in the component of its operands, or a new one; that one if it has grown.
-
-    A ``fresh`` node was just recorded: its operands are counted, and it may be where a known trace
-    begins. The caller holds the lock, or is alone: nothing here then lets another thread run.
-    """
-    component: Component | None = None
-    depth = 0
-    history: CutHistory | None = None
-    mapping: Any = None
-    for m in node.inputs:
-        if isinstance(m, Node):
-            if fresh:
-                m.refs += 1
-            if m.state == PENDING:
-                if m.depth > depth:
-                    depth = m.depth
-                if not m.boundary:
-                    c = graph.find(m)
-                    if component is None:
-                        component = c
-                    elif c is not None and c is not component:
-                        component = graph.join(component, c)
-            elif m.cut_history is not None:
-                history = m.cut_history
-            elif m.state == MAPPED:
-                mapping = m.mapping
-    if mapping is not None:
-        node.state = MAPPED
-        node.mapping = mapping
-        return None
-    if component is None:
-        if fresh and history is None and depth == 0 and following.count and begin(node):
-            return None
-        component = Component()
-        trace.components[component] = None
-    if history is not None and component.cut_history is None and component.depth < 2:
-        component.cut_history = history
-        component.check_at = history.check_at
-    node.component = component
-    depth += 1
-    node.depth = depth
-    if depth > component.depth:
-        component.depth = depth
-    component.nodes.append(node)
-    if len(component.nodes) - component.dead >= component.check_at:
-        return component
-    return None

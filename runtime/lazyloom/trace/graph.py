@@ -19,7 +19,6 @@ Whoever finds a node with neither handles nor refs releases it; finding that twi
 from __future__ import annotations
 
 import os
-import threading
 from threading import get_ident
 from types import CodeType
 from typing import Any, Final, TypeAlias, final
@@ -299,7 +298,7 @@ class Trace:
 
     __slots__ = (
         "lock", "acquire", "release", "locked", "forked", "components", "sequence", "recorded",
-        "started", "released", "without_grad", "mapping", "failing", "epoch",
+        "started", "released", "mapping", "failing", "epoch",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -310,8 +309,6 @@ class Trace:
         self.started: bool = False
         self.forked: bool = False
         self.released: list[Node] = []
-        #: how many switches of gradient recording are not at their default, in all threads
-        self.without_grad: int = 0
         #: how many functions are being mapped over an axis, in all threads
         self.mapping: int = 0
         #: nodes let go of their operands because they failed: storages go back to those
@@ -326,7 +323,6 @@ class Trace:
 
 
 trace: Final = Trace()
-_local: Final[Any] = threading.local()
 
 
 def check_process() -> None:
@@ -587,48 +583,52 @@ def join(a: Component, b: Component) -> Component:
     return a
 
 
-def grad_enabled() -> bool:
-    """Whether this thread records gradients."""
-    return trace.without_grad == 0 or bool(getattr(_local, "grad", True))
+def link(node: Node, fresh: bool) -> Component | None:
+    """Enter a node in the component of its operands, or a new one; that one if it has grown.
 
-
-def set_grad_enabled(enabled: bool) -> bool:
-    """Switch the recording of gradients on or off in this thread; returns the former state."""
-    before = bool(getattr(_local, "grad", True))
-    if enabled != before:
-        _local.grad = enabled
-        with _counting:
-            trace.without_grad += -1 if enabled else 1
-    return before
-
-
-@final
-class grad_mode:  # noqa: N801 - used as a function
-    """A context in which this thread records gradients, or does not: ``with grad_mode(False):``"""
-
-    __slots__ = ("_before", "_enabled")
-
-    def __init__(self, enabled: bool) -> None:
-        self._enabled = enabled
-        self._before = True
-
-    def __enter__(self) -> None:
-        self._before = set_grad_enabled(self._enabled)
-
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        set_grad_enabled(self._before)
-
-
-_counting: Final[Any] = new_lock()
-
-
-def hold_cuts(held: bool) -> None:
-    """Keep this thread's components from being cut, while what it records belongs together."""
-    _local.hold_cuts = held
-
-
-def cuts_held() -> bool:
-    return bool(getattr(_local, "hold_cuts", False))
+    The operands of a ``fresh`` node, which was just recorded, are counted. The caller holds the
+    lock, or is alone: nothing here then lets another thread run.
+    """
+    component: Component | None = None
+    depth = 0
+    history: CutHistory | None = None
+    mapping: Any = None
+    for m in node.inputs:
+        if isinstance(m, Node):
+            if fresh:
+                m.refs += 1
+            if m.state == PENDING:
+                if m.depth > depth:
+                    depth = m.depth
+                if not m.boundary:
+                    c = find(m)
+                    if component is None:
+                        component = c
+                    elif c is not None and c is not component:
+                        component = join(component, c)
+            elif m.cut_history is not None:
+                history = m.cut_history
+            elif m.state == MAPPED:
+                mapping = m.mapping
+    if mapping is not None:
+        node.state = MAPPED
+        node.mapping = mapping
+        return None
+    if component is None:
+        component = Component()
+        trace.components[component] = None
+    if history is not None and component.cut_history is None and component.depth < 2:
+        component.cut_history = history
+        component.check_at = history.check_at
+    node.component = component
+    depth += 1
+    node.depth = depth
+    if depth > component.depth:
+        component.depth = depth
+    component.nodes.append(node)
+    if len(component.nodes) - component.dead >= component.check_at:
+        return component
+    return None
 
 
 def by_sequence(n: Node) -> int:
@@ -665,29 +665,3 @@ def leaf_value(type: TensorType, buffer: Buffer, requires_grad: bool = False) ->
     """A value whose data is there already."""
     with trace.lock:
         return hold(leaf_node(type, buffer), 0, requires_grad)
-
-
-def begin_mapping() -> int:
-    """A function is about to be mapped; the number from which what it makes is its own."""
-    with trace.lock:
-        trace.started = True
-        trace.sequence += 1
-        trace.mapping += 1
-        return trace.sequence
-
-
-def end_mapping() -> None:
-    with trace.lock:
-        trace.mapping -= 1
-
-
-def placeholder(type: TensorType, mapping: Any, requires_grad: bool) -> Value:
-    """A value that stands for one element of a mapped axis."""
-    with trace.lock:
-        trace.sequence += 1
-        node = Node(None, (), None, (type,), trace.sequence, None, 0)
-        node.state = MAPPED
-        node.mapping = mapping
-        # it has no operands; a gradient goes on at the value it stands for
-        node.grad_mask = 1 if requires_grad else 0
-        return hold(node, 0, requires_grad)

@@ -11,9 +11,8 @@ from typing import Final
 
 from ..dtypes import int64
 from ..errors import LoomError, ReadForbiddenError
-from ..types import scalar_type
-from . import graph
-from .graph import Value
+from ..types import TensorType, scalar_type
+from .graph import MAPPED, Node, Value, hold, trace
 from .source import Site
 
 
@@ -36,14 +35,19 @@ class MappedCall:
         self.active = False
 
     def __enter__(self) -> None:
-        self.start = graph.begin_mapping()
+        with trace.lock:
+            trace.started = True
+            trace.sequence += 1
+            trace.mapping += 1
+            self.start = trace.sequence
         self.active = True
         _stack().append(self)
 
     def __exit__(self, *exc: object) -> None:
         _stack().remove(self)
         self.active = False
-        graph.end_mapping()
+        with trace.lock:
+            trace.mapping -= 1
 
     def why_unreadable(self) -> str:
         """What to say of a value that is read, after its type and place."""
@@ -92,7 +96,7 @@ class BodyCall(MappedCall):
     def step_number(self) -> Value:
         """The number of the step that the function does, as a value of its body."""
         if self.step is None:
-            self.step = graph.placeholder(scalar_type(int64), self, False)
+            self.step = placeholder(scalar_type(int64), self, False)
         return self.step
 
     def why_unreadable(self) -> str:
@@ -117,6 +121,18 @@ class BodyCall(MappedCall):
         return (
             f"the op has effects, which cannot be in the {self.of} that {self.name} records; call "
             "it outside")
+
+
+def placeholder(type: TensorType, mapping: MappedCall, requires_grad: bool) -> Value:
+    """A value that stands for one element of a mapped axis."""
+    with trace.lock:
+        trace.sequence += 1
+        node = Node(None, (), None, (type,), trace.sequence, None, 0)
+        node.state = MAPPED
+        node.mapping = mapping
+        # it has no operands; a gradient goes on at the value it stands for
+        node.grad_mask = 1 if requires_grad else 0
+        return hold(node, 0, requires_grad)
 
 
 def loop_steps() -> list[Value]:

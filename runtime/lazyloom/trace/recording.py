@@ -15,7 +15,7 @@ from ..errors import ArgumentError, LoomError
 from ..hooks import hooks
 from ..ops.spec import OpDef, lookup
 from ..types import TensorType
-from .following import expected, following, go_on_with, link, taken
+from .following import following, matched, record_expected, record_expected_operands
 from .graph import (
     MAPPED,
     Component,
@@ -23,16 +23,15 @@ from .graph import (
     Input,
     Node,
     Value,
-    cuts_held,
     drain,
-    grad_enabled,
+    link,
     trace,
 )
-from .known import Step
 from .mapping import BodyCall, innermost
 from .scalars import Scalar
 from .source import Site, named_site, user_place, user_site
 from .specs import Spec, place, spec_of
+from .switches import cuts_held, grad_enabled
 
 Operandlike: TypeAlias = "Value | Scalar | None"
 
@@ -103,7 +102,7 @@ def record_spec(
 ) -> Any:  # fmt: skip
     """:func:`record` for an interned spec."""
     if not boundary and following.newest is not None:
-        quick = _as_expected(spec, operands, site)
+        quick = record_expected_operands(spec, operands, site)
         if quick is not None:
             return quick
     types: list[TensorType | None] = []
@@ -149,9 +148,9 @@ def record_one(spec: Spec, a: Value, site: Site | None = None) -> Value:
     node = a.node
     index = a.index
     if index == 0:
-        step = expected(spec, node, None, 1 if a.requires_grad else 0)
-        if step is not None and _undisturbed(step.mask):
-            return _known(step, node, None, site)
+        quick = record_expected(spec, node, None, 1 if a.requires_grad else 0, site)
+        if quick is not None:
+            return quick
     try:
         results = spec.infer((node.types[index],))
     except LoomError as error:
@@ -174,9 +173,9 @@ def record_two(spec: Spec, a: Value, b: Value, site: Site | None = None) -> Valu
     if b.requires_grad:
         mask |= 2
     if i == 0 and j == 0:
-        step = expected(spec, left, right, mask)
-        if step is not None and _undisturbed(mask):
-            return _known(step, left, right, site)
+        quick = record_expected(spec, left, right, mask, site)
+        if quick is not None:
+            return quick
     try:
         results = spec.infer_two(left.types[i], right.types[j])
     except LoomError as error:
@@ -185,63 +184,6 @@ def record_two(spec: Spec, a: Value, b: Value, site: Site | None = None) -> Valu
     made = _append(spec, (left, right), None if i == 0 and j == 0 else (i, j), results, mask,
                    False, site)  # fmt: skip
     return Value(made, 0, made.tracked and results[0].dtype.is_inexact)
-
-
-def _as_expected(spec: Spec, operands: Sequence[Any], site: Site | None) -> Value | None:
-    """Record an op of one or two values that is the next one of a trace which is followed.
-
-    None, and nothing is recorded, where it is another or that cannot be said so quickly.
-    """
-    count = len(operands)
-    if count == 0 or count > 2:
-        return None
-    left = operands[0]
-    if not isinstance(left, Value) or left.index:
-        return None
-    mask = 1 if left.requires_grad else 0
-    right: Any = None
-    if count == 2:
-        right = operands[1]
-        if not isinstance(right, Value) or right.index:
-            return None
-        if right.requires_grad:
-            mask |= 2
-        right = right.node
-    step = expected(spec, left.node, right, mask)
-    if step is None or len(step.types) != 1 or not _undisturbed(mask):
-        return None
-    return _known(step, left.node, right, site)
-
-
-def _undisturbed(mask: int) -> bool:
-    """Whether an expected op can be recorded as it is known, with nothing else to be done first."""
-    return _ALONE and not trace.released and not trace.locked() and (mask == 0 or grad_enabled())
-
-
-def _known(step: Step, left: Node, right: Node | None, site: Site | None) -> Value:
-    """Record an expected op of one or two operands, the first results of these nodes."""
-    offset = 0
-    where: Any = site
-    if where is None:
-        where = named_site()
-        if where is None:
-            where, offset = user_place()
-    sequence = trace.sequence + 1
-    trace.sequence = sequence
-    left.refs += 1
-    inputs: tuple[Input, ...] = (left,)
-    if right is not None:
-        right.refs += 1
-        inputs = (left, right)
-    node = Node(step.recorded, inputs, None, step.types, sequence, where, offset)
-    node.handles = 1
-    tracked = step.mask != 0
-    if tracked:
-        node.tracked = True
-        node.carried = 1
-        node.grad_mask = step.mask
-    go_on_with(step, node)
-    return Value(node, 0, tracked)
 
 
 def record_number(
@@ -344,6 +286,6 @@ def _link(node: Node) -> Component | None:
     trace.sequence = sequence
     trace.recorded += 1
     node.seq = sequence
-    if following.follows and taken(node):
+    if following.count and matched(node):
         return None
     return link(node, True)

@@ -14,7 +14,7 @@ from ..compiled import ALONE
 from ..counters import counters
 from ..errors import GradientError
 from ..types import TensorType
-from . import graph
+from . import graph, switches
 from .graph import DEAD, DONE, FAILED, MAPPED, PENDING, Node, Tokens, Value, hold, trace
 from .recording import record, record_spec
 from .scalars import Scalar
@@ -139,8 +139,8 @@ def _again(node: Node, memo: Recomputed) -> tuple[Value, ...]:
             stack.extend(missing)
             continue
         operands = [operand(n, p, n.tracked, memo) for p in range(len(n.inputs))]
-        graph.hold_cuts(True)
-        with graph.grad_mode(n.tracked):
+        switches.hold_cuts(True)
+        with switches.grad_mode(n.tracked):
             fresh = record_spec(n.spec, operands, False, n.site)
         counters["recomputed_ops"] += 1
         values: tuple[Value, ...] = fresh if isinstance(fresh, tuple) else (fresh,)
@@ -169,7 +169,7 @@ def recompute(value: Value) -> Value:
     try:
         fresh: Value = _again(value.node, Recomputed())[value.index]
     finally:
-        graph.hold_cuts(False)
+        switches.hold_cuts(False)
     return fresh
 
 
