@@ -70,7 +70,6 @@ from .tensor.host import (
 from .tensor.storage import Storage
 from .tensor.tensor import Tensor
 from .trace.custom_derivatives import custom
-from .trace.following import settle as _settle
 from .trace.graph import Value, last_sequence
 from .trace.graph import check_process as _check_process
 from .trace.graph import trace as _trace
@@ -84,12 +83,6 @@ from .tree import tree_map
 from .types import Placement, TensorType, tensor_type
 
 __version__ = "0.1.0"
-
-
-def _lowered_types(
-    op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
-) -> tuple[TensorType, ...]:
-    return _backend().lowered_types(op, types, attrs)
 
 
 def _loops(program: Program) -> Sequence[tuple[int, int]]:
@@ -113,8 +106,6 @@ _hooks.read = _reading.read
 _hooks.read_number = _reading.read_number
 _hooks.as_leaf = _make_leaf
 _hooks.grown = _cut_grown
-_hooks.settle = _settle
-_hooks.lowered_types = _lowered_types
 _hooks.loops = _loops
 _hooks.verdicts = _verdicts
 _hooks.measure = _measure

@@ -6,13 +6,10 @@ any Python function does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, final
 
-from .types import TensorType
-
 if TYPE_CHECKING:
-    from .ops.spec import OpDef
     from .program.program import Program
     from .trace.graph import Component, Value
 
@@ -27,25 +24,17 @@ class Hooks:
         as_leaf: the value as a leaf of the tape (:meth:`Value.as_leaf`).
         grown: called, without the lock, with a component that has grown to its ``check_at``;
             may run a part of it.
-        settle: makes a component that follows a known trace ordinary pending work; under the lock.
-        lowered_types: the types of an op's results as its lowering gives them, for ops whose
-            results only JAX knows.
         loops: what of a program is compiled as loops, as (times, ops of the body).
         verdicts: what is on disk of what was measured of regions, or None.
         measure: measures regions beside the backend, for :func:`lazyloom.codegen.measure`.
     """
 
-    __slots__ = (
-        "read", "read_number", "as_leaf", "grown", "settle", "lowered_types", "loops", "verdicts",
-        "measure")
+    __slots__ = ("read", "read_number", "as_leaf", "grown", "loops", "verdicts", "measure")
 
     read: Callable[[Value], Any]
     read_number: Callable[[Value], Any]
     as_leaf: Callable[[Value, object], Value]
     grown: Callable[[Component], None]
-    settle: Callable[[Component], None]
-    lowered_types: Callable[
-        [OpDef, Sequence[TensorType], Mapping[str, Any]], tuple[TensorType, ...]]
     loops: Callable[[Program], Sequence[tuple[int, int]]]
     verdicts: Callable[[], bytes | None]
     measure: Callable[[Sequence[Any]], None]

@@ -60,7 +60,6 @@ GUARDED: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         ),
         "trace.graph.Component": (
             "nodes", "parent", "ordered", "dead", "depth", "cut_history", "check_at", "since",
-            "follow", "aside",
         ),
         "trace.graph.Buffer": ("owners", "holds", "slot", "epoch"),
         "trace.graph.Trace": (

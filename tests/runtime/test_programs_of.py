@@ -12,7 +12,7 @@ import lazyloom as ll
 from lazyloom.ops import Execution
 from lazyloom.ops.rules import elementwise
 from lazyloom.trace import graph
-from lazyloom.trace.following import following, settle
+from lazyloom.trace.following import following
 from tests.contract.helpers import host, number
 
 
@@ -49,7 +49,7 @@ def state() -> Any:
     with graph.trace.lock:
         graph.drain()  # what nobody holds any more
         while following.follows:
-            settle(following.follows[0].component)
+            following.follows[0].settle()
     return {
         c: [(n, n.state, n.refs, n.handles, n.inputs, n.buffers, n.component) for n in c.nodes]
         for c in graph.trace.components

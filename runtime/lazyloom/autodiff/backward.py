@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from ..errors import GradientError
 from ..trace import graph, switches
-from ..trace.following import Follow
+from ..trace.following import Match
 from ..trace.graph import Node, Value, hold
 from ..trace.recording import record
 from ..trace.scalars import Scalar
@@ -125,7 +125,7 @@ def cotangents_of(
     cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
 ) -> tuple[list[Value | None], dict[Node, bool]]:  # fmt: skip
     """:func:`gradients`, with the part of the tape that is below the outputs."""
-    follow: Follow | None = None
+    follow: Match | None = None
     noted: Noting | None = None
     if not create_graph and allow_unused and _implicit(cotangents):
         follow = follow_of(outputs)
@@ -190,7 +190,7 @@ def backward(
     The leaves come in the order in which they were first recorded. Arguments and errors as
     for :func:`gradients`.
     """
-    follow: Follow | None = None
+    follow: Match | None = None
     noted: Noting | None = None
     if not create_graph and not observers and inspect is None and _implicit(cotangents):
         follow = follow_of(outputs)

@@ -15,8 +15,8 @@ from typing import Any, Final, cast, final
 
 from ..interrupts import Deferred
 from ..trace import graph
-from ..trace.following import Follow, are_distinct, go_on
-from ..trace.graph import DONE, PENDING, Node, Value, hold, token_of, trace
+from ..trace.following import Match, are_distinct, go_on
+from ..trace.graph import DONE, Node, Value, hold, token_of, trace
 from ..trace.known import Known
 from ..trace.scalars import Baked
 from ..trace.specs import Spec
@@ -83,9 +83,9 @@ class Noting:
     __slots__ = ("follow", "start", "recorded", "outputs", "inputs", "specs")
 
     def __init__(
-        self, follow: Follow, outputs: list[int], inputs: list[int] | None
+        self, follow: Match, outputs: list[int], inputs: list[int] | None
     ) -> None:
-        self.follow: Final[Follow] = follow
+        self.follow: Final[Match] = follow
         self.start: Final[int] = len(follow.nodes)
         self.recorded: Final[int] = trace.recorded
         self.outputs: Final[list[int]] = outputs
@@ -93,24 +93,20 @@ class Noting:
         self.specs: Final[list[Spec | None]] = [n.spec for n in follow.nodes]
 
 
-def follow_of(outputs: Sequence[Value]) -> Follow | None:
+def follow_of(outputs: Sequence[Value]) -> Match | None:
     """The trace that is followed and has all of the outputs, if there is one."""
-    found: Any = None
+    found: Match | None = None
     for out in outputs:
-        node = out.node
-        component = node.component
-        if node.state != PENDING or component is None or component.follow is None or (
-            component.aside
+        match = out.node.component
+        if not isinstance(match, Match) or match.parent is None or (
+            found is not None and match is not found
         ):
             return None
-        if found is None:
-            found = component.follow
-        elif found is not component.follow:
-            return None
-    return cast(Follow, found) if found is not None else None
+        found = match
+    return found
 
 
-def _code_of(follow: Follow, node: Node, index: int) -> int:
+def _code_of(follow: Match, node: Node, index: int) -> int:
     """The code of a result, ``UNUSED`` for what the trace does not have."""
     for source in follow.known.leaves:
         if source.node is node and source.index == index:
@@ -121,7 +117,7 @@ def _code_of(follow: Follow, node: Node, index: int) -> int:
     return UNUSED
 
 
-def _is(follow: Follow, code: int, value: Value) -> bool:
+def _is(follow: Match, code: int, value: Value) -> bool:
     """Whether a value has that code."""
     if code < 0:
         source = follow.known.leaves[-1 - code]
@@ -130,7 +126,7 @@ def _is(follow: Follow, code: int, value: Value) -> bool:
 
 
 def _pass_of(
-    follow: Follow, outputs: Sequence[Value], inputs: Sequence[Value] | None
+    follow: Match, outputs: Sequence[Value], inputs: Sequence[Value] | None
 ) -> Pass | None:
     """What is known of a pass that begins here, if all of it is as it was."""
     found: Any = follow.known.passes.get(len(follow.nodes))
@@ -195,13 +191,13 @@ class Again:
 
 
 def again(
-    follow: Follow, outputs: Sequence[Value], inputs: Sequence[Value] | None
+    follow: Match, outputs: Sequence[Value], inputs: Sequence[Value] | None
 ) -> Again | None:
     """Record what a pass from here is known to record, if all of it is as it was."""
     with Deferred(), trace.lock:
         graph.drain()
         # that, or another thread, may have ended or settled the trace
-        if follow.component.follow is not follow:
+        if follow.parent is None:
             return None
         known = _pass_of(follow, outputs, inputs)
         if known is None:
@@ -219,7 +215,7 @@ def again(
         return found
 
 
-def _node(follow: Follow, code: int) -> Node:
+def _node(follow: Match, code: int) -> Node:
     if code >= 0:
         return follow.nodes[code // RESULTS]
     found = follow.known.leaves[-1 - code].node
@@ -227,13 +223,13 @@ def _node(follow: Follow, code: int) -> Node:
     return found
 
 
-def _token(follow: Follow, code: int) -> object:
+def _token(follow: Match, code: int) -> object:
     index = code % RESULTS if code >= 0 else follow.known.leaves[-1 - code].index
     return token_of(_node(follow, code), index)
 
 
 def noting(
-    follow: Follow, outputs: Sequence[Value], inputs: Sequence[Value] | None
+    follow: Match, outputs: Sequence[Value], inputs: Sequence[Value] | None
 ) -> Noting | None:
     """Begin to note what a pass records; None where that is not worth it."""
     known: Known = follow.known
@@ -241,7 +237,7 @@ def noting(
         return None
     known.noted += 1
     with trace.lock:
-        if follow.component.follow is not follow or not are_distinct(follow):
+        if follow.parent is None or not are_distinct(follow):
             return None
     codes = [_code_of(follow, v.node, v.index) for v in outputs]
     wanted = None if inputs is None else [_code_of(follow, v.node, v.index) for v in inputs]
@@ -266,7 +262,7 @@ def _note(
 ) -> None:
     follow = begun.follow
     end = len(follow.nodes)
-    if follow.component.follow is not follow or (
+    if follow.parent is None or (
         end - begun.start != trace.recorded - begun.recorded
     ) or walk.memo.started or UNUSED in begun.outputs:
         return

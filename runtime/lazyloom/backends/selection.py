@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ..errors import ArgumentError, LoomError, of_shadowed_module, type_name
 from ..interrupts import Deferred, reraise_from_handler
+from ..ops.derived.residuals import learn_types
+from ..ops.spec import OpDef
+from ..types import TensorType
 from .backend import Backend
 
 #: names the backend: "xla", or "package.module:name" of a Backend, or of what makes one
@@ -88,3 +92,12 @@ def _fault(given: Any) -> tuple[str, str] | None:
         return (f"a {type_name(given)} whose name is {name!r}",
                 "a text that no other backend has: stored programs are found by it")
     return None
+
+
+def _lowered_types(
+    op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
+) -> tuple[TensorType, ...]:
+    return backend().lowered_types(op, types, attrs)
+
+
+learn_types(_lowered_types)

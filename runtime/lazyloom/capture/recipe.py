@@ -12,7 +12,7 @@ from ..program.evaluations import Evaluation, new_evaluation
 from ..program.plan import Plan
 from ..program.program import Structure
 from ..trace import graph
-from ..trace.following import settle
+from ..trace.following import match_of
 from ..trace.graph import DONE, SCHEDULED, Buffer, Component, Handles, Node, Value
 from ..trace.scalars import Scalar
 from ..trace.source import Site
@@ -39,9 +39,9 @@ class _OfCall(Batch):
     def choose(self) -> None:
         found: dict[Component, None] = {}
         for n in self.nodes:
-            followed = n.component
-            if n.state == graph.PENDING and followed is not None and followed.follow is not None:
-                settle(followed)
+            match = match_of(n.component) if n.state == graph.PENDING else None
+            if match is not None:
+                match.settle()
         for n in self.nodes:
             component = graph.find(n) if n.state == graph.PENDING else None
             if component is not None:

@@ -15,7 +15,7 @@ from ..compiled import mypyc_attr
 from ..dtypes import DType
 from ..ops.spec import lookup
 from ..trace import graph, switches
-from ..trace.following import following, settle
+from ..trace.following import following
 from ..trace.graph import DEAD, PENDING, Node, Value
 from ..trace.recording import record_spec
 from ..trace.scalars import Scalar
@@ -358,7 +358,7 @@ def settle_all() -> None:
     """Make ordinary pending work of what is followed (:mod:`lazyloom.trace.following`)."""
     with graph.trace.lock:
         for follow in list(following.follows):
-            settle(follow.component)
+            follow.settle()
 
 
 def left_behind(start: int, roots: list[Value], thread: int) -> Node | None:

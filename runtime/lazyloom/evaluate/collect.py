@@ -12,7 +12,7 @@ from ..program.donation import program_of_plan
 from ..program.plan import Plan
 from ..program.program import Leaf, Operand, Program, Result, ScalarSlot, Structure
 from ..trace import graph
-from ..trace.following import Follow, ended
+from ..trace.following import Match, ended
 from ..trace.graph import DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node
 from ..trace.scalars import Scalar
 from ..types import TensorType
@@ -295,7 +295,7 @@ def schedule(nodes: list[Node], evaluation: Any, plans: list[Plan]) -> Plan | No
 
 
 def schedule_known(
-    follow: Follow, ending: known_traces.Ending, evaluation: Any, plans: list[Plan]
+    follow: Match, ending: known_traces.Ending, evaluation: Any, plans: list[Plan]
 ) -> None:
     """:func:`schedule` for a trace that ends as it is known to."""
     wanted = ending.wanted

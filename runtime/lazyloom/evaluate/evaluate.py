@@ -9,7 +9,6 @@ its inputs, runs and is finished.
 from __future__ import annotations
 
 import time
-from typing import cast
 
 from .. import foreign, settings
 from ..backends.backend import NotLowered
@@ -21,7 +20,7 @@ from ..interrupts import Deferred, reraise_from_handler, uninterrupted
 from ..program.evaluations import Evaluation, new_evaluation
 from ..program.plan import Plan
 from ..trace import graph
-from ..trace.following import Follow, settle
+from ..trace.following import match_of
 from ..trace.graph import PENDING, SCHEDULED, Component, Node
 from ..trace.source import Site, user_site
 from . import collect, failures, known_traces
@@ -157,8 +156,9 @@ class _OfComponent(Batch):
         component = self.component
         if _schedule_known(component, self):
             return
-        if component.follow is not None:
-            settle(component)
+        match = match_of(component)
+        if match is not None:
+            match.settle()
         elif component in graph.trace.components:
             schedule_component(component, self.reason, self.site, self)
 
@@ -187,10 +187,10 @@ def schedule_nodes(nodes: list[Node], reason: str, site: Site, batch: Batch) -> 
 
 def _schedule_known(component: Component | None, batch: Batch) -> bool:
     """Add the plan of a component that follows a known trace, if it ends as that did."""
-    if component is None or component.follow is None:
+    follow = match_of(component)
+    if follow is None:
         return False
     started = time.perf_counter()
-    follow = cast(Follow, component.follow)
     ending = known_traces.ending_of(follow)
     if ending is None:
         return False

@@ -22,7 +22,7 @@ from ..trace.following import (
     EXTRAS,
     KNOWN,
     SEEN,
-    Follow,
+    Match,
     ends,
     forget,
     start_of,
@@ -193,7 +193,7 @@ def _as_recorded(spec: Spec) -> Spec:
     return spec_of(base, attrs, spec.arity)
 
 
-def ending_of(follow: Follow) -> Ending | None:
+def ending_of(follow: Match) -> Ending | None:
     """How a trace that is followed ends, if it ends here and as it did before."""
     if not ends(follow):
         return None
@@ -225,7 +225,7 @@ def ending_of(follow: Follow) -> Ending | None:
     return ending
 
 
-def number(follow: Follow) -> None:
+def number(follow: Match) -> None:
     """Number nodes and leaves, as :func:`lazyloom.evaluate.collect.canonical` does."""
     epoch = trace.epoch + 1
     trace.epoch = epoch
@@ -239,7 +239,7 @@ def number(follow: Follow) -> None:
             buffer.slot = source.number
 
 
-def release(follow: Follow, evaluation: Any) -> list[Node]:
+def release(follow: Match, evaluation: Any) -> list[Node]:
     """Mark the nodes of a trace that has ended as scheduled; those to be taken apart.
 
     Who lets go of which operands is known, so that it is not gone through them.
@@ -279,7 +279,7 @@ def release(follow: Follow, evaluation: Any) -> list[Node]:
     return work
 
 
-def leaves_of(follow: Follow) -> list[Buffer]:
+def leaves_of(follow: Match) -> list[Buffer]:
     """The leaves of a trace that has ended."""
     found: list[Buffer] = []
     for source in follow.known.leaves:
@@ -289,7 +289,7 @@ def leaves_of(follow: Follow) -> list[Buffer]:
     return found
 
 
-def numbers(follow: Follow, ending: Ending) -> dict[DType, list[Any]]:
+def numbers(follow: Match, ending: Ending) -> dict[DType, list[Any]]:
     """The run-time scalars of a trace, in order."""
     found: dict[DType, list[Any]] = {}
     nodes = follow.nodes

@@ -8,7 +8,7 @@ from threading import get_ident
 from ..backends.selection import backend
 from ..interrupts import reraise_from_handler
 from ..trace import graph
-from ..trace.following import following, settle
+from ..trace.following import following
 from ..trace.graph import PENDING, Component, Value
 from ..trace.source import user_site
 from . import known_traces
@@ -46,7 +46,7 @@ def _components(sequence: int) -> list[Component]:
     """
     for follow in list(following.follows):
         if follow.nodes[0].seq <= sequence and known_traces.ending_of(follow) is None:
-            settle(follow.component)
+            follow.settle()
     return graph.oldest_first()
 
 

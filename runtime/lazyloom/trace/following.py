@@ -10,7 +10,7 @@ the known one did, the structure is that one (:mod:`lazyloom.evaluate.known_trac
 An op that does not agree, but only takes what this component has, is an extra one: it is set
 aside, for it may be gone by the time that the trace ends (a metric that nobody reads). Where it is
 not, where there are many, or where anybody asks for the component before that, what was followed
-becomes ordinary pending work, linked as if nothing had been known (:func:`settle`).
+becomes ordinary pending work, linked as if nothing had been known (:meth:`Match.settle`).
 
 Nothing here decides what a program is; it only spares finding that out again.
 """
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import get_ident
-from typing import Any, Final, cast, final
+from typing import Any, Final, final
 
 from ..compiled import ALONE, COMPILED, mypyc_attr
 from ..interrupts import Deferred
@@ -33,6 +33,7 @@ from .graph import (
     Handles,
     Input,
     Node,
+    Unlinked,
     Value,
     trace,
 )
@@ -66,28 +67,57 @@ DIFFERS: Final = 2
 
 @mypyc_attr(acyclic=True)
 @final
-class Follow:
-    """A known trace that is being recorded again.
+class Match(Unlinked):
+    """A known trace that is being recorded again: the component of its ops so far.
 
     Attributes:
         start: where it began.
         next: the op that is expected, None after the last.
-        component: that of its nodes until it is settled.
-        aside: that of the ops set aside, some of them dead by now.
-        nodes: the nodes of its ops so far.
+        aside: the ops set aside, some of them dead by now.
         leaves: how many of its leaves there are so far.
     """
 
-    __slots__ = ("start", "known", "next", "component", "aside", "nodes", "leaves")
+    __slots__ = ("start", "known", "next", "aside", "leaves")
 
     def __init__(self, start: Start, known: Known) -> None:
+        super().__init__(False)
         self.start: Final[Start] = start
         self.known: Known = known
         self.next: Step | None = known.steps[0]
-        self.component: Final[Component] = Component()
-        self.aside: Component | None = None
-        self.nodes: Final[list[Node]] = self.component.nodes
+        self.aside: Aside | None = None
         self.leaves: int = 0
+
+    def settle(self) -> None:
+        if COMPILED:
+            _settle(self)
+        else:
+            with Deferred():
+                _settle(self)
+
+
+@mypyc_attr(acyclic=True)
+@final
+class Aside(Unlinked):
+    """Ops that a match has set aside."""
+
+    __slots__ = ("match",)
+
+    def __init__(self, match: Match) -> None:
+        super().__init__(True)
+        self.parent = self
+        self.match: Match | None = match
+
+    def settle(self) -> None:
+        match = self.match
+        assert match is not None
+        match.settle()
+
+
+def match_of(component: Component | None) -> Match | None:
+    """The match that has a component's nodes, or has set them aside, if it has not ended."""
+    if isinstance(component, Match):
+        return component if component.parent is not None else None
+    return component.match if isinstance(component, Aside) else None
 
 
 @final
@@ -97,9 +127,9 @@ class _Following:
     __slots__ = ("follows", "newest", "starts", "count", "enabled")
 
     def __init__(self) -> None:
-        self.follows: list[Follow] = []
+        self.follows: list[Match] = []
         #: the one that was begun last
-        self.newest: Follow | None = None
+        self.newest: Match | None = None
         #: by offset and spec of the first op
         self.starts: dict[int, list[Start]] = {}
         self.count: int = 0
@@ -115,7 +145,7 @@ def set_enabled(enabled: bool) -> bool:
     with trace.lock:
         following.enabled = enabled
         while following.follows:
-            settle(following.follows[0].component)
+            following.follows[0].settle()
         if not enabled:
             _forget_all()
     return before
@@ -208,7 +238,7 @@ def _begins(node: Node) -> bool:
         if not known.followed and len(following.follows) < FOLLOWED and (
             len(known.steps) + EXTRAS < tuning.cut_ops
         ):
-            follow = Follow(start, known)
+            follow = Match(start, known)
             if _agrees(follow, known.steps[0], node):
                 _begin(follow, node)
                 return True
@@ -216,20 +246,19 @@ def _begins(node: Node) -> bool:
 
 
 def _give_up_young(known: Known) -> None:
-    """Follow a trace no more that has hardly begun: it begins again, and where one function
+    """Match a trace no more that has hardly begun: it begins again, and where one function
     records many things, the first call of it may have led to nothing that is known."""
     for follow in following.follows:
         if follow.known is known:
             if len(follow.nodes) <= YOUNG:
-                settle(follow.component)
+                follow.settle()
             return
 
 
-def _begin(follow: Follow, node: Node) -> None:
+def _begin(follow: Match, node: Node) -> None:
     follow.known.followed = True
-    component = follow.component
-    _mark(component, follow)
-    trace.components[component] = None
+    follow.parent = follow
+    trace.components[follow] = None
     following.follows.append(follow)
     following.newest = follow
     _advance(follow, follow.known.steps[0], node)
@@ -308,17 +337,11 @@ def record_expected_operands(
     return record_expected(spec, first.node, second.node, mask, site)
 
 
-def _advance(follow: Follow, step: Step, node: Node) -> None:
+def _advance(follow: Match, step: Step, node: Node) -> None:
     step.source.node = node
-    node.component = follow.component
+    node.component = follow
     follow.nodes.append(node)
     follow.next = step.next
-
-
-def _mark(component: Component, follow: Follow) -> None:
-    component.follow = follow
-    # whoever asks for a node's component goes the long way, which settles it
-    component.parent = component
 
 
 def _goes_on(node: Node) -> bool:
@@ -336,13 +359,13 @@ def _goes_on(node: Node) -> bool:
             return True
         if became == DIFFERS:
             # which takes it from the list
-            settle(follow.component)
+            follow.settle()
         else:
             k += 1
     return False
 
 
-def _turns(follow: Follow, node: Node) -> bool:
+def _turns(follow: Match, node: Node) -> bool:
     """Whether another trace that is known from the same place goes on with a node, after all that
     was recorded so far; it is followed then."""
     known = follow.known
@@ -361,7 +384,7 @@ def _turns(follow: Follow, node: Node) -> bool:
     return False
 
 
-def ends(follow: Follow) -> bool:
+def ends(follow: Match) -> bool:
     """Whether a trace that is known from that place ends after what was recorded so far; that is
     followed then."""
     if follow.next is None:
@@ -377,8 +400,8 @@ def ends(follow: Follow) -> bool:
     return False
 
 
-def _exchange(follow: Follow, other: Known, count: int) -> None:
-    """Follow another trace that has the first ``count`` ops in common with the present one."""
+def _exchange(follow: Match, other: Known, count: int) -> None:
+    """Match another trace that has the first ``count`` ops in common with the present one."""
     known = follow.known
     for k in range(count):
         other.steps[k].source.node = known.steps[k].source.node
@@ -396,11 +419,11 @@ def _exchange(follow: Follow, other: Known, count: int) -> None:
     follow.next = other.steps[count] if count < len(other.steps) else None
 
 
-def _agrees(follow: Follow, step: Step, node: Node) -> bool:
+def _agrees(follow: Match, step: Step, node: Node) -> bool:
     """Whether a node is what a step says; takes note of leaves that are new."""
     if node.spec is not step.recorded or node.grad_mask != step.mask or node.boundary:
         return False
-    if step.rooted and follow.nodes and follow.component.thread != get_ident():
+    if step.rooted and follow.nodes and follow.thread != get_ident():
         return False
     seen = follow.leaves
     inputs = node.inputs
@@ -419,7 +442,7 @@ def _agrees(follow: Follow, step: Step, node: Node) -> bool:
     return False
 
 
-def _is(follow: Follow, source: Source, m: Input, index: int, result: int) -> bool:
+def _is(follow: Match, source: Source, m: Input, index: int, result: int) -> bool:
     """Whether result ``index`` of a node is what comes from a source: of an op, ``result``."""
     if m is not None and source.node is m:
         # whether a leaf's memory is still there is looked at in the end
@@ -428,7 +451,7 @@ def _is(follow: Follow, source: Source, m: Input, index: int, result: int) -> bo
         follow, source, m, index)
 
 
-def _is_new_leaf(follow: Follow, source: Source, m: Input, index: int) -> bool:
+def _is_new_leaf(follow: Match, source: Source, m: Input, index: int) -> bool:
     if not isinstance(m, Node) or m.state != DONE or m.cut_history is not None or (
         m.types[index] is not source.leaf
     ):
@@ -446,7 +469,7 @@ def _is_new_leaf(follow: Follow, source: Source, m: Input, index: int) -> bool:
     return True
 
 
-def are_distinct(follow: Follow) -> bool:
+def are_distinct(follow: Match) -> bool:
     """Whether the leaves so far are as many different ones; the caller holds the lock."""
     epoch = trace.epoch + 1
     trace.epoch = epoch
@@ -460,7 +483,7 @@ def are_distinct(follow: Follow) -> bool:
 
 
 def _all_agree(
-    follow: Follow, step: Step, inputs: tuple[Input, ...], indices: tuple[int, ...] | None
+    follow: Match, step: Step, inputs: tuple[Input, ...], indices: tuple[int, ...] | None
 ) -> bool:
     for position, m in enumerate(inputs):
         source = step.operands[position]
@@ -484,7 +507,7 @@ def _all_agree(
     return True
 
 
-def _forget_leaves(follow: Follow, seen: int) -> None:
+def _forget_leaves(follow: Match, seen: int) -> None:
     """Give up the leaves beyond the first ``seen``."""
     leaves = follow.known.leaves
     while follow.leaves > seen:
@@ -493,16 +516,15 @@ def _forget_leaves(follow: Follow, seen: int) -> None:
         source.node = source.buffer = None
 
 
-def _otherwise(follow: Follow, node: Node) -> int:
+def _otherwise(follow: Match, node: Node) -> int:
     """What a node is to a trace that it does not go on."""
-    component = follow.component
     aside = follow.aside
     related = strange = False
     for m in node.inputs:
         if isinstance(m, Node):
             state = m.state
             if state == PENDING:
-                if m.component is component or (aside is not None and m.component is aside):
+                if m.component is follow or (aside is not None and m.component is aside):
                     related = True
                 else:
                     strange = True
@@ -511,9 +533,7 @@ def _otherwise(follow: Follow, node: Node) -> int:
     if not related:
         return UNRELATED
     if aside is None:
-        aside = follow.aside = Component()
-        aside.aside = True
-        _mark(aside, follow)
+        aside = follow.aside = Aside(follow)
     if strange or node.boundary or len(aside.nodes) >= EXTRAS:
         return DIFFERS
     node.component = aside
@@ -521,7 +541,7 @@ def _otherwise(follow: Follow, node: Node) -> int:
     return EXTRA
 
 
-def go_on(follow: Follow, count: int, origins: list[int]) -> None:
+def go_on(follow: Match, count: int, origins: list[int]) -> None:
     """Record the next ops of a known trace, as nobody else recorded them.
 
     No operand is a leaf that is new, or a run-time scalar. ``origins``: of each op, the node whose
@@ -573,7 +593,7 @@ def go_on(follow: Follow, count: int, origins: list[int]) -> None:
     trace.recorded += count
 
 
-def _missed(follow: Follow) -> None:
+def _missed(follow: Match) -> None:
     """Count that a known trace came to nothing."""
     known = follow.known
     known.misses += 1
@@ -591,18 +611,18 @@ def forget(start: Start, known: Known) -> None:
         known.common.clear()
 
 
-def ended(follow: Follow) -> None:
+def ended(follow: Match) -> None:
     """A trace has ended as it was known to: its nodes are scheduled."""
     follow.known.misses = 0
     _drop(follow)
 
 
-def _drop(follow: Follow) -> None:
-    component = follow.component
-    component.follow = component.parent = None
-    if follow.aside is not None:
-        follow.aside.follow = follow.aside.parent = None
-    trace.components.pop(component, None)
+def _drop(follow: Match) -> None:
+    follow.parent = None
+    aside = follow.aside
+    if aside is not None:
+        aside.match = aside.parent = None
+    trace.components.pop(follow, None)
     following.follows.remove(follow)
     following.newest = following.follows[-1] if following.follows else None
     known = follow.known
@@ -615,32 +635,20 @@ def _drop(follow: Follow) -> None:
         source.node = None
 
 
-def settle(component: Component) -> None:
-    """Make what a component followed ordinary pending work, as if nothing had been known.
-
-    The caller holds the lock.
-    """
-    if COMPILED:
-        _settle(component)
-    else:
-        with Deferred():
-            _settle(component)
-
-
-def _settle(component: Component) -> None:
-    follow = cast(Follow, component.follow)
+def _settle(follow: Match) -> None:
+    """Make what a match has ordinary pending work, as if nothing had been known."""
     _drop(follow)
     _missed(follow)
     nodes = [n for n in follow.nodes if n.state == PENDING]
     if follow.aside is not None:
         nodes += [n for n in follow.aside.nodes if n.state == PENDING]
         nodes.sort(key=graph.by_sequence)
-    follow.component.nodes = []
+    follow.nodes = []
     for n in nodes:
         n.component = None
     for n in nodes:
         graph.link(n, False)
         found = n.component
         if found is not None and len(found.nodes) == 1:
-            found.thread = follow.component.thread
+            found.thread = follow.thread
             found.since = n.seq

@@ -234,16 +234,11 @@ def set_token(node: Node, index: int, token: object) -> None:
 
 
 @mypyc_attr(acyclic=True)
-@final
 class Component:
-    """A connected set of pending nodes. A merged one points to its successor.
-
-    Those of a trace that is followed (:mod:`lazyloom.trace.following`) are not linked: their
-    component, or that of what was set aside, points to itself.
-    """
+    """A connected set of pending nodes. A merged one points to its successor."""
 
     __slots__ = ("nodes", "parent", "ordered", "dead", "depth", "cut_history", "check_at", "thread",
-                 "since", "follow", "aside")
+                 "since")
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -258,9 +253,27 @@ class Component:
         self.thread: int = get_ident()
         #: about the number of its first node
         self.since: int = trace.sequence
-        #: the lazyloom.trace.following.Follow that it belongs to, or None
-        self.follow: Any = None
-        self.aside: bool = False
+
+
+@mypyc_attr(acyclic=True)
+class Unlinked(Component):
+    """Pending nodes that are not linked before anybody asks for the component of one of them.
+
+    It is its own ``parent`` as long as it has any.
+
+    Attributes:
+        loose: its nodes can die without being linked.
+    """
+
+    __slots__ = ("loose",)
+
+    def __init__(self, loose: bool) -> None:
+        super().__init__()
+        self.loose: Final[bool] = loose
+
+    def settle(self) -> None:
+        """Link the nodes, as if they had been linked when they were recorded; under the lock."""
+        raise NotImplementedError
 
 
 class _ForkedLock:
@@ -503,7 +516,7 @@ def kill_all(work: list[Node]) -> None:
             continue
         if n.state == PENDING:
             c = n.component
-            if c is None or not c.aside:
+            if not (isinstance(c, Unlinked) and c.loose):
                 c = find(n)
             if c is not None:
                 c.dead += 1
@@ -546,8 +559,8 @@ def find(n: Node) -> Component | None:
     c = n.component
     if c is None or c.parent is None:
         return c
-    if c.follow is not None:
-        hooks.settle(c)
+    if isinstance(c, Unlinked):
+        c.settle()
         return find(n)
     parent: Component | None = c.parent
     while parent is not None:

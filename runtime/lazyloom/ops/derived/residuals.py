@@ -8,11 +8,10 @@ say itself what is kept, and what is made of it (:class:`lazyloom.ops.spec.Resid
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from ...dtypes import DType, dtype_named
-from ...hooks import hooks
 from ...types import TensorType, tensor_type
 from .._jax import jax, lax
 from ..spec import Attribute, OpDef, Operand, derivation
@@ -21,6 +20,17 @@ from .vjp import access_of, all_cotangents, execution_of, vjp_fun_of
 
 FORWARD: Final = "fwd"
 BACKWARD: Final = "bwd"
+
+#: the types of an op's results, given those of its operands and its attributes
+TypesOf: TypeAlias = Callable[
+    [OpDef, Sequence[TensorType], Mapping[str, Any]], tuple[TensorType, ...]]
+_types_of: TypesOf | None = None
+
+
+def learn_types(types_of_results: TypesOf) -> None:
+    """Take the types of residuals from a function: only what lowers an op knows them."""
+    global _types_of
+    _types_of = types_of_results
 
 
 @derivation(FORWARD)
@@ -33,8 +43,8 @@ def forward_of(base: OpDef) -> OpDef:
     def rule(
         op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
     ) -> tuple[TensorType, ...]:
-        # what the residuals are only JAX knows
-        return hooks.lowered_types(op, types, attrs)
+        assert _types_of is not None
+        return _types_of(op, types, attrs)
 
     entered = base.derivative.residuals
 
