@@ -27,14 +27,14 @@ from setuptools.command.build_ext import build_ext
 
 #: the modules on the path of every recorded op, from the operator to the run
 CORE = [
-    "autodiff/backward", "autodiff/forward", "autodiff/known_passes", "autodiff/reverse",
+    "autodiff/backward", "autodiff/forward", "autodiff/matching", "autodiff/reverse",
     "backends/data", "backends/selection",
     "batching/replay", "cache/memory",
     "capture/arguments", "capture/captured", "capture/environment", "capture/guards",
     "capture/outputs", "capture/program", "capture/recipe", "capture/template",
     "capture/tensor_checks",
     "dtypes", "evaluate/checks", "evaluate/collect", "evaluate/cuts", "evaluate/evaluate",
-    "evaluate/failures", "evaluate/known_traces", "evaluate/overwritten", "evaluate/reading",
+    "evaluate/failures", "evaluate/matching", "evaluate/overwritten", "evaluate/reading",
     "evaluate/sync",
     "execute/choose", "execute/comparison", "execute/costs", "execute/history", "execute/prepare",
     "execute/op_by_op/blas_threads", "execute/op_by_op/executor", "execute/op_by_op/schedule",
@@ -44,8 +44,9 @@ CORE = [
     "program/plan", "program/program", "program/repetition", "settings",
     "tensor/apply", "tensor/inference", "tensor/operators", "tensor/storage", "tensor/tensor",
     "tensor/views",
-    "trace/cut_history", "trace/following", "trace/graph", "trace/known", "trace/recording",
-    "trace/scalars", "trace/source", "trace/specs", "trace/switches", "trace/tape", "types",
+    "trace/cut_history", "trace/graph", "trace/matching/match", "trace/matching/past_traces",
+    "trace/matching/recording", "trace/matching/starts", "trace/recording", "trace/scalars",
+    "trace/source", "trace/specs", "trace/switches", "trace/tape", "types",
 ]  # fmt: skip
 
 #: What is compiled must not depend on what happens to be installed: dependencies are Any.

@@ -12,7 +12,7 @@ import lazyloom as ll
 from lazyloom.ops import Execution
 from lazyloom.ops.rules import elementwise
 from lazyloom.trace import graph
-from lazyloom.trace.following import following
+from lazyloom.trace.matching.match import matching
 from tests.contract.helpers import host, number
 
 
@@ -48,8 +48,8 @@ def state() -> Any:
     """What a preview must leave as it is: the components and what each node says of itself."""
     with graph.trace.lock:
         graph.drain()  # what nobody holds any more
-        while following.follows:
-            following.follows[0].settle()
+        while matching.matches:
+            matching.matches[0].settle()
     return {
         c: [(n, n.state, n.refs, n.handles, n.inputs, n.buffers, n.component) for n in c.nodes]
         for c in graph.trace.components

@@ -12,12 +12,11 @@ from typing import Any, Final, TypeAlias
 
 from ..errors import GradientError
 from ..trace import graph, switches
-from ..trace.following import Match
 from ..trace.graph import Node, Value, hold
 from ..trace.recording import record
 from ..trace.scalars import Scalar
 from ..trace.tape import free
-from .known_passes import Noting, again, follow_of, note, noting
+from .matching import Learning, begin_learning, learn, match_of_all, record_pass
 from .reverse import BackwardPass, Inspector, Observers, as_value, check_values
 
 #: gets the complete cotangent of a value, and gives the one to go on with
@@ -125,19 +124,18 @@ def cotangents_of(
     cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
 ) -> tuple[list[Value | None], dict[Node, bool]]:  # fmt: skip
     """:func:`gradients`, with the part of the tape that is below the outputs."""
-    follow: Match | None = None
-    noted: Noting | None = None
+    learning: Learning | None = None
     if not create_graph and allow_unused and _implicit(cotangents):
-        follow = follow_of(outputs)
-    if follow is not None:
-        known = again(follow, outputs, inputs)
-        if known is not None:
-            return known.gradients, known.visited
-        noted = noting(follow, outputs, inputs)
+        match = match_of_all(outputs)
+        if match is not None:
+            recorded = record_pass(match, outputs, inputs)
+            if recorded is not None:
+                return recorded.gradients, recorded.visited
+            learning = begin_learning(match, outputs, inputs)
     results, walk = _run(outputs, inputs, cotangents, create_graph, allow_unused, None, None, False,
-                         None, noted is not None)  # fmt: skip
-    if noted is not None:
-        note(noted, walk, [(None, gradient) for gradient in results])
+                         None, learning is not None)  # fmt: skip
+    if learning is not None:
+        learn(learning, walk, [(None, gradient) for gradient in results])
     return results, walk.visited
 
 
@@ -145,7 +143,7 @@ def _run(
     outputs: Sequence[Value], inputs: Sequence[Value],
     cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
     observers: Observers | None, inspect: Inspector | None, stop: bool,
-    tokens: Sequence[object] | None, watched: bool = False,
+    tokens: Sequence[object] | None, learned: bool = False,
 ) -> tuple[list[Value | None], BackwardPass]:  # fmt: skip
     check_values("inputs", inputs)
     targets = {(v.node, v.index) for v in inputs}
@@ -155,7 +153,7 @@ def _run(
     with switches.grad_mode(create_graph):
         walk = BackwardPass(
             outputs, cotangents, targets, create_graph, observers, inspect, stop, by_token)
-        walk.noting = watched
+        walk.learning = learned
         walk.run()
         results: list[Value | None] = []
         for i, v in enumerate(inputs):
@@ -190,32 +188,31 @@ def backward(
     The leaves come in the order in which they were first recorded. Arguments and errors as
     for :func:`gradients`.
     """
-    follow: Match | None = None
-    noted: Noting | None = None
+    learning: Learning | None = None
     if not create_graph and not observers and inspect is None and _implicit(cotangents):
-        follow = follow_of(outputs)
-    if follow is not None:
-        known = again(follow, outputs, None)
-        if known is not None:
-            if not retain_graph:
-                free(known.visited)
-            found: list[tuple[object, Value]] = []
-            for token, gradient in zip(known.tokens, known.gradients, strict=True):
-                if gradient is not None:
-                    found.append((token, gradient))
-            return found
-        noted = noting(follow, outputs, None)
+        match = match_of_all(outputs)
+        if match is not None:
+            recorded = record_pass(match, outputs, None)
+            if recorded is not None:
+                if not retain_graph:
+                    free(recorded.visited)
+                found: list[tuple[object, Value]] = []
+                for token, gradient in zip(recorded.tokens, recorded.gradients, strict=True):
+                    if gradient is not None:
+                        found.append((token, gradient))
+                return found
+            learning = begin_learning(match, outputs, None)
     with switches.grad_mode(create_graph):
         walk = BackwardPass(outputs, cotangents, None, create_graph, _by_node(observers), inspect)
-        walk.noting = noted is not None
+        walk.learning = learning is not None
         walk.run()
         walk.leaves.sort(key=_by_recording)
         results = [
             (token, as_value(walk.found[(n, index)], n, index))
             for token, n, index in walk.leaves
         ]
-        if noted is not None:
-            note(noted, walk, [
+        if learning is not None:
+            learn(learning, walk, [
                 ((walk.leaves[i][1], walk.leaves[i][2]), g) for i, (_, g) in enumerate(results)])
     if not (retain_graph or create_graph):
         free(walk.order)

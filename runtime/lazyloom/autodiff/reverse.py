@@ -134,11 +134,11 @@ class BackwardPass:
         leaves: (token, node, result) of the leaves that were reached.
         visited: the nodes below the outputs, and whether they lead to a target.
         passed: the nodes whose operands were given cotangents.
-        origins: of a node that was recorded for another one, that; only where ``noting``.
+        origins: of a node that was recorded for another one, that; only where ``learning``.
     """
 
     __slots__ = ("create_graph", "targets", "cotangents", "found", "leaves", "visited", "order",
-                 "memo", "observers", "inspect", "ends", "passed", "noting", "origins")
+                 "memo", "observers", "inspect", "ends", "passed", "learning", "origins")
 
     def __init__(
         self, outputs: Sequence[Value], cotangents: Sequence[Value | None] | None,
@@ -161,7 +161,7 @@ class BackwardPass:
         self.visited: dict[Node, bool] = {}
         self.passed: dict[Node, bool] = {}
         self.order: list[Node] = []
-        self.noting: bool = False
+        self.learning: bool = False
         self.origins: dict[Node, Node] = {}
         self.memo: Recomputed = Recomputed()
         check_values("outputs", outputs)
@@ -328,7 +328,7 @@ class BackwardPass:
             spec.newest_vjp = NewestVjp(len(operands), argnums, outnums, derivative)
         result = record_spec(derivative, operands, False, n.site)
         results: tuple[Value, ...] = result if isinstance(result, tuple) else (result,)
-        if self.noting:
+        if self.learning:
             self.origins[results[0].node] = n
         return results
 
@@ -359,7 +359,7 @@ class BackwardPass:
         operands.extend(cotangents)
         result = record_spec(found.spec, operands, False, n.site)
         results: tuple[Value, ...] = result if isinstance(result, tuple) else (result,)
-        if self.noting:
+        if self.learning:
             self.origins[results[0].node] = n
         return [results[known.index(w)] for w in argnums]
 

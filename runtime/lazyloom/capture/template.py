@@ -15,8 +15,8 @@ from ..compiled import mypyc_attr
 from ..dtypes import DType
 from ..ops.spec import lookup
 from ..trace import graph, switches
-from ..trace.following import following
 from ..trace.graph import DEAD, PENDING, Node, Value
+from ..trace.matching.match import matching
 from ..trace.recording import record_spec
 from ..trace.scalars import Scalar
 from ..trace.source import Site
@@ -355,10 +355,10 @@ def template_of(
 
 
 def settle_all() -> None:
-    """Make ordinary pending work of what is followed (:mod:`lazyloom.trace.following`)."""
+    """Make ordinary pending work of all matches (:mod:`lazyloom.trace.matching`)."""
     with graph.trace.lock:
-        for follow in list(following.follows):
-            follow.settle()
+        for match in list(matching.matches):
+            match.settle()
 
 
 def left_behind(start: int, roots: list[Value], thread: int) -> Node | None:

@@ -12,11 +12,11 @@ from ..program.donation import program_of_plan
 from ..program.plan import Plan
 from ..program.program import Leaf, Operand, Program, Result, ScalarSlot, Structure
 from ..trace import graph
-from ..trace.following import Match, ended
 from ..trace.graph import DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node
+from ..trace.matching.match import Match, ended
 from ..trace.scalars import Scalar
 from ..types import TensorType
-from . import checks, known_traces
+from . import checks, matching
 
 #: bytes of a node's results up to which they are kept for a derivative that takes them
 SMALL: Final = 4096
@@ -279,7 +279,7 @@ def schedule(nodes: list[Node], evaluation: Any, plans: list[Plan]) -> Plan | No
     structure, leaves, scalars = canonical(nodes)
     wanted, keeps = wanted_outputs(nodes)
     if evaluation.reason != "cut":
-        known_traces.learn(nodes, structure, wanted, keeps)
+        matching.learn(nodes, structure, wanted, keeps)
     places = [(n.spec.op.name, n.site) for n in nodes if n.spec is not None and n.spec.fallible]
     checked = False
     for n in nodes:
@@ -294,20 +294,20 @@ def schedule(nodes: list[Node], evaluation: Any, plans: list[Plan]) -> Plan | No
     return plan
 
 
-def schedule_known(
-    follow: Match, ending: known_traces.Ending, evaluation: Any, plans: list[Plan]
+def schedule_matched(
+    match: Match, ending: matching.Ending, evaluation: Any, plans: list[Plan]
 ) -> None:
-    """:func:`schedule` for a trace that ends as it is known to."""
+    """:func:`schedule` for a match that ends as its past trace did."""
     wanted = ending.wanted
-    plan = Plan(follow.nodes, ending.structure, known_traces.leaves_of(follow),
-                known_traces.numbers(follow, ending), wanted, _results(wanted, evaluation), [])
+    plan = Plan(match.nodes, ending.structure, matching.leaves_of(match),
+                matching.numbers(match, ending), wanted, _results(wanted, evaluation), [])
     plan.evaluation = evaluation
     if _need_checks(plan, ending.checked):
-        known_traces.number(follow)
+        matching.number(match)
         checks.attach(plan.nodes, plan.leaves, wanted, plan.results)
     plans.append(plan)
-    work = known_traces.release(follow, evaluation)
-    ended(follow)
+    work = matching.release(match, evaluation)
+    ended(match)
     _await_results(plan, work)
 
 

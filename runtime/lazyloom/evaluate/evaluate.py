@@ -20,10 +20,11 @@ from ..interrupts import Deferred, reraise_from_handler, uninterrupted
 from ..program.evaluations import Evaluation, new_evaluation
 from ..program.plan import Plan
 from ..trace import graph
-from ..trace.following import match_of
 from ..trace.graph import PENDING, SCHEDULED, Component, Node
+from ..trace.matching.match import match_of
 from ..trace.source import Site, user_site
-from . import collect, failures, known_traces
+from . import collect, failures
+from .matching import ending_of
 
 
 def evaluate(node: Node, reason: str, site: Site | None = None) -> None:
@@ -139,7 +140,7 @@ class _OfNode(Batch):
         self.node: Node = node
 
     def choose(self) -> None:
-        if self.node.state == PENDING and not _schedule_known(self.node.component, self):
+        if self.node.state == PENDING and not _schedule_matched(self.node.component, self):
             component = graph.find(self.node)
             if component is not None:
                 schedule_component(component, self.reason, self.site, self)
@@ -154,7 +155,7 @@ class _OfComponent(Batch):
 
     def choose(self) -> None:
         component = self.component
-        if _schedule_known(component, self):
+        if _schedule_matched(component, self):
             return
         match = match_of(component)
         if match is not None:
@@ -185,19 +186,19 @@ def schedule_nodes(nodes: list[Node], reason: str, site: Site, batch: Batch) -> 
         _schedule(group, reason, site, batch)
 
 
-def _schedule_known(component: Component | None, batch: Batch) -> bool:
-    """Add the plan of a component that follows a known trace, if it ends as that did."""
-    follow = match_of(component)
-    if follow is None:
+def _schedule_matched(component: Component | None, batch: Batch) -> bool:
+    """Add the plan of a match, if it ends as its past trace did."""
+    match = match_of(component)
+    if match is None:
         return False
     started = time.perf_counter()
-    ending = known_traces.ending_of(follow)
+    ending = ending_of(match)
     if ending is None:
         return False
     evaluation = new_evaluation(batch.reason, batch.site)
-    batch.taken.append(follow.nodes)
-    collect.schedule_known(follow, ending, evaluation, batch.plans)
-    evaluation.ops = len(follow.nodes)
+    batch.taken.append(match.nodes)
+    collect.schedule_matched(match, ending, evaluation, batch.plans)
+    evaluation.ops = len(match.nodes)
     counters["traces_matched"] += 1
     evaluation.timings["collect"] = time.perf_counter() - started
     return True

@@ -8,12 +8,12 @@ from threading import get_ident
 from ..backends.selection import backend
 from ..interrupts import reraise_from_handler
 from ..trace import graph
-from ..trace.following import following
 from ..trace.graph import PENDING, Component, Value
+from ..trace.matching.match import matching
 from ..trace.source import user_site
-from . import known_traces
 from .evaluate import evaluate, evaluate_component
 from .failures import read_error
+from .matching import ending_of
 from .reading import held_back, materialize
 
 
@@ -42,11 +42,11 @@ def sync_older(sequence: int) -> None:
 def _components(sequence: int) -> list[Component]:
     """The components of pending work, oldest first; the caller holds the lock.
 
-    Traces that are followed and do not end here are settled, if they began up to that number.
+    Matches that do not end here are settled, if they began up to that number.
     """
-    for follow in list(following.follows):
-        if follow.nodes[0].seq <= sequence and known_traces.ending_of(follow) is None:
-            follow.settle()
+    for match in list(matching.matches):
+        if match.nodes[0].seq <= sequence and ending_of(match) is None:
+            match.settle()
     return graph.oldest_first()
 
 

@@ -15,7 +15,6 @@ from ..errors import ArgumentError, LoomError
 from ..hooks import hooks
 from ..ops.spec import OpDef, lookup
 from ..types import TensorType
-from .following import following, matched, record_expected, record_expected_operands
 from .graph import (
     MAPPED,
     Component,
@@ -28,6 +27,9 @@ from .graph import (
     trace,
 )
 from .mapping import BodyCall, innermost
+from .matching.match import matched, matching
+from .matching.recording import record_expected, record_expected_operands
+from .matching.starts import starts
 from .scalars import Scalar
 from .source import Site, named_site, user_place, user_site
 from .specs import Spec, place, spec_of
@@ -101,7 +103,7 @@ def record_spec(
     site: Site | None = None,
 ) -> Any:  # fmt: skip
     """:func:`record` for an interned spec."""
-    if not boundary and following.newest is not None:
+    if not boundary and matching.newest is not None:
         quick = record_expected_operands(spec, operands, site)
         if quick is not None:
             return quick
@@ -286,6 +288,6 @@ def _link(node: Node) -> Component | None:
     trace.sequence = sequence
     trace.recorded += 1
     node.seq = sequence
-    if following.count and matched(node):
+    if starts.count and matched(node):
         return None
     return link(node, True)

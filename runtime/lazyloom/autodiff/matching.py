@@ -1,11 +1,11 @@
-"""Matching of backward passes: what one recorded before for the same matched trace.
+"""Matching of backward passes: what one recorded before at the same place of a match.
 
 What a pass records rests on the part of the trace that it goes through: on its ops, their operands
 and through which of these gradients flow, and on which leaves are to be reported. All of that is
-compared while the trace is followed (:mod:`lazyloom.trace.following`), so that a pass from the
-same results, at the same place of the trace, records what it recorded last time; and that is
-appended op by op without going through the tape. Where anything is left open, the pass is
-gone through as usual.
+compared while the trace is matched (:mod:`lazyloom.trace.matching`), so that a pass from the same
+results, at the same place of the trace, records what it recorded last time; and that is appended
+op by op without going through the tape. Where anything is left open, the pass is gone through as
+usual.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from typing import Any, Final, cast, final
 
 from ..interrupts import Deferred
 from ..trace import graph
-from ..trace.following import Match, are_distinct, go_on
 from ..trace.graph import DONE, Node, Value, hold, token_of, trace
-from ..trace.known import Known
+from ..trace.matching.match import Match, are_distinct
+from ..trace.matching.past_traces import PastTrace
+from ..trace.matching.recording import record_next
 from ..trace.scalars import Baked
 from ..trace.specs import Spec
 from .reverse import BackwardPass, Cotangent, emit
 
-#: how often what a pass at a place records is noted anew
-NOTED: Final = 8
+#: how often what a pass at a place records is learned anew
+LEARNED: Final = 8
 #: the code of an input that nothing depends on
 UNUSED: Final = 1 << 60
 #: codes of results: the number of the op times this, and that of the result
@@ -31,8 +32,8 @@ RESULTS: Final = 1 << 20
 
 
 @final
-class Pass:
-    """What a backward pass records at a place of a known trace.
+class PastPass:
+    """What a backward pass records at a place of a past trace.
 
     Codes are ``op * RESULTS + result`` for a result of one of the trace's ops, ``-1 - number`` for
     a leaf.
@@ -71,92 +72,93 @@ class Pass:
 
 
 @final
-class Noting:
-    """A pass of which it is noted what it records.
+class Learning:
+    """A pass that is gone through to learn what it records.
 
     Attributes:
-        follow, start: the trace, and where it was before the pass.
+        match, start: the match, and how many nodes it had before the pass.
         recorded: how many ops there had been in all.
         outputs, inputs: their codes.
+        specs: of these nodes.
     """
 
-    __slots__ = ("follow", "start", "recorded", "outputs", "inputs", "specs")
+    __slots__ = ("match", "start", "recorded", "outputs", "inputs", "specs")
 
     def __init__(
-        self, follow: Match, outputs: list[int], inputs: list[int] | None
+        self, match: Match, outputs: list[int], inputs: list[int] | None
     ) -> None:
-        self.follow: Final[Match] = follow
-        self.start: Final[int] = len(follow.nodes)
+        self.match: Final[Match] = match
+        self.start: Final[int] = len(match.nodes)
         self.recorded: Final[int] = trace.recorded
         self.outputs: Final[list[int]] = outputs
         self.inputs: Final[list[int] | None] = inputs
-        self.specs: Final[list[Spec | None]] = [n.spec for n in follow.nodes]
+        self.specs: Final[list[Spec | None]] = [n.spec for n in match.nodes]
 
 
-def follow_of(outputs: Sequence[Value]) -> Match | None:
-    """The trace that is followed and has all of the outputs, if there is one."""
-    found: Match | None = None
+def match_of_all(outputs: Sequence[Value]) -> Match | None:
+    """The match that has all of the outputs, if there is one."""
+    match: Match | None = None
     for out in outputs:
-        match = out.node.component
-        if not isinstance(match, Match) or match.parent is None or (
-            found is not None and match is not found
+        component = out.node.component
+        if not isinstance(component, Match) or component.parent is None or (
+            match is not None and component is not match
         ):
             return None
-        found = match
-    return found
+        match = component
+    return match
 
 
-def _code_of(follow: Match, node: Node, index: int) -> int:
+def _code_of(match: Match, node: Node, index: int) -> int:
     """The code of a result, ``UNUSED`` for what the trace does not have."""
-    for source in follow.known.leaves:
+    for source in match.past.leaves:
         if source.node is node and source.index == index:
             return -1 - source.number
-    for slot, m in enumerate(follow.nodes):
+    for slot, m in enumerate(match.nodes):
         if m is node:
             return slot * RESULTS + index
     return UNUSED
 
 
-def _is(follow: Match, code: int, value: Value) -> bool:
+def _is(match: Match, code: int, value: Value) -> bool:
     """Whether a value has that code."""
     if code < 0:
-        source = follow.known.leaves[-1 - code]
+        source = match.past.leaves[-1 - code]
         return source.node is value.node and source.index == value.index
-    return follow.nodes[code // RESULTS] is value.node and value.index == code % RESULTS
+    return match.nodes[code // RESULTS] is value.node and value.index == code % RESULTS
 
 
-def _pass_of(
-    follow: Match, outputs: Sequence[Value], inputs: Sequence[Value] | None
-) -> Pass | None:
-    """What is known of a pass that begins here, if all of it is as it was."""
-    found: Any = follow.known.passes.get(len(follow.nodes))
+def _past_pass_of(
+    match: Match, outputs: Sequence[Value], inputs: Sequence[Value] | None
+) -> PastPass | None:
+    """The past pass that began here, if all that it rests on is as it was."""
+    found: Any = match.past.passes.get(len(match.nodes))
     if found is None:
         return None
-    known = cast(Pass, found)
-    if len(known.outputs) != len(outputs) or (known.inputs is None) != (inputs is None):
+    past = cast(PastPass, found)
+    if len(past.outputs) != len(outputs) or (past.inputs is None) != (inputs is None):
         return None
-    for k, code in enumerate(known.outputs):
-        if not outputs[k].requires_grad or not _is(follow, code, outputs[k]):
+    for k, code in enumerate(past.outputs):
+        if not outputs[k].requires_grad or not _is(match, code, outputs[k]):
             return None
-    wanted = known.inputs
+    wanted = past.inputs
     if wanted is not None and inputs is not None:
         if len(wanted) != len(inputs):
             return None
         for k, code in enumerate(wanted):
             value = inputs[k]
             if code == UNUSED:
-                if _code_of(follow, value.node, value.index) != UNUSED:
+                if _code_of(match, value.node, value.index) != UNUSED:
                     return None
-            elif not _is(follow, code, value):
+            elif not _is(match, code, value):
                 return None
-    if not are_distinct(follow):
+    if not are_distinct(match):
         return None
     newest = 0
-    nodes = follow.nodes
-    leaves = follow.known.leaves
-    specs = known.specs
-    tokens = known.tokens
-    for k, code in enumerate(known.visited):
+    nodes = match.nodes
+    leaves = match.past.leaves
+    specs = past.specs
+    tokens = past.tokens
+    for k, code in enumerate(past.visited):
         if code >= 0:
             n = nodes[code // RESULTS]
             if n.freed or n.spec is not specs[k] or n.rule is not None:
@@ -166,16 +168,16 @@ def _pass_of(
             if leaf is None or leaf.tracked or leaf.state != DONE:
                 return None
             n = leaf
-        if (_token(follow, code) is not None) != tokens[k] or n.seq < newest:
+        if (_token(match, code) is not None) != tokens[k] or n.seq < newest:
             # leaves are reported in the order in which they were recorded
             return None
         newest = n.seq
-    return known
+    return past
 
 
 @final
-class Again:
-    """What a pass that was known has given.
+class RecordedPass:
+    """What a pass has given that was recorded as a past one.
 
     Attributes:
         tokens, gradients: of each leaf, or of each input, whose gradient is None if it has none.
@@ -190,86 +192,86 @@ class Again:
         self.visited: Final[dict[Node, bool]] = {}
 
 
-def again(
-    follow: Match, outputs: Sequence[Value], inputs: Sequence[Value] | None
-) -> Again | None:
-    """Record what a pass from here is known to record, if all of it is as it was."""
+def record_pass(
+    match: Match, outputs: Sequence[Value], inputs: Sequence[Value] | None
+) -> RecordedPass | None:
+    """Record what the past pass from here recorded, if all that it rests on is as it was."""
     with Deferred(), trace.lock:
         graph.drain()
-        # that, or another thread, may have ended or settled the trace
-        if follow.parent is None:
+        # that, or another thread, may have ended or settled the match
+        if match.parent is None:
             return None
-        known = _pass_of(follow, outputs, inputs)
-        if known is None:
+        past = _past_pass_of(match, outputs, inputs)
+        if past is None:
             return None
-        for slot, spec in known.emitted:
-            emit(follow.nodes[slot], spec)
-        go_on(follow, known.count, known.origins)
-        found = Again()
-        for code in known.visited:
-            found.visited[_node(follow, code)] = True
-        for leaf, code in known.leaves:
-            found.tokens.append(None if leaf == UNUSED else _token(follow, leaf))
-            found.gradients.append(None if code == UNUSED else hold(
-                _node(follow, code), code % RESULTS if code >= 0 else 0, False))
-        return found
+        for slot, spec in past.emitted:
+            emit(match.nodes[slot], spec)
+        record_next(match, past.count, past.origins)
+        made = RecordedPass()
+        for code in past.visited:
+            made.visited[_node(match, code)] = True
+        for leaf, code in past.leaves:
+            made.tokens.append(None if leaf == UNUSED else _token(match, leaf))
+            made.gradients.append(None if code == UNUSED else hold(
+                _node(match, code), code % RESULTS if code >= 0 else 0, False))
+        return made
 
 
-def _node(follow: Match, code: int) -> Node:
+def _node(match: Match, code: int) -> Node:
     if code >= 0:
-        return follow.nodes[code // RESULTS]
-    found = follow.known.leaves[-1 - code].node
-    assert found is not None
-    return found
+        return match.nodes[code // RESULTS]
+    leaf = match.past.leaves[-1 - code].node
+    assert leaf is not None
+    return leaf
 
 
-def _token(follow: Match, code: int) -> object:
-    index = code % RESULTS if code >= 0 else follow.known.leaves[-1 - code].index
-    return token_of(_node(follow, code), index)
+def _token(match: Match, code: int) -> object:
+    index = code % RESULTS if code >= 0 else match.past.leaves[-1 - code].index
+    return token_of(_node(match, code), index)
 
 
-def noting(
-    follow: Match, outputs: Sequence[Value], inputs: Sequence[Value] | None
-) -> Noting | None:
-    """Begin to note what a pass records; None where that is not worth it."""
-    known: Known = follow.known
-    if known.noted >= NOTED or follow.next is None:
+def begin_learning(
+    match: Match, outputs: Sequence[Value], inputs: Sequence[Value] | None
+) -> Learning | None:
+    """Begin to learn what a pass records; None where that is not worth it."""
+    past: PastTrace = match.past
+    if past.learned >= LEARNED or match.next is None:
         return None
-    known.noted += 1
+    past.learned += 1
     with trace.lock:
-        if follow.parent is None or not are_distinct(follow):
+        if match.parent is None or not are_distinct(match):
             return None
-    codes = [_code_of(follow, v.node, v.index) for v in outputs]
-    wanted = None if inputs is None else [_code_of(follow, v.node, v.index) for v in inputs]
-    return Noting(follow, codes, wanted)
+    codes = [_code_of(match, v.node, v.index) for v in outputs]
+    wanted = None if inputs is None else [_code_of(match, v.node, v.index) for v in inputs]
+    return Learning(match, codes, wanted)
 
 
-def note(
-    begun: Noting, walk: BackwardPass,
+def learn(
+    begun: Learning, walk: BackwardPass,
     leaves: Sequence[tuple[tuple[Node, int] | None, Cotangent | None]],
 ) -> None:
-    """Keep what a pass recorded, if the trace was followed through it.
+    """Keep what a pass recorded, if the trace was matched through it.
 
     ``leaves``: what it gives, as the leaf (None for an input) and the gradient.
     """
     with trace.lock:
-        _note(begun, walk, leaves)
+        _learn(begun, walk, leaves)
 
 
-def _note(
-    begun: Noting, walk: BackwardPass,
+def _learn(
+    begun: Learning, walk: BackwardPass,
     leaves: Sequence[tuple[tuple[Node, int] | None, Cotangent | None]],
 ) -> None:
-    follow = begun.follow
-    end = len(follow.nodes)
-    if follow.parent is None or (
+    match = begun.match
+    end = len(match.nodes)
+    if match.parent is None or (
         end - begun.start != trace.recorded - begun.recorded
     ) or walk.memo.started or UNUSED in begun.outputs:
         return
-    for step in follow.known.steps[begun.start : end]:
-        if step.recorded is not step.spec:
+    for op in match.past.ops[begun.start : end]:
+        if op.recorded is not op.spec:
             return
-        for what in step.fixed:
+        for what in op.fixed:
             if what is not None and not isinstance(what, Baked):
                 return
     visited: list[int] = []
@@ -279,16 +281,16 @@ def _note(
     for n in walk.order:
         if n.rule is not None:
             return
-        own = [-1 - s.number for s in follow.known.leaves if s.node is n]
+        own = [-1 - s.number for s in match.past.leaves if s.node is n]
         for code in own:
             if n.tracked:
                 return
             visited.append(code)
-            tokens.append(_token(follow, code) is not None)
+            tokens.append(_token(match, code) is not None)
             specs.append(None)
         if own:
             continue
-        code = _code_of(follow, n, 0)
+        code = _code_of(match, n, 0)
         if code == UNUSED:
             return
         visited.append(code)
@@ -303,19 +305,19 @@ def _note(
                 emitted.append((slot, n.spec))
         specs.append(before)
     origins: list[int] = []
-    for n in follow.nodes[begun.start : end]:
+    for n in match.nodes[begun.start : end]:
         origin = walk.origins.get(n)
-        origins.append(-1 if origin is None else _code_of(follow, origin, 0) // RESULTS)
-    found: list[tuple[int, int]] = []
+        origins.append(-1 if origin is None else _code_of(match, origin, 0) // RESULTS)
+    gradients: list[tuple[int, int]] = []
     for leaf, gradient in leaves:
         code = UNUSED
         if gradient is not None:
             if not isinstance(gradient, Value):
                 return
-            code = _code_of(follow, gradient.node, gradient.index)
+            code = _code_of(match, gradient.node, gradient.index)
             if code == UNUSED:
                 return
-        found.append((UNUSED if leaf is None else _code_of(follow, leaf[0], leaf[1]), code))
-    follow.known.passes[begun.start] = Pass(
+        gradients.append((UNUSED if leaf is None else _code_of(match, leaf[0], leaf[1]), code))
+    match.past.passes[begun.start] = PastPass(
         begun.outputs, begun.inputs, visited, specs, tokens, emitted, end - begun.start, origins,
-        found)
+        gradients)

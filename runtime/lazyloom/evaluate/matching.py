@@ -1,9 +1,9 @@
-"""Endings of known traces, so that a matched one need not be collected again.
+"""Matching of ends: what ran as it did before need not be collected again.
 
-What :mod:`lazyloom.trace.following` follows has the structure that it is known to have. What is
-left to look at where it ends is what no recorded op says: which results somebody can still see,
-which leaves are there, and the numbers. Where all of that is as it was, so are what is wanted and
-what nodes keep; else the component is collected like any other.
+A match (:mod:`lazyloom.trace.matching`) has the structure of its past trace. What is left to look
+at where it ends is what no recorded op says: which results somebody can still see, which leaves are
+there, and the numbers. Where all of that is as it was, so are what is wanted and what nodes keep;
+else the component is collected like any other.
 
 Everything here runs under the graph's lock and executes nothing.
 """
@@ -18,18 +18,10 @@ from ..ops.derived import FORWARD
 from ..program.program import Structure
 from ..settings import tuning
 from ..trace import graph
-from ..trace.following import (
-    EXTRAS,
-    KNOWN,
-    SEEN,
-    Match,
-    ends,
-    forget,
-    start_of,
-)
-from ..trace.following import following as followed
 from ..trace.graph import DEAD, DONE, PENDING, SCHEDULED, Buffer, Node, trace
-from ..trace.known import Known, Source, Step
+from ..trace.matching.match import EXTRAS, Match, ends, matching
+from ..trace.matching.past_traces import PastOp, PastTrace, Source
+from ..trace.matching.starts import PAST_TRACES, STRUCTURES, forget, start_of
 from ..trace.scalars import Scalar
 from ..trace.specs import Spec, spec_of
 from ..types import TensorType
@@ -61,7 +53,7 @@ class Ending:
         self.checked: Final[bool] = any(n.spec is not None and n.spec.checked for n in nodes)
 
 
-def seen(n: Node, uses: int) -> int:
+def visibility(n: Node, uses: int) -> int:
     """By whom beside those that use it in its program a node's results can be seen: 0 by nobody,
     1 all of them, or a bit for each that a handle is left of, from the second bit on.
 
@@ -85,43 +77,43 @@ def seen(n: Node, uses: int) -> int:
 def learn(
     nodes: list[Node], structure: Structure, wanted: list[tuple[int, int]], keeps: list[bool]
 ) -> None:
-    """Take note of a trace that is about to run, to follow it once it has come back.
+    """Take note of a trace that is about to run, to match it once it has come back.
 
     The nodes are numbered and have their operands.
     """
-    if not followed.enabled or len(nodes) + EXTRAS >= tuning.cut_ops:
+    if not matching.enabled or len(nodes) + EXTRAS >= tuning.cut_ops:
         return
     start = start_of(nodes[0], True)
     if start is None:
         return
-    seen_before = start.seen
-    count = seen_before.pop(structure, 0) + 1
-    if len(seen_before) >= SEEN:
-        del seen_before[next(iter(seen_before))]
-    seen_before[structure] = count
+    structures = start.structures
+    count = structures.pop(structure, 0) + 1
+    if len(structures) >= STRUCTURES:
+        del structures[next(iter(structures))]
+    structures[structure] = count
     # what comes to nothing again and again is tried ever more rarely
     if count < 2 or count & (count - 1):
         return
-    for known in start.known:
-        if known.ending.structure == structure:
-            if known.ending.wanted == wanted or known.followed:
+    for past in start.traces:
+        if past.ending.structure == structure:
+            if past.ending.wanted == wanted or past.matched:
                 return
-            forget(start, known)
+            forget(start, past)
             break
-    made = _known(nodes, structure, wanted, keeps)
+    made = _past_trace(nodes, structure, wanted, keeps)
     if made is not None:
-        if len(start.known) >= KNOWN:
-            for known in reversed(start.known):
-                if not known.followed:
-                    forget(start, known)
+        if len(start.traces) >= PAST_TRACES:
+            for past in reversed(start.traces):
+                if not past.matched:
+                    forget(start, past)
                     break
-        start.known.insert(0, made)
+        start.traces.insert(0, made)
 
 
-def _known(
+def _past_trace(
     nodes: list[Node], structure: Structure, wanted: list[tuple[int, int]], keeps: list[bool]
-) -> Known | None:
-    steps: list[Step] = []
+) -> PastTrace | None:
+    ops: list[PastOp] = []
     sources = [Source(number, t) for number, t in enumerate(structure.leaf_types)]
     ending = Ending(structure, wanted, keeps, nodes)
     for slot, n in enumerate(nodes):
@@ -140,7 +132,7 @@ def _known(
             if isinstance(m, Node):
                 index = 0 if n.indices is None else n.indices[position]
                 if m.epoch == n.epoch:
-                    source = steps[m.slot].source
+                    source = ops[m.slot].source
                 else:
                     if m.state != DONE or m.cut_history is not None or m.buffers is None:
                         return None
@@ -163,17 +155,17 @@ def _known(
         types = n.types
         if recorded is not spec:
             types = recorded.infer(tuple([_type_of(n, p) for p in range(len(n.inputs))]))
-        step = Step(slot, recorded, spec, operands, results, fixed, n, types)
-        step.uses = n.uses
-        step.seen = seen(n, n.uses)
-        step.freed = n.freed
-        step.keeps = keeps[slot]
-        if not step.keeps:
+        op = PastOp(slot, recorded, spec, operands, results, fixed, n, types)
+        op.uses = n.uses
+        op.visibility = visibility(n, n.uses)
+        op.freed = n.freed
+        op.keeps = keeps[slot]
+        if not op.keeps:
             for source in operands:
                 if source is not None:
                     source.released += 1
-        steps.append(step)
-    return Known(steps, sources, ending)
+        ops.append(op)
+    return PastTrace(ops, sources, ending)
 
 
 def _type_of(n: Node, position: int) -> TensorType | None:
@@ -193,25 +185,25 @@ def _as_recorded(spec: Spec) -> Spec:
     return spec_of(base, attrs, spec.arity)
 
 
-def ending_of(follow: Match) -> Ending | None:
-    """How a trace that is followed ends, if it ends here and as it did before."""
-    if not ends(follow):
+def ending_of(match: Match) -> Ending | None:
+    """How a match ends, if it ends here and as its past trace did."""
+    if not ends(match):
         return None
-    aside = follow.aside
+    aside = match.aside
     if aside is not None and aside.dead != len(aside.nodes):
         return None
-    known = follow.known
-    step: Step | None = known.steps[0]
-    while step is not None:
-        n = step.source.node
-        if n is None or n.state != PENDING or n.spec is not step.spec or n.freed != step.freed or (
-            seen(n, step.uses) != step.seen
+    past = match.past
+    op: PastOp | None = past.ops[0]
+    while op is not None:
+        n = op.source.node
+        if n is None or n.state != PENDING or n.spec is not op.spec or n.freed != op.freed or (
+            visibility(n, op.uses) != op.visibility
         ):
             return None
-        step = step.next
+        op = op.next
     epoch = trace.epoch + 1
     trace.epoch = epoch
-    for source in known.leaves:
+    for source in past.leaves:
         m = source.node
         buffer = source.buffer
         if m is None or buffer is None or m.state != DONE:
@@ -221,53 +213,53 @@ def ending_of(follow: Match) -> Ending | None:
             return None
         buffer.epoch = epoch
         buffer.slot = source.number
-    ending: Ending = known.ending
+    ending: Ending = past.ending
     return ending
 
 
-def number(follow: Match) -> None:
+def number(match: Match) -> None:
     """Number nodes and leaves, as :func:`lazyloom.evaluate.collect.canonical` does."""
     epoch = trace.epoch + 1
     trace.epoch = epoch
-    for slot, n in enumerate(follow.nodes):
+    for slot, n in enumerate(match.nodes):
         n.slot = slot
         n.epoch = epoch
-    for source in follow.known.leaves:
+    for source in match.past.leaves:
         buffer = source.buffer
         if buffer is not None:
             buffer.epoch = epoch
             buffer.slot = source.number
 
 
-def release(follow: Match, evaluation: Any) -> list[Node]:
-    """Mark the nodes of a trace that has ended as scheduled; those to be taken apart.
+def release(match: Match, evaluation: Any) -> list[Node]:
+    """Mark the nodes of a match that has ended as scheduled; those to be taken apart.
 
     Who lets go of which operands is known, so that it is not gone through them.
     """
-    known = follow.known
+    past = match.past
     work: list[Node] = []
-    step: Step | None = known.steps[0]
-    while step is not None:
-        source = step.source
+    op: PastOp | None = past.ops[0]
+    while op is not None:
+        source = op.source
         n = source.node
         assert n is not None
         n.component = None
         # runs op by op let go of a result with its last use
-        n.uses = step.uses
+        n.uses = op.uses
         refs = n.refs - source.released
         n.refs = refs
-        if not step.keeps:
+        if not op.keeps:
             n.inputs = ()
         n.state = SCHEDULED
         n.evaluation = evaluation
         if refs == 0 and n.handles == 0:
-            if step.keeps or step.spec.checked:
+            if op.keeps or op.spec.checked:
                 work.append(n)
             else:
                 n.state = DEAD
                 n.evaluation = n.token = None
-        step = step.next
-    for source in known.leaves:
+        op = op.next
+    for source in past.leaves:
         m = source.node
         assert m is not None
         m.refs -= source.released
@@ -279,20 +271,20 @@ def release(follow: Match, evaluation: Any) -> list[Node]:
     return work
 
 
-def leaves_of(follow: Match) -> list[Buffer]:
-    """The leaves of a trace that has ended."""
+def leaves_of(match: Match) -> list[Buffer]:
+    """The leaves of a match that has ended."""
     found: list[Buffer] = []
-    for source in follow.known.leaves:
+    for source in match.past.leaves:
         buffer = source.buffer
         assert buffer is not None
         found.append(buffer)
     return found
 
 
-def numbers(follow: Match, ending: Ending) -> dict[DType, list[Any]]:
-    """The run-time scalars of a trace, in order."""
+def numbers(match: Match, ending: Ending) -> dict[DType, list[Any]]:
+    """The run-time scalars of a match, in order."""
     found: dict[DType, list[Any]] = {}
-    nodes = follow.nodes
+    nodes = match.nodes
     positions = ending.positions
     dtypes = ending.dtypes
     for k, slot in enumerate(ending.slots):

@@ -1,6 +1,6 @@
-"""A trace that is followed runs as one that is not: the same values, programs, records and errors.
+"""A trace that is matched runs as one that is not: the same values, programs, records and errors.
 
-Each program runs twice from the same seeds, with known traces followed and without.
+Each program runs twice from the same seeds, with matching and without.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import lazyloom as ll
 import lazyloom_torch as torch
 from lazyloom.errors import GradientError
 from lazyloom.trace import graph
-from lazyloom.trace.following import EXTRAS, following, set_enabled
+from lazyloom.trace.matching.match import EXTRAS, matching, set_enabled
+from lazyloom.trace.matching.starts import starts
 from tests.contract.helpers import host, number
 
 nn, F = torch.nn, torch.nn.functional
@@ -176,8 +177,8 @@ class Program:
         other.join()
 
 
-def run(seed: int, perturbed: float, steps: int, follow: bool) -> tuple[list[Any], list[Any]]:
-    set_enabled(follow)
+def run(seed: int, perturbed: float, steps: int, match: bool) -> tuple[list[Any], list[Any]]:
+    set_enabled(match)
     gc.collect()
     ll.sync()  # what other tests left
     before = newest()
@@ -215,25 +216,25 @@ def test_programs_that_are_perturbed(seed: int, thorough: bool) -> None:
             # kernels are traced in the first, where JAX leaves cycles with who asked for them
             run(seed + 1000 * k, perturbed, 14, False)
             without, before = run(seed + 1000 * k, perturbed, 14, False)
-            followed, after = run(seed + 1000 * k, perturbed, 14, True)
-        same(without, followed, exactly)
+            with_matching, after = run(seed + 1000 * k, perturbed, 14, True)
+        same(without, with_matching, exactly)
         assert before == after
-    assert not following.follows
+    assert not matching.matches
 
 
-def test_most_programs_that_repeat_are_followed() -> None:
+def test_most_programs_that_repeat_are_matched() -> None:
     """Not those whose first ops are like others that lead to nothing."""
-    followed = 0
+    repeated = 0
     for seed in range(100, 120):
         count = matched()
         run(seed, 0.0, 10, True)
-        followed += matched() - count >= 6
-    assert followed >= 15
+        repeated += matched() - count >= 6
+    assert repeated >= 15
 
 
-def test_a_step_of_training_is_followed_and_its_pass_is_known() -> None:
-    def train(follow: bool) -> list[float]:
-        set_enabled(follow)
+def test_a_step_of_training_is_matched_and_so_is_its_pass() -> None:
+    def train(match: bool) -> list[float]:
+        set_enabled(match)
         torch.manual_seed(0)
         model = nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.Dropout(0.3), nn.Linear(7, 3))
         optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
@@ -263,9 +264,9 @@ def test_a_mismatch_leaves_ordinary_pending_work() -> None:
     for _ in range(4):
         body(False).read()
     z = body(True)
-    assert not following.follows or following.follows[0].next is not None
+    assert not matching.matches or matching.matches[0].next is not None
     assert ll.program_of(z).text().count("multiply") == 1
-    assert not following.follows
+    assert not matching.matches
     np.testing.assert_allclose(z.read(), np.tanh(np.full(3, 6, "f4")), rtol=1e-6)
 
 
@@ -363,10 +364,10 @@ def test_where_traces_begin_is_forgotten_in_time() -> None:
         for line in range(700):
             space: dict[str, Any] = {"rec": rec, "x": x}
             exec("\n" * line + "y = rec('tanh', x)\ny.read()", space)
-        assert following.count <= 1024, k
+        assert starts.count <= 1024, k
 
 
-def test_a_branch_that_alternates_is_followed_either_way() -> None:
+def test_a_branch_that_alternates_is_matched_either_way() -> None:
     x, y = host(np.ones(3, "f4")), host(np.full(3, 2, "f4"))
     for k in range(60):
         if k == 36:
@@ -411,8 +412,8 @@ def test_threads_that_train_at_once() -> None:
             out.append(float(loss.read()))
         found[me] = out
 
-    def all_at_once(follow: bool) -> dict[int, list[Any]]:
-        set_enabled(follow)
+    def all_at_once(match: bool) -> dict[int, list[Any]]:
+        set_enabled(match)
         found.clear()
         threads = [threading.Thread(target=work, args=(me,)) for me in range(1, 5)]
         for t in threads:

@@ -1,22 +1,19 @@
-"""Known traces: the ops of a component that began at some place of a program.
-
-See :mod:`lazyloom.trace.following` for what they are there for.
-"""
+"""Past traces: the ops of components that ran, by the places where they began."""
 
 from __future__ import annotations
 
 from typing import Any, Final, final
 
-from ..compiled import mypyc_attr
-from ..types import TensorType
-from .graph import Buffer, Node
-from .specs import Spec
+from ...compiled import mypyc_attr
+from ...types import TensorType
+from ..graph import Buffer, Node
+from ..specs import Spec
 
 
 @mypyc_attr(acyclic=True)
 @final
 class Source:
-    """Where operands of a known trace come from: an op, or a leaf.
+    """Where operands of a past trace come from: an op, or a leaf.
 
     Attributes:
         number: of the op, or of the leaf among the leaves.
@@ -40,8 +37,8 @@ class Source:
 
 @mypyc_attr(acyclic=True)
 @final
-class Step:
-    """One op of a known trace.
+class PastOp:
+    """One op of a past trace.
 
     Attributes:
         recorded: its spec as it is recorded.
@@ -51,8 +48,8 @@ class Step:
         fixed: of each operand that is no node, the constant, the dtype of a run-time scalar, or
             None for one that is absent.
         mask, types: of the node as it is recorded.
-        uses, seen, freed, keeps: of the node in the end, see
-            :mod:`lazyloom.evaluate.known_traces`; whether it keeps its operands.
+        uses, visibility, freed, keeps: of the node in the end, see
+            :mod:`lazyloom.evaluate.matching`; whether it keeps its operands.
         source: its results.
         next: the op after it.
         rooted: all its operands are leaves or scalars.
@@ -61,8 +58,8 @@ class Step:
     """
 
     __slots__ = ("recorded", "spec", "operands", "results", "fixed", "mask", "types",
-                 "uses", "seen", "freed", "keeps", "source", "next", "rooted", "plain", "first",
-                 "second")
+                 "uses", "visibility", "freed", "keeps", "source", "next", "rooted", "plain",
+                 "first", "second")
 
     def __init__(
         self, number: int, recorded: Spec, spec: Spec, operands: list[Source | None],
@@ -76,11 +73,11 @@ class Step:
         self.mask: Final[int] = node.grad_mask
         self.types: Final[tuple[TensorType, ...]] = types
         self.uses: int = 0
-        self.seen: int = 0
+        self.visibility: int = 0
         self.freed: bool = False
         self.keeps: bool = False
         self.source: Final[Source] = Source(number, None)
-        self.next: Step | None = None
+        self.next: PastOp | None = None
         self.rooted: Final[bool] = all(s is None or s.leaf is not None for s in operands)
         plain = len(operands)
         for position, source in enumerate(operands):
@@ -93,67 +90,67 @@ class Step:
 
 @mypyc_attr(acyclic=True)
 @final
-class Known:
+class PastTrace:
     """A trace that ran.
 
     Attributes:
-        steps: its ops in the order of recording.
+        ops: its ops in the order of recording.
         leaves: its leaves by first use.
-        ending: what :mod:`lazyloom.evaluate.known_traces` knows of how it ended.
-        followed: it is being recorded.
-        misses: how often in turn it was begun and came to nothing.
+        ending: what :mod:`lazyloom.evaluate.matching` knows of how it ended.
+        matched: it is being recorded again.
+        misses: how often in turn a match of it came to nothing.
         passes: by where they begin, what backward passes record
-            (:mod:`lazyloom.autodiff.known_passes`).
-        noted: how often that was noted.
+            (:mod:`lazyloom.autodiff.matching`).
+        learned: how often that was learned.
         common: how many ops it has in common with others from the start.
     """
 
-    __slots__ = ("steps", "leaves", "ending", "followed", "misses", "passes", "noted", "common")
+    __slots__ = ("ops", "leaves", "ending", "matched", "misses", "passes", "learned", "common")
 
-    def __init__(self, steps: list[Step], leaves: list[Source], ending: Any) -> None:
-        self.steps: Final[list[Step]] = steps
+    def __init__(self, ops: list[PastOp], leaves: list[Source], ending: Any) -> None:
+        self.ops: Final[list[PastOp]] = ops
         self.leaves: Final[list[Source]] = leaves
         self.ending: Final[Any] = ending
-        self.followed: bool = False
+        self.matched: bool = False
         self.misses: int = 0
         self.passes: Final[dict[int, Any]] = {}
-        self.noted: int = 0
-        self.common: Final[dict[Known, int]] = {}
-        before: Step | None = None
-        for step in steps:
+        self.learned: int = 0
+        self.common: Final[dict[PastTrace, int]] = {}
+        before: PastOp | None = None
+        for op in ops:
             if before is not None:
-                before.next = step
-            before = step
+                before.next = op
+            before = op
 
 
 @mypyc_attr(acyclic=True)
 @final
-class Start:
+class TraceStart:
     """A place of the user's program where traces began, and what was recorded from there.
 
     A place may be in a function that is called for many things, or before a branch.
 
     Attributes:
         place, offset: as :class:`~lazyloom.trace.graph.Node` has them.
-        seen: structures of what ran that began there, and how often each did; the newest last.
-        known: what may come, the newest first.
+        structures: of what ran that began there, and how often each did; the newest last.
+        traces: what may come, the newest first.
     """
 
-    __slots__ = ("place", "offset", "seen", "known")
+    __slots__ = ("place", "offset", "structures", "traces")
 
     def __init__(self, place: Any, offset: int) -> None:
         self.place: Final[Any] = place
         self.offset: Final[int] = offset
-        self.seen: Final[dict[Any, int]] = {}
-        self.known: list[Known] = []
+        self.structures: Final[dict[Any, int]] = {}
+        self.traces: list[PastTrace] = []
 
 
-def common_ops(a: Known, b: Known) -> int:
+def common_ops(a: PastTrace, b: PastTrace) -> int:
     """How many ops two traces have in common from the start."""
     found = a.common.get(b)
     if found is None:
         found = 0
-        for x, y in zip(a.steps, b.steps, strict=False):
+        for x, y in zip(a.ops, b.ops, strict=False):
             if x.recorded is not y.recorded or x.mask != y.mask or x.results != y.results or (
                 x.fixed != y.fixed
             ) or not _same_sources(x.operands, y.operands):

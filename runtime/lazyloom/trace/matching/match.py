@@ -1,0 +1,441 @@
+"""Matches: past traces that are being recorded again."""
+
+from __future__ import annotations
+
+from threading import get_ident
+from typing import Final, final
+
+from ...compiled import COMPILED, mypyc_attr
+from ...interrupts import Deferred
+from ...settings import WITHOUT, tuning
+from .. import graph
+from ..graph import DONE, MAPPED, PENDING, Component, Input, Node, Unlinked, trace
+from ..scalars import Scalar
+from .past_traces import PastOp, PastTrace, Source, TraceStart, common_ops
+from .starts import forget, forget_all, start_of
+
+#: ops that may be set aside
+EXTRAS: Final = 16
+#: matches at once
+MATCHES: Final = 4
+#: ops up to which a match that does not go on as expected is given up where it begins again
+YOUNG: Final = 2
+#: how often in turn a past trace may have come to nothing before it is forgotten
+MISSES: Final = 8
+
+#: what an op that does not go on a match is to it
+EXTRA: Final = 0
+UNRELATED: Final = 1
+DIFFERS: Final = 2
+
+
+@mypyc_attr(acyclic=True)
+@final
+class Match(Unlinked):
+    """A past trace that is being recorded again: the component of its ops so far.
+
+    Attributes:
+        start: where it began.
+        past: the past trace.
+        next: the op that is expected, None after the last.
+        aside: the ops set aside, some of them dead by now.
+        leaves: how many of its leaves there are so far.
+    """
+
+    __slots__ = ("start", "past", "next", "aside", "leaves")
+
+    def __init__(self, start: TraceStart, past: PastTrace) -> None:
+        super().__init__(False)
+        self.start: Final[TraceStart] = start
+        self.past: PastTrace = past
+        self.next: PastOp | None = past.ops[0]
+        self.aside: Aside | None = None
+        self.leaves: int = 0
+
+    def settle(self) -> None:
+        if COMPILED:
+            _settle(self)
+        else:
+            with Deferred():
+                _settle(self)
+
+
+@mypyc_attr(acyclic=True)
+@final
+class Aside(Unlinked):
+    """Ops that a match has set aside."""
+
+    __slots__ = ("match",)
+
+    def __init__(self, match: Match) -> None:
+        super().__init__(True)
+        self.parent = self
+        self.match: Match | None = match
+
+    def settle(self) -> None:
+        match = self.match
+        assert match is not None
+        match.settle()
+
+
+def match_of(component: Component | None) -> Match | None:
+    """The match that has a component's nodes, or has set them aside, if it has not ended."""
+    if isinstance(component, Match):
+        return component if component.parent is not None else None
+    return component.match if isinstance(component, Aside) else None
+
+
+@final
+class Matching:
+    """The matches.
+
+    Attributes:
+        matches: those that have not ended.
+        newest: the one of them that was begun last.
+        enabled: whether there are any.
+    """
+
+    __slots__ = ("matches", "newest", "enabled")
+
+    def __init__(self) -> None:
+        self.matches: Final[list[Match]] = []
+        self.newest: Match | None = None
+        self.enabled: bool = "matching" not in WITHOUT
+
+
+matching: Final = Matching()
+
+
+def set_enabled(enabled: bool) -> bool:
+    """Whether traces are matched from now on; returns whether they were."""
+    before = matching.enabled
+    with trace.lock:
+        matching.enabled = enabled
+        while matching.matches:
+            matching.matches[0].settle()
+        if not enabled:
+            forget_all()
+    return before
+
+
+def matched(node: Node) -> bool:
+    """Whether a new node goes on a match, or begins one; it is not linked then.
+
+    A match from which it differs is settled. The caller holds the lock.
+    """
+    if not matching.matches and not _may_begin(node):
+        return False
+    if COMPILED:
+        return _matched(node)
+    with Deferred():
+        return _matched(node)
+
+
+def _matched(node: Node) -> bool:
+    if not _goes_on(node) and not (_may_begin(node) and _begins(node)):
+        return False
+    for m in node.inputs:
+        if isinstance(m, Node):
+            m.refs += 1
+    return True
+
+
+def _may_begin(node: Node) -> bool:
+    """Whether a match may begin with a node: nothing that it takes is pending, mapped or cut."""
+    for m in node.inputs:
+        if isinstance(m, Node) and (
+            m.state == PENDING or m.state == MAPPED or m.cut_history is not None
+        ):
+            return False
+    return True
+
+
+def _begins(node: Node) -> bool:
+    start = start_of(node, False)
+    if start is None:
+        return False
+    for past in list(start.traces):
+        if past.matched:
+            _give_up_young(past)
+        if not past.matched and len(matching.matches) < MATCHES and (
+            len(past.ops) + EXTRAS < tuning.cut_ops
+        ):
+            match = Match(start, past)
+            if _agrees(match, past.ops[0], node):
+                _begin(match, node)
+                return True
+    return False
+
+
+def _give_up_young(past: PastTrace) -> None:
+    """Settle a match that has hardly begun: it begins again, and where one function records many
+    things, the first call of it may have led to nothing that was there before."""
+    for match in matching.matches:
+        if match.past is past:
+            if len(match.nodes) <= YOUNG:
+                match.settle()
+            return
+
+
+def _begin(match: Match, node: Node) -> None:
+    match.past.matched = True
+    match.parent = match
+    trace.components[match] = None
+    matching.matches.append(match)
+    matching.newest = match
+    advance(match, match.past.ops[0], node)
+
+
+def advance(match: Match, op: PastOp, node: Node) -> None:
+    """Take a node as the next op, which it is."""
+    op.source.node = node
+    node.component = match
+    match.nodes.append(node)
+    match.next = op.next
+
+
+def _goes_on(node: Node) -> bool:
+    k = 0
+    while k < len(matching.matches):
+        match = matching.matches[k]
+        op = match.next
+        if op is not None and _agrees(match, op, node):
+            advance(match, op, node)
+            return True
+        if _turns(match, node):
+            return True
+        became = _otherwise(match, node)
+        if became == EXTRA:
+            return True
+        if became == DIFFERS:
+            # which takes it from the list
+            match.settle()
+        else:
+            k += 1
+    return False
+
+
+def _turns(match: Match, node: Node) -> bool:
+    """Whether another past trace of the same place goes on with a node, after all that was recorded
+    so far; it is matched then."""
+    past = match.past
+    count = len(match.nodes)
+    for other in match.start.traces:
+        if other is past or other.matched or len(other.ops) <= count or (
+            len(other.ops) + EXTRAS >= tuning.cut_ops or common_ops(past, other) < count
+        ):
+            continue
+        _exchange(match, other, count)
+        op = other.ops[count]
+        if _agrees(match, op, node):
+            advance(match, op, node)
+            return True
+        _exchange(match, past, count)
+    return False
+
+
+def ends(match: Match) -> bool:
+    """Whether a past trace of that place ends after what was recorded; it is matched then."""
+    if match.next is None:
+        return True
+    past = match.past
+    count = len(match.nodes)
+    for other in match.start.traces:
+        if not other.matched and len(other.ops) == count and (
+            len(other.leaves) == match.leaves and common_ops(past, other) == count
+        ):
+            _exchange(match, other, count)
+            return True
+    return False
+
+
+def _exchange(match: Match, other: PastTrace, count: int) -> None:
+    """Match another trace that has the first ``count`` ops in common with the present one."""
+    past = match.past
+    for k in range(count):
+        other.ops[k].source.node = past.ops[k].source.node
+        past.ops[k].source.node = None
+    for k in range(match.leaves):
+        mine = past.leaves[k]
+        theirs = other.leaves[k]
+        theirs.node = mine.node
+        theirs.index = mine.index
+        theirs.buffer = mine.buffer
+        mine.node = mine.buffer = None
+    past.matched = False
+    other.matched = True
+    match.past = other
+    match.next = other.ops[count] if count < len(other.ops) else None
+
+
+def _agrees(match: Match, op: PastOp, node: Node) -> bool:
+    """Whether a node is what an op says; takes note of leaves that are new."""
+    if node.spec is not op.recorded or node.grad_mask != op.mask or node.boundary:
+        return False
+    if op.rooted and match.nodes and match.thread != get_ident():
+        return False
+    leaves = match.leaves
+    inputs = node.inputs
+    indices = node.indices
+    if op.plain and indices is None:
+        first = op.first
+        second = op.second
+        if first is not None and _is(match, first, inputs[0], 0, 0) and (
+            second is None or _is(match, second, inputs[1], 0, 0)
+        ):
+            return True
+    elif _all_agree(match, op, inputs, indices):
+        return True
+    if match.leaves != leaves:
+        _forget_leaves(match, leaves)
+    return False
+
+
+def _is(match: Match, source: Source, m: Input, index: int, result: int) -> bool:
+    """Whether result ``index`` of a node is what comes from a source: of an op, ``result``."""
+    if m is not None and source.node is m:
+        # whether a leaf's memory is still there is looked at in the end
+        return (result if source.leaf is None else source.index) == index
+    return source.leaf is not None and source.node is None and _is_new_leaf(
+        match, source, m, index)
+
+
+def _is_new_leaf(match: Match, source: Source, m: Input, index: int) -> bool:
+    if not isinstance(m, Node) or m.state != DONE or m.cut_history is not None or (
+        m.types[index] is not source.leaf
+    ):
+        return False
+    buffers = m.buffers
+    if buffers is None:
+        return False
+    buffer = buffers[index]
+    if buffer is None:
+        return False
+    source.node = m
+    source.index = index
+    source.buffer = buffer
+    match.leaves += 1
+    return True
+
+
+def are_distinct(match: Match) -> bool:
+    """Whether the leaves so far are as many different ones; the caller holds the lock."""
+    epoch = trace.epoch + 1
+    trace.epoch = epoch
+    leaves = match.past.leaves
+    for k in range(match.leaves):
+        buffer = leaves[k].buffer
+        if buffer is None or buffer.epoch == epoch:
+            return False
+        buffer.epoch = epoch
+    return True
+
+
+def _all_agree(
+    match: Match, op: PastOp, inputs: tuple[Input, ...], indices: tuple[int, ...] | None
+) -> bool:
+    for position, m in enumerate(inputs):
+        source = op.operands[position]
+        if isinstance(m, Node):
+            if source is None or not _is(
+                match, source, m, 0 if indices is None else indices[position],
+                op.results[position],
+            ):
+                return False
+        elif source is not None:
+            return False
+        elif isinstance(m, Scalar):
+            baked = m.baked
+            if baked is None:
+                if op.fixed[position] is not m.type.dtype:
+                    return False
+            elif op.fixed[position] is not baked:
+                return False
+        elif op.fixed[position] is not None:
+            return False
+    return True
+
+
+def _forget_leaves(match: Match, kept: int) -> None:
+    """Give up the leaves beyond the first ``kept``."""
+    leaves = match.past.leaves
+    while match.leaves > kept:
+        match.leaves -= 1
+        source = leaves[match.leaves]
+        source.node = source.buffer = None
+
+
+def _otherwise(match: Match, node: Node) -> int:
+    """What a node is to a match that it does not go on."""
+    aside = match.aside
+    related = strange = False
+    for m in node.inputs:
+        if isinstance(m, Node):
+            state = m.state
+            if state == PENDING:
+                if m.component is match or (aside is not None and m.component is aside):
+                    related = True
+                else:
+                    strange = True
+            elif state == MAPPED or m.cut_history is not None:
+                strange = True
+    if not related:
+        return UNRELATED
+    if aside is None:
+        aside = match.aside = Aside(match)
+    if strange or node.boundary or len(aside.nodes) >= EXTRAS:
+        return DIFFERS
+    node.component = aside
+    aside.nodes.append(node)
+    return EXTRA
+
+
+def _missed(match: Match) -> None:
+    """Count that the match of a past trace came to nothing."""
+    past = match.past
+    past.misses += 1
+    if past.misses >= MISSES:
+        forget(match.start, past)
+
+
+def ended(match: Match) -> None:
+    """A match has ended as its past trace did: its nodes are scheduled."""
+    match.past.misses = 0
+    _drop(match)
+
+
+def _drop(match: Match) -> None:
+    match.parent = None
+    aside = match.aside
+    if aside is not None:
+        aside.match = aside.parent = None
+    trace.components.pop(match, None)
+    matching.matches.remove(match)
+    matching.newest = matching.matches[-1] if matching.matches else None
+    past = match.past
+    past.matched = False
+    _forget_leaves(match, 0)
+    for op in past.ops:
+        source = op.source
+        if source.node is None:
+            break
+        source.node = None
+
+
+def _settle(match: Match) -> None:
+    """Make what a match has ordinary pending work, as if there had been no match."""
+    _drop(match)
+    _missed(match)
+    nodes = [n for n in match.nodes if n.state == PENDING]
+    if match.aside is not None:
+        nodes += [n for n in match.aside.nodes if n.state == PENDING]
+        nodes.sort(key=graph.by_sequence)
+    match.nodes = []
+    for n in nodes:
+        n.component = None
+    for n in nodes:
+        graph.link(n, False)
+        component = n.component
+        if component is not None and len(component.nodes) == 1:
+            component.thread = match.thread
+            component.since = n.seq
