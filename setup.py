@@ -45,8 +45,8 @@ CORE = [
     "tensor/apply", "tensor/inference", "tensor/operators", "tensor/storage", "tensor/tensor",
     "tensor/views",
     "trace/cut_history", "trace/graph", "trace/matching/match", "trace/matching/past_traces",
-    "trace/matching/recording", "trace/matching/starts", "trace/recording", "trace/scalars",
-    "trace/source", "trace/specs", "trace/switches", "trace/tape", "types",
+    "trace/matching/recording", "trace/matching/starts", "trace/recording", "trace/results",
+    "trace/scalars", "trace/source", "trace/specs", "trace/switches", "trace/tape", "types",
 ]  # fmt: skip
 
 #: What is compiled must not depend on what happens to be installed: dependencies are Any.

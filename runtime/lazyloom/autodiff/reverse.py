@@ -15,8 +15,9 @@ from ..ops.bodies import refuses_reverse
 from ..ops.derived import BACKWARD, FORWARD, VJP, types_attributes
 from ..ops.spec import OpDef, lookup
 from ..trace import graph, switches
-from ..trace.graph import MAPPED, PENDING, Handles, Node, Tokens, Value
+from ..trace.graph import MAPPED, PENDING, Node, Value
 from ..trace.recording import record, record_spec, record_two
+from ..trace.results import Handles, Tokens
 from ..trace.scalars import Scalar
 from ..trace.specs import Consuming, NewestVjp, Spec, spec_of
 from ..trace.tape import Recomputed, operand_of_derivative, value_of

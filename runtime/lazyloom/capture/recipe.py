@@ -12,8 +12,9 @@ from ..program.evaluations import Evaluation, new_evaluation
 from ..program.plan import Plan
 from ..program.program import Structure
 from ..trace import graph
-from ..trace.graph import DONE, SCHEDULED, Buffer, Component, Handles, Node, Value
+from ..trace.graph import DONE, SCHEDULED, Buffer, Component, Node, Value
 from ..trace.matching.match import match_of
+from ..trace.results import Handles
 from ..trace.scalars import Scalar
 from ..trace.source import Site
 from .template import RESULT, SOURCE, Draw, Number, Ref, Template

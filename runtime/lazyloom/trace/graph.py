@@ -1,19 +1,12 @@
 """The graph of recorded work: nodes, values, components, and their release.
 
-Invariants, all under ``trace.lock`` (:mod:`lazyloom.locks` says which fields it guards):
-
-- ``node.refs`` is the number of operand positions, of pending nodes and of executed
-  nodes that keep their history, which refer to the node; ``node.handles`` the number of
-  live :class:`Value` objects, ``node.carried`` of those among them that require a gradient. A
-  node with neither refs nor handles is dead and is taken apart at once, iteratively, so
-  releasing a chain of any length needs no stack.
-- Pending nodes that share data are in one :class:`Component`; an edge that crosses a
-  boundary node does not join.
-- An operand of a pending node was recorded before it: ``operand.seq < node.seq``.
-- A mapped node is in no component and no operand of a pending one; it has a ``mapping``.
+What holds of a field stands beside it, and holds whenever nobody has ``trace.lock``
+(:mod:`lazyloom.locks` says which fields that guards); ``tests/graph_invariants.py`` checks it.
 
 Handles alone are given up without the lock, each by one subtraction that nothing interrupts.
 Whoever finds a node with neither handles nor refs releases it; finding that twice does no harm.
+Nodes are taken apart at once and iteratively, so that releasing a chain of any length needs no
+stack.
 """
 
 from __future__ import annotations
@@ -31,11 +24,13 @@ from ..locks import new_lock
 from ..settings import DEAD_NODES, tuning
 from ..types import TensorType
 from .cut_history import CutHistory
+from .results import Handles, Tokens
 from .scalars import Scalar
 from .source import UNKNOWN, Site
 from .specs import Spec
 
-PENDING: Final = 0  # recorded, in a component
+# the states of a node
+PENDING: Final = 0  # recorded, in a component: y of ``y = x + 1``, until somebody reads it
 SCHEDULED: Final = 1  # handed to an evaluation that has not dispatched yet
 DONE: Final = 2  # executed or a leaf; buffers may be None where nobody wanted them
 FAILED: Final = 3  # ``node.error`` says why
@@ -94,61 +89,19 @@ Input: TypeAlias = "Node | Scalar | None"
 # at them: a component and its nodes let go of each other when it runs or dies.
 
 
-@mypyc_attr(acyclic=True)
-@final
-class Handles:
-    """How many handles there are of each result of a node: a list that the collector passes by."""
-
-    __slots__ = ("first", "second", "third", "rest")
-
-    def __init__(self, count: int, each: int) -> None:
-        self.first: int = each
-        self.second: int = each
-        self.third: int = each
-        #: of the results from the fourth on
-        self.rest: list[int] | None = None
-        if count > 3:
-            self.rest = [each] * (count - 3)
-
-    def of(self, index: int) -> int:
-        if index == 0:
-            return self.first
-        if index == 1:
-            return self.second
-        if index == 2:
-            return self.third
-        rest = self.rest
-        assert rest is not None
-        return rest[index - 3]
-
-    def add(self, index: int, number: int) -> None:
-        if index == 0:
-            self.first += number
-        elif index == 1:
-            self.second += number
-        elif index == 2:
-            self.third += number
-        else:
-            rest = self.rest
-            assert rest is not None
-            rest[index - 3] += number
-
-
-@mypyc_attr(acyclic=True)
-@final
-class Tokens:
-    """The tokens of a node's results, of those that are leaves of the tape."""
-
-    __slots__ = ("of",)
-
-    def __init__(self, count: int) -> None:
-        self.of: list[object] = [None] * count
-
-
 @mypyc_attr(acyclic=True, free_list_len=1)
 @final
 class Node:
-    """One recorded operation, or a leaf (``spec is None``)."""
+    """One recorded operation, or a leaf (``spec is None``).
+
+    Of ``z = x @ w + b``, before ``z`` is read, where ``w`` alone is a leaf of the tape::
+
+        x, w, b  DONE     spec None    inputs ()           refs 1  handles 1  buffers [...]
+        x @ w    PENDING  spec matmul  inputs (x, w)       refs 1  handles 0  grad_mask 0b10
+        z        PENDING  spec add     inputs (x @ w, b)   refs 0  handles 1  grad_mask 0b01
+
+    Afterwards all are DONE, and ``x @ w`` and ``z`` keep their operands for a backward pass.
+    """
 
     __slots__ = (
         "spec", "inputs", "indices", "types", "seq", "place", "offset", "component", "refs",
@@ -162,28 +115,40 @@ class Node:
         types: tuple[TensorType, ...], seq: int, place: CodeType | Site | None, offset: int,
     ) -> None:  # fmt: skip
         self.spec: Spec | None = spec
+        #: the operands: ``spec.arity`` of them while it is PENDING; later () where no tape needs
+        #: them. None is DEAD; of a PENDING node none is MAPPED, and PENDING ones have a smaller seq
         self.inputs: tuple[Input, ...] = inputs
-        #: which output of each operand is meant; None: the first of each
+        #: which result of each operand is meant; None: the first of each
         self.indices: tuple[int, ...] | None = indices
+        #: of the results, one or more
         self.types: tuple[TensorType, ...] = types
+        #: its number, ``<= trace.sequence``: no other node has it
         self.seq: int = seq
         #: the user's code object, with the offset in it, or a ready Site
         self.place: Any = place
         self.offset: int = offset
+        #: of a PENDING node, see :func:`find`: that of each PENDING operand that is no boundary
         self.component: Component | None = None
+        #: operand positions that refer to it, of nodes that have operands; and 1 until an effect
+        #: has run. ``refs > 0 or handles > 0``, or it is DEAD
         self.refs: int = 0
+        #: live Values
         self.handles: int = 0
-        #: handles that a gradient flows through: without any, nobody outside can ask for its tape
+        #: handles that a gradient flows through, ``<= handles``: without any, nobody outside can
+        #: ask for its tape
         self.carried: int = 0
-        #: handles of each result; None where there is one result
+        #: handles of each result, whose sum is ``handles``; None where there is one result
         self.out_handles: Handles | None = None
         self.state: int = PENDING
+        #: of each result its memory, or None where it was given up; None before it is SCHEDULED
         self.buffers: list[Buffer | None] | None = None
+        #: the newest Evaluation that it was SCHEDULED for
         self.evaluation: Any = None
+        #: of a FAILED node
         self.error: LoomError | None = None
-        #: a gradient may flow through this node
+        #: a gradient may flow through this node: ``grad_mask != 0``
         self.tracked: bool = False
-        #: bit i: a gradient flows to operand i
+        #: bit i: a gradient flows to operand i; of a placeholder, that it requires one
         self.grad_mask: int = 0
         #: of a leaf of the tape, what Value.as_leaf was given: where its gradient goes; of a node
         #: of several results, Tokens (see :func:`token_of`)
@@ -191,14 +156,18 @@ class Node:
         #: the lazyloom.trace.custom_derivatives.Custom of a node whose derivative a function of the
         #: host gives, or None; only on a node of the op ``custom``
         self.rule: Any = None
+        #: components do not join across it; only until it has run
         self.boundary: bool = False
+        #: pending nodes in a row that end with it, when it was linked
         self.depth: int = 0
         #: what is known of the trace that a cut ended with this node, for what goes on from it
         self.cut_history: CutHistory | None = None
-        #: of a node whose state is MAPPED, the lazyloom.trace.mapping.MappedCall that it belongs to
+        #: of a MAPPED node, the lazyloom.trace.mapping.MappedCall that it belongs to
         self.mapping: Any = None
+        #: its number in the newest look at nodes, if ``epoch`` is that look's
         self.slot: int = 0
         self.epoch: int = 0
+        #: operand positions in its program that refer to it, as of when that was collected
         self.uses: int = 0
         #: its tape was freed by a backward pass
         self.freed: bool = False
@@ -241,11 +210,16 @@ class Component:
                  "since")
 
     def __init__(self) -> None:
+        #: its PENDING nodes, and ``dead`` others, which are fewer; of a merged one none
         self.nodes: list[Node] = []
+        #: what it was merged into
         self.parent: Component | None = None
+        #: the nodes are in the order of recording
         self.ordered: bool = True
         self.dead: int = 0
+        #: of the deepest of its nodes since it was cut
         self.depth: int = 0
+        #: of the trace that it goes on with, after a cut
         self.cut_history: CutHistory | None = None
         #: how many ops it has before it is looked at (``hooks.grown``)
         self.check_at: int = tuning.cut_ops

@@ -15,21 +15,12 @@ from ..errors import ArgumentError, LoomError
 from ..hooks import hooks
 from ..ops.spec import OpDef, lookup
 from ..types import TensorType
-from .graph import (
-    MAPPED,
-    Component,
-    Handles,
-    Input,
-    Node,
-    Value,
-    drain,
-    link,
-    trace,
-)
+from .graph import MAPPED, Component, Input, Node, Value, drain, link, trace
 from .mapping import BodyCall, innermost
 from .matching.match import matched, matching
 from .matching.recording import record_expected, record_expected_operands
 from .matching.starts import starts
+from .results import Handles
 from .scalars import Scalar
 from .source import Site, named_site, user_place, user_site
 from .specs import Spec, place, spec_of

@@ -15,8 +15,9 @@ from ..counters import counters
 from ..errors import GradientError
 from ..types import TensorType
 from . import graph, switches
-from .graph import DEAD, DONE, FAILED, MAPPED, PENDING, Node, Tokens, Value, hold, trace
+from .graph import DEAD, DONE, FAILED, MAPPED, PENDING, Node, Value, hold, trace
 from .recording import record, record_spec
+from .results import Tokens
 from .scalars import Scalar
 
 _ALONE: Final[bool] = ALONE

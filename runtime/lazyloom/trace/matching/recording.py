@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ...compiled import ALONE
-from ..graph import Handles, Input, Node, Value, trace
+from ..graph import Input, Node, Value, trace
+from ..results import Handles
 from ..scalars import constant
 from ..source import Site, named_site, user_place
 from ..specs import Spec
