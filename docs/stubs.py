@@ -159,7 +159,7 @@ def _imports(space: dict[str, set[str]]) -> list[str]:
 
 def package() -> str:
     """The stub of ``lazyloom_numpy``."""
-    space: dict[str, set[str]] = {"_flat": {"flatiter"}}
+    space: dict[str, set[str]] = {"_indexing.flat": {"flatiter"}}
     lines = functions(np, space, None)
     array, scalar = members(np.ndarray, space), members(np.ScalarArray, space)
     own = [line for line in scalar if line not in array and "__hash__" not in line]

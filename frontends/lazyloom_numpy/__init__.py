@@ -43,11 +43,19 @@ from numpy import get_printoptions as get_printoptions
 from numpy import exceptions as exceptions
 from numpy import iterable as iterable
 
-from ._array import ScalarArray, ndarray
-from . import _methods
-from . import _ufuncs
+from ._array.ndarray import ScalarArray, ndarray
+from ._methods import attached as _methods
+from ._ufuncs import ufunc as _ufuncs
 from . import emath, fft, lib, linalg, random
-from ._creation import (
+from ._arguments.dtypes import (
+    AxisError, UFuncTypeError, bfloat16, can_cast_public as can_cast, common_type, min_scalar_type,
+    promote_types, result_type,
+)  # fmt: skip
+from ._array.array_api import __array_namespace_info__
+from ._array.hosted import asnumpy
+from ._functions.applying import apply_along_axis, apply_over_axes
+from ._functions.bits import packbits, unpackbits
+from ._functions.creation import (
     arange, array, asanyarray, asarray, asarray_chkfinite, ascontiguousarray, asfortranarray,
     copy, diag, diag_indices, diag_indices_from, diagflat, empty, empty_like, eye, fill_diagonal,
     from_dlpack, frombuffer, fromfunction, fromiter, full, full_like, identity,
@@ -55,80 +63,79 @@ from ._creation import (
     tril_indices, tril_indices_from, triu, triu_indices, triu_indices_from, vander, zeros,
     zeros_like,
 )  # fmt: skip
-from ._dtypes import (
-    AxisError, UFuncTypeError, bfloat16, can_cast_public as can_cast, common_type, min_scalar_type,
-    promote_types, result_type,
-)  # fmt: skip
-from ._elementwise import (
+from ._functions.elementwise import (
     allclose, angle, around, array_equal, array_equiv, clip, fix, imag, interp, isclose,
     iscomplex, iscomplexobj, isneginf, isposinf, isreal, isrealobj, nan_to_num, piecewise, real,
     real_if_close, round, select, unwrap, where,
 )  # fmt: skip
-from ._iterators import broadcast, nditer
-from ._info import __array_namespace_info__
-from ._applying import apply_along_axis, apply_over_axes
-from ._bits import packbits, unpackbits
-from ._files import (
+from ._functions.files import (
     NpzFile, fromfile, fromstring, genfromtxt, load, loadtxt, save, savetxt, savez,
     savez_compressed,
 )  # fmt: skip
-from ._spaced import geomspace, linspace, logspace
-from ._text import base_repr, binary_repr, format_float_positional, format_float_scientific
-from ._tricks import c_, mask_indices, mgrid, ndenumerate, ogrid, r_
-from ._histograms import (
+from ._functions.histograms import (
     histogram, histogram2d, histogram_bin_edges, histogramdd,
 )  # fmt: skip
-from ._errstate import errstate, geterr, geterrcall, seterr, seterrcall
-from ._indexing import flatiter, ix_, ravel_multi_index, unravel_index
-from ._inserting import delete, insert
-from ._interop import array2string, array_repr, array_str, asnumpy
-from ._linalg import (
-    cross, dot, einsum, einsum_path, inner, kron, outer, tensordot, trace, vdot,
-)  # fmt: skip
-from ._joining import (
+from ._functions.index_functions import ix_, ravel_multi_index, unravel_index
+from ._functions.inserting import delete, insert
+from ._functions.iterators import broadcast, nditer
+from ._functions.joining import (
     append, block, column_stack, concat, concatenate, dstack, hstack,
     row_stack, stack, vstack,
 )  # fmt: skip
-from ._manipulation import (
+from ._functions.manipulation import (
     array_split, astype, atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_shapes,
     broadcast_to, copyto, diagonal, dsplit, expand_dims, flip, fliplr, flipud, hsplit, isfortran,
     matrix_transpose, moveaxis, ndim, permute_dims, ravel, reshape, resize, roll, rollaxis, rot90,
     shape, size, split, squeeze, swapaxes, tile, transpose, unstack, vsplit,
 )  # fmt: skip
-from ._memory import may_share_memory, shares_memory
-from ._nanfunctions import (
+from ._functions.memory import may_share_memory, shares_memory
+from ._functions.nanfunctions import (
     nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmin, nanprod, nanstd, nansum,
     nanvar,
 )  # fmt: skip
-from ._polynomials import (
-    poly, poly1d, polyadd, polyder, polydiv, polyfit, polyint, polymul, polysub, polyval, roots,
+from ._functions.padding import pad
+from ._functions.products import (
+    cross, dot, einsum, einsum_path, inner, kron, outer, tensordot, trace, vdot,
 )  # fmt: skip
-from ._padding import pad
-from ._quantiles import (
+from ._functions.quantiles import (
     median, nanmedian, nanpercentile, nanquantile, percentile, quantile,
 )  # fmt: skip
-from ._reductions import (
+from ._functions.reductions import (
     all, amax, amin, any, argmax, argmin, count_nonzero, cumprod, cumsum, cumulative_prod,
     cumulative_sum, max, mean, min, prod, ptp, std, sum, var,
 )  # fmt: skip
-from ._sequences import (
-    average, convolve, corrcoef, correlate, cov, diff, ediff1d, gradient, trapezoid,
-)  # fmt: skip
-from ._selecting import (
+from ._functions.selecting import (
     argwhere, bincount, compress, extract, flatnonzero, nonzero, place, repeat, trim_zeros,
 )  # fmt: skip
-from ._sets import (
+from ._functions.sequences import (
+    average, convolve, corrcoef, correlate, cov, diff, ediff1d, gradient, trapezoid,
+)  # fmt: skip
+from ._functions.sets import (
     intersect1d, isin, setdiff1d, setxor1d, union1d, unique, unique_all, unique_counts,
     unique_inverse, unique_values,
 )  # fmt: skip
-from ._sorting import (
+from ._functions.sorting import (
     argpartition, argsort, choose, digitize, lexsort, partition, put, put_along_axis, putmask,
     searchsorted, sort, sort_complex, take, take_along_axis,
 )  # fmt: skip
-from ._ufuncs import ufunc
-from ._windows import bartlett, blackman, hamming, hanning, i0, kaiser, sinc
-from ._vectorize import frompyfunc, vectorize
-from . import _captured, _einops, _hosted, _pandas, _submodules
+from ._functions.spaced import geomspace, linspace, logspace
+from ._functions.text import (
+    base_repr, binary_repr, format_float_positional, format_float_scientific,
+)  # fmt: skip
+from ._functions.tricks import c_, mask_indices, mgrid, ndenumerate, ogrid, r_
+from ._functions.vectorize import frompyfunc, vectorize
+from ._functions.windows import bartlett, blackman, hamming, hanning, i0, kaiser, sinc
+from ._indexing.flat import flatiter
+from ._interop.protocols import array2string, array_repr, array_str
+from ._ufuncs.errstate import errstate, geterr, geterrcall, seterr, seterrcall
+from ._ufuncs.ufunc import ufunc
+from .lib._polynomials import (
+    poly, poly1d, polyadd, polyder, polydiv, polyfit, polyint, polymul, polysub, polyval, roots,
+)  # fmt: skip
+from ._array import hosted as _hosted
+from ._interop import (
+    captured as _captured, einops as _einops, pandas as _pandas, submodules as _submodules,
+)  # fmt: skip
 
 _hosted.install(globals(), _onp)
 _hosted.install(linalg.__dict__, _onp.linalg)

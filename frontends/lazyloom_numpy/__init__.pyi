@@ -78,17 +78,17 @@ from . import fft as fft
 from . import lib as lib
 from . import linalg as linalg
 from . import random as random
-from ._dtypes import UFuncTypeError as UFuncTypeError
-from ._errstate import errstate as errstate
-from ._files import NpzFile as NpzFile
-from ._flat import flatiter as flatiter
-from ._iterators import broadcast as broadcast, nditer as nditer
-from ._layout import flagsobj as flagsobj
-from ._polynomials import poly1d as poly1d
-from ._sets import UniqueAllResult as UniqueAllResult, UniqueCountsResult as UniqueCountsResult, UniqueInverseResult as UniqueInverseResult
-from ._tricks import ndenumerate as ndenumerate
-from ._ufuncs import ufunc as ufunc
-from ._vectorize import vectorize as vectorize
+from ._arguments.dtypes import UFuncTypeError as UFuncTypeError
+from ._array.layout import flagsobj as flagsobj
+from ._functions.files import NpzFile as NpzFile
+from ._functions.iterators import broadcast as broadcast, nditer as nditer
+from ._functions.sets import UniqueAllResult as UniqueAllResult, UniqueCountsResult as UniqueCountsResult, UniqueInverseResult as UniqueInverseResult
+from ._functions.tricks import ndenumerate as ndenumerate
+from ._functions.vectorize import vectorize as vectorize
+from ._indexing.flat import flatiter as flatiter
+from ._ufuncs.errstate import errstate as errstate
+from ._ufuncs.ufunc import ufunc as ufunc
+from .lib._polynomials import poly1d as poly1d
 
 from builtins import bool as _bool
 

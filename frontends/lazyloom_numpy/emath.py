@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import _ufuncs
-from ._array import ndarray
-from ._creation import asarray
-from ._reductions import any as _any
+from ._array.ndarray import ndarray
+from ._functions.creation import asarray
+from ._functions.reductions import any as _any
+from ._ufuncs import ufunc as _ufuncs
 
 _f = _ufuncs.PUBLIC
 

@@ -15,12 +15,12 @@ import numpy as onp
 import lazyloom
 from lazyloom.dtypes import DType
 
-from . import _dtypes as dt
-from ._array import ndarray, wrap
-from ._convert import as_value, value_of
-from ._creation import arange
-from ._manipulation import roll
-from ._outputs import finish
+from ._arguments import dtypes as dt
+from ._arguments.convert import as_value, value_of
+from ._array.ndarray import ndarray, wrap
+from ._functions.creation import arange
+from ._functions.manipulation import roll
+from ._ufuncs.outputs import finish
 
 record = lazyloom.record
 

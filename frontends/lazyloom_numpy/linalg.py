@@ -16,13 +16,14 @@ import numpy as onp
 
 import lazyloom
 
-from . import _dtypes as dt
-from . import _linalg, _manipulation
-from ._array import ndarray, wrap
-from ._convert import is_number, value_of
-from ._creation import eye
-from ._elementwise import chosen as where
-from ._matrices import (
+from ._arguments import dtypes as dt
+from ._arguments.convert import is_number, value_of
+from ._array.ndarray import ndarray, wrap
+from ._functions import manipulation as _manipulation
+from ._functions import products as _linalg
+from ._functions.creation import eye
+from ._functions.elementwise import chosen as where
+from ._functions.matrices import (
     MESSAGES,
     LinAlgError,
     adjoint,
@@ -36,10 +37,10 @@ from ._matrices import (
     singular_vectors,
     svdvals,
 )  # fmt: skip
-from ._norms import matrix_norm, norm, vector_norm
-from ._outputs import finish
-from ._sorting import argsort, sort, take_along_axis
-from ._ufuncs import TABLE
+from ._functions.norms import matrix_norm, norm, vector_norm
+from ._functions.sorting import argsort, sort, take_along_axis
+from ._ufuncs.outputs import finish
+from ._ufuncs.ufunc import TABLE
 
 record = lazyloom.record
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from numpy.typing import ArrayLike as _ArrayLike
 from numpy.typing import DTypeLike, NBitBase
 
-from ._array import ndarray
+from ._array.ndarray import ndarray
 
 #: what functions take for an array: ours, NumPy's, nested sequences, numbers
 ArrayLike: TypeAlias = ndarray | _ArrayLike

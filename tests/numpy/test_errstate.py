@@ -13,7 +13,7 @@ import pytest
 
 import lazyloom
 import lazyloom_numpy as np
-from lazyloom_numpy import _errstate
+from lazyloom_numpy._ufuncs import errstate as _errstate
 
 A = onp.array([1.0, 0.0, -1.0])
 Z = onp.array([0.0, 0.0, 2.0])

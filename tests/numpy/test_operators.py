@@ -14,8 +14,8 @@ import lazyloom_numpy as np
 import lazyloom_torch as torch
 from lazyloom.dtypes import ALL
 from lazyloom.tensor import operators as _operators
-from lazyloom_numpy import _operators as registered
-from lazyloom_numpy import _ufuncs
+from lazyloom_numpy._ufuncs import operators as registered
+from lazyloom_numpy._ufuncs import ufunc as _ufuncs
 from tests.numpy.helpers import tolerance
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")

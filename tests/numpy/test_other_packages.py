@@ -503,7 +503,7 @@ class TestEinops:
     """einops finds arrays by classes derived from its own, which are made when it is imported."""
 
     def test_the_backend(self) -> None:
-        from lazyloom_numpy import _einops
+        from lazyloom_numpy._interop import einops as _einops
 
         backends = types.ModuleType("einops._backends")
 

@@ -16,7 +16,7 @@ import pytest
 
 import lazyloom
 import lazyloom_numpy as np
-from lazyloom_numpy import _ufuncs
+from lazyloom_numpy._ufuncs import ufunc as _ufuncs
 from tests.numpy.helpers import DTYPES
 
 NAMES = sorted(n for n, f in _ufuncs.TABLE.items() if f.signature is None)

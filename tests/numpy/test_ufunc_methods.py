@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import lazyloom
 import lazyloom_numpy as np
-from lazyloom_numpy import _ufuncs
+from lazyloom_numpy._ufuncs import ufunc as _ufuncs
 from tests.numpy.helpers import both, data, same
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")

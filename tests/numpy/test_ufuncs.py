@@ -9,7 +9,7 @@ import pytest
 
 import lazyloom
 import lazyloom_numpy as np
-from lazyloom_numpy import _ufuncs
+from lazyloom_numpy._ufuncs import ufunc as _ufuncs
 from tests.numpy.helpers import DTYPES, both, data, same
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")

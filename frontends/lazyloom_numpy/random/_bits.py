@@ -16,8 +16,8 @@ from numpy.random import SeedSequence
 import lazyloom
 from lazyloom.frontend import loop_steps
 
-from .. import _dtypes as dt
-from .._array import ndarray, wrap
+from .._arguments import dtypes as dt
+from .._array.ndarray import ndarray, wrap
 
 #: the first draw's number: 0 and 1 would be part of a program's structure
 _FIRST: Final = 2

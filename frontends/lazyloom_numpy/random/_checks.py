@@ -16,9 +16,9 @@ import numpy as onp
 
 import lazyloom
 
-from .. import _dtypes as dt
-from .._array import ndarray, wrap
-from .._convert import contains_tensor, host_value, value_of
+from .._arguments import dtypes as dt
+from .._arguments.convert import contains_tensor, host_value, value_of
+from .._array.ndarray import ndarray, wrap
 
 POISSON_LAM_MAX: Final = float(2**63 - 1) - math.sqrt(2**63 - 1) * 10
 _HOST: Final = (int, float, onp.generic)

@@ -10,10 +10,10 @@ import numpy as onp
 import lazyloom
 from lazyloom.dtypes import DType
 
-from .. import _dtypes as dt
-from .._array import ScalarArray, ndarray, wrap
-from .._convert import param
-from .._elementwise import chosen as where
+from .._arguments import dtypes as dt
+from .._arguments.convert import param
+from .._array.ndarray import ScalarArray, ndarray, wrap
+from .._functions.elementwise import chosen as where
 from . import _checks as checks
 from ._bits import BitGenerator
 from ._checks import real, shape_of, whole

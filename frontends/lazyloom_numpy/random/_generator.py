@@ -13,10 +13,10 @@ from lazyloom.dtypes import DType
 from lazyloom.errors import type_name
 from lazyloom.frontend import write_lock
 
-from .. import _dtypes as dt
 from .. import linalg
-from .._array import ScalarArray, ndarray, wrap
-from .._convert import host_array, param, value_of
+from .._arguments import dtypes as dt
+from .._arguments.convert import host_array, param, value_of
+from .._array.ndarray import ScalarArray, ndarray, wrap
 from . import _checks as checks
 from ._bits import BitGenerator, Threefry
 from ._checks import on_device, real, shape_of, shape_out, whole

@@ -11,7 +11,7 @@ from numpy.random import SeedSequence
 
 from lazyloom.errors import type_name
 
-from .._array import ndarray
+from .._array.ndarray import ndarray
 from . import _checks as checks
 from ._bits import MT19937, BitGenerator
 from ._checks import whole

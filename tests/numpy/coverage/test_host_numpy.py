@@ -28,39 +28,39 @@ EVERYWHERE = {
 #: why: module: names
 HERE: dict[str, dict[str, set[str]]] = {
     "no data, only its dtype, so that NumPy says what its loop gives": {
-        "_dtypes": {"empty", "add"}, "_ufuncs": {"empty"}},
+        "dtypes": {"empty", "add"}, "ufunc": {"empty"}},
     "positions that the host was given, as lists or slices": {
-        "_inserting": {"arange", "delete", "flatnonzero"}, "_selecting": {
+        "inserting": {"arange", "delete", "flatnonzero"}, "selecting": {
             "arange", "repeat", "flatnonzero", "zeros"},
-        "_counting": {"nonzero"}, "_keys": {"zeros"}, "_flat": {"zeros"},
-        "_ufunc_methods": {"arange", "argsort", "empty_like", "flatnonzero",
+        "counting": {"nonzero"}, "keys": {"zeros"}, "flat": {"zeros"},
+        "ufunc_methods": {"arange", "argsort", "empty_like", "flatnonzero",
                            "searchsorted"}},
     "how a polynomial's coefficients begin, read for the result's shape": {
         "_polynomials": {"flatnonzero", "isclose"}},
-    "a list of what pandas looks at, which it holds as objects": {"_pandas": {"empty"}},
+    "a list of what pandas looks at, which it holds as objects": {"pandas": {"empty"}},
     "printing": {
-        "_interop": {"array2string", "array_repr", "array_str"}, "_text": {
+        "protocols": {"array2string", "array_repr", "array_str"}, "text": {
             "base_repr", "binary_repr", "format_float_positional", "format_float_scientific"},
         "_polynomials": {"poly1d"}},
     "files, of NumPy's own formats": {
-        "_files": {"load", "loadtxt", "genfromtxt", "save", "savetxt", "savez",
+        "files": {"load", "loadtxt", "genfromtxt", "save", "savetxt", "savez",
                    "savez_compressed", "fromfile", "fromstring", "asfortranarray"}},
     "foreign memory, copied to the device": {
-        "_creation": {"frombuffer", "fromiter"},
-        "_interop": {"copyto", "from_dlpack"}},
+        "creation": {"frombuffer", "fromiter"},
+        "protocols": {"copyto", "from_dlpack"}},
     "positions of elements, counted on the host, and memory of no meaning to count them in": {
-        "_iterators": {"empty", "unravel_index"}},
+        "iterators": {"empty", "unravel_index"}},
     "NumPy's own class is told from one that defines the protocol": {
-        "_subclasses": {"ndarray.__array_ufunc__"}, "_convert": {"ndarray.__array_ufunc__"}},
-    "a ufunc of a Python function, which NumPy calls": {"_vectorize": {"frompyfunc"}},
-    "a matrix, which is NumPy's own": {"_hosted": {"bmat"}},
+        "subclasses": {"ndarray.__array_ufunc__"}, "convert": {"ndarray.__array_ufunc__"}},
+    "a ufunc of a Python function, which NumPy calls": {"vectorize": {"frompyfunc"}},
+    "a matrix, which is NumPy's own": {"hosted": {"bmat"}},
     "untouched memory of the same strides, to ask NumPy what overlaps": {
-        "_memory": {"empty", "reshape", "broadcast_to", "shares_memory", "may_share_memory",
+        "memory": {"empty", "reshape", "broadcast_to", "shares_memory", "may_share_memory",
                     "lib.stride_tricks.as_strided"}},
     "the order of a contraction, from shapes alone": {
-        "_linalg": {"einsum_path", "zeros", "broadcast_to"}},
-    "flags of what went wrong, when a result is read": {"_errstate": {"bitwise_or.reduce"}},
-    "NumPy's own function arrived by the protocol": {"_interop": {"_core.umath.clip"}},
+        "products": {"einsum_path", "zeros", "broadcast_to"}},
+    "flags of what went wrong, when a result is read": {"errstate": {"bitwise_or.reduce"}},
+    "NumPy's own function arrived by the protocol": {"protocols": {"_core.umath.clip"}},
     "parameters of distributions that the host was given are checked": {
         "_checks": {"abs", "all", "allclose", "any", "count_nonzero", "greater", "greater_equal",
                     "isfinite", "isnan", "less", "less_equal", "linalg.eigvalsh", "max",

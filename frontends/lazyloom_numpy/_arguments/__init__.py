@@ -1,0 +1,1 @@
+"""What arguments mean: dtypes and promotion, array-likes, options, bounds, assigned values."""

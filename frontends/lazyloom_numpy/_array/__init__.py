@@ -1,0 +1,1 @@
+"""The array class, its memory layout, and how it and arrays of NumPy become each other."""

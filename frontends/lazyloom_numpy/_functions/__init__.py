@@ -1,0 +1,1 @@
+"""The functions of arrays, a module for each kind."""

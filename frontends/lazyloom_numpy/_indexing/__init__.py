@@ -1,0 +1,1 @@
+"""Indexing: ``x[key]``, ``x[key] = value`` and ``x.flat``."""

@@ -1,0 +1,1 @@
+"""Other packages, and classes of programs, that take part: NumPy, pandas, einops, subclasses."""

@@ -1,0 +1,1 @@
+"""The methods of ``ndarray`` and ``ufunc`` that call functions."""

@@ -1,0 +1,1 @@
+"""The ufuncs: their loops, the error state, outputs and operators."""
