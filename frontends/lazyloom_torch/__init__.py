@@ -20,10 +20,9 @@ _lazyloom.skip_folder(_os.path.dirname(__file__))
 with _without_collection():
     from . import (  # noqa: E402, F401
         _absent,
+        _attaching,
         _dtypes,
         _internals,
-        _methods,
-        _namespace,
         accelerator,
         autograd,
         backends,
@@ -38,6 +37,7 @@ with _without_collection():
         version,
     )
     from ._as_torch import as_torch  # noqa: E402, F401
+    from ._attaching import TAKES_OUT  # noqa: E402, F401
     from ._core import broadcast_shapes as _broadcast_shapes  # noqa: E402
     from ._dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo  # noqa: E402, F401
     from ._dtypes import set_default_dtype as set_default_dtype  # noqa: E402, F401
@@ -71,7 +71,6 @@ with _without_collection():
         no_grad,
         set_grad_enabled,
     )
-    from ._out import NAMES as TAKES_OUT  # noqa: E402, F401
     from ._out import taking_out  # noqa: E402, F401
     from ._promotion import can_cast, combine, promote_types  # noqa: E402, F401
     from ._publishing import publish as _publish  # noqa: E402
@@ -79,7 +78,7 @@ with _without_collection():
     from ._tensor import Tensor  # noqa: E402, F401
     from .random import Generator, default_generator, fork_rng, manual_seed  # noqa: E402, F401
 
-    _methods.attach()
+    _attaching.attach()
 
 __version__ = torch_version.TorchVersion(version.__version__)
 
@@ -191,7 +190,7 @@ with _without_collection():
     from .func import vmap  # noqa: E402, F401
     from .serialization import load, save  # noqa: E402, F401
 
-    _fill(__name__, _namespace.names())
+    _fill(__name__, _attaching.names())
     nn.modules.module.compiler.append(globals()["compile"])
     ops.namespaces += [globals(), vars(nn.functional)]
 

@@ -7,7 +7,7 @@ take what is here only for tensors that they are told to (``_special``).
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import lazyloom
@@ -63,7 +63,7 @@ def alike(made: Tensor, x: Tensor, memory_format: Any = None) -> Tensor:
     return made._laid(of_copy(x.tensor_type.shape, strides))
 
 
-def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
+def elementwise(function: Any) -> Callable[..., Any]:
     """A function of each element of those of its arguments that are tensors."""
 
     @functools.wraps(function)
@@ -78,13 +78,3 @@ def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
         return made
 
     return wrapper
-
-
-def make_elementwise(namespace: MutableMapping[str, Any], names: Iterable[str]) -> None:
-    """Let the functions of those names in a namespace be :func:`elementwise`."""
-    done: dict[Any, Any] = {}
-    for name in names:
-        function = namespace[name]
-        if function not in done:
-            done[function] = elementwise(function)
-        namespace[name] = done[function]

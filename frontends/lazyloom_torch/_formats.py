@@ -11,6 +11,7 @@ from typing import Any
 from lazyloom.errors import OutOfMemoryError
 
 from ._dtypes import CPU, check_device, device
+from ._registry import declare
 
 
 class layout:  # noqa: N801  (PyTorch's name)
@@ -58,8 +59,6 @@ def get_default_device() -> device:
     return CPU
 
 
-FUNCTIONS: dict[str, Any] = {
-    **_ALL, "layout": layout, "memory_format": memory_format,
-    "set_default_device": set_default_device, "get_default_device": get_default_device,
-    "OutOfMemoryError": OutOfMemoryError,
-}
+declare({"function as-is": [
+    *_ALL.items(), layout, memory_format, set_default_device, get_default_device,
+    OutOfMemoryError]})

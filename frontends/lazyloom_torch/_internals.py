@@ -13,6 +13,7 @@ from typing import Any
 from . import _dtypes
 from ._functions import creation, reductions
 from ._grad_mode import no_grad
+from ._registry import declare
 from ._samples import dirichlet, gamma
 from ._tensor import Tensor
 
@@ -84,7 +85,7 @@ def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     return gamma(input, generator)
 
 
-FUNCTIONS: dict[str, Any] = {
+_FUNCTIONS: dict[str, Any] = {
     "_check": _raiser(RuntimeError), "_check_index": _raiser(IndexError),
     "_check_value": _raiser(ValueError), "_check_type": _raiser(TypeError),
     "_check_not_implemented": _raiser(NotImplementedError), "_check_with": _check_with,
@@ -94,7 +95,7 @@ FUNCTIONS: dict[str, Any] = {
     "_sample_dirichlet": _sample_dirichlet, "_standard_gamma": _standard_gamma,
     "_softmax_backward_data": _softmax_backward_data,
 }
-for _name, _function in FUNCTIONS.items():
+for _name, _function in _FUNCTIONS.items():
     _function.__name__ = _function.__qualname__ = _name
 
 
@@ -176,4 +177,4 @@ def _lists() -> dict[str, Any]:
     return found
 
 
-FUNCTIONS.update(_lists())
+declare({"function as-is": {**_FUNCTIONS, **_lists()}.items()})

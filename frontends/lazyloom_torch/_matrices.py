@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from . import _dtypes, linalg
@@ -12,6 +11,7 @@ from ._errors import not_a_tensor
 from ._functions import linear, pointwise, reductions
 from ._functions.creation import eye
 from ._functions.shaping import pad_value, tril, triu
+from ._registry import declare
 from ._tensor import Tensor, operand
 from .linalg._arguments import check_inexact, check_matrix, check_square, one_batch, op
 from .linalg._equations import triangular
@@ -296,10 +296,12 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     return found if increasing else found.flip(-1)
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (
-    cholesky, cholesky_solve, cholesky_inverse, inverse, det, slogdet, logdet, matrix_power,
-    matrix_exp, pinverse, lu, lu_solve, lu_unpack, triangular_solve, qr, geqrf, orgqr, ormqr, svd,
-    svd_lowrank, pca_lowrank, norm, renorm, vander)}
-NOT_METHODS = ("lu_unpack", "svd_lowrank", "pca_lowrank", "vander")
-#: functions that also exist in place
-INPLACE = ("renorm",)
+declare({
+    "function method inplace out": [renorm],
+    "function method out": [
+        cholesky, cholesky_solve, cholesky_inverse, inverse, slogdet, logdet, matrix_power, lu,
+        lu_solve, triangular_solve, qr, geqrf, orgqr, ormqr, svd, norm],
+    "function method": [det, matrix_exp, pinverse],
+    "function out": [lu_unpack],
+    "function": [svd_lowrank, pca_lowrank, vander],
+})

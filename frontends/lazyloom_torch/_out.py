@@ -26,34 +26,6 @@ from ._scales_first import NAMES as SCALED
 from ._scales_first import reordered
 from ._tensor import Tensor
 
-#: functions of ``torch`` that take it
-NAMES = frozenset("""
-    abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr all amax amin aminmax
-    angle any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort
-    asin asinh atan atan2 atanh baddbmm bernoulli bitwise_and bitwise_left_shift bitwise_not
-    bitwise_or bitwise_right_shift bitwise_xor bmm bucketize cat ceil chain_matmul cholesky
-    cholesky_inverse cholesky_solve clamp clamp_max clamp_min clip column_stack complex concat
-    concatenate conj_physical copysign cos cosh cross cummax cummin cumprod cumsum deg2rad diag
-    diff digamma div divide dot dstack empty eq erf erfc erfinv exp exp2 expm1 eye fix float_power
-    floor floor_divide fmax fmin fmod frac frexp full gather gcd ge geqrf ger greater
-    greater_equal gt hash_tensor heaviside histc histogram hstack hypot i0 igamma igammac index_add
-    index_copy
-    index_reduce index_select inner inverse isin isneginf isposinf kron kthvalue lcm ldexp le lerp
-    less less_equal lgamma linspace log log10 log1p log2 logaddexp logaddexp2 logcumsumexp logdet
-    logical_and logical_not logical_or logical_xor logit logspace logsumexp lt lu lu_solve
-    lu_unpack masked_select matmul matrix_power max maximum mean median min minimum mm mode moveaxis
-    msort mul multinomial multiply mv mvlgamma nan_to_num nanmean nanmedian nanquantile nansum
-    narrow_copy ne neg negative nextafter nonzero norm normal not_equal ones orgqr ormqr outer
-    polar polygamma pow prod qr quantile rad2deg rand randint randn randperm range reciprocal
-    remainder renorm round row_stack rsqrt scatter scatter_add scatter_reduce searchsorted sgn
-    sigmoid sign signbit sin sinc sinh slogdet softmax sort sqrt square stack std std_mean sub
-    subtract sum svd take take_along_dim tan tanh tensordot topk triangular_solve tril triu
-    true_divide trunc var var_mean vdot view_copy vstack where xlogy zeros
-    alias_copy as_strided_copy diagonal_copy expand_copy permute_copy slice_scatter split_copy
-    split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsqueeze_copy
-    log_softmax
-""".split())
-
 #: those whose results have by default the dtype of what they are written to
 _TYPED = frozenset({
     "arange", "empty", "eye", "full", "linspace", "logspace", "normal", "ones", "rand", "randint",

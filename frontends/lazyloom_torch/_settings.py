@@ -10,6 +10,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from ._registry import declare
+
 _kept: dict[str, Any] = {
     "deterministic": False, "warn_only": False, "precision": "highest",
     "threads": os.cpu_count() or 1, "interop_threads": 1, "warn_always": False,
@@ -118,14 +120,11 @@ def get_deterministic_debug_mode() -> int:
     return int(_kept["deterministic"]) * (1 if _kept["warn_only"] else 2)
 
 
-FUNCTIONS: dict[str, Any] = {
-    f.__name__: f for f in (
-        compile, use_deterministic_algorithms, are_deterministic_algorithms_enabled,
-        is_deterministic_algorithms_warn_only_enabled, set_float32_matmul_precision,
-        get_float32_matmul_precision, set_flush_denormal, set_warn_always, is_warn_always_enabled,
-        set_deterministic_debug_mode, get_deterministic_debug_mode)
-} | {
-    "set_num_threads": set_num_threads, "get_num_threads": get_num_threads,
-    "set_num_interop_threads": set_num_interop_threads,
-    "get_num_interop_threads": get_num_interop_threads,
-}
+declare({"function as-is": [
+    compile, use_deterministic_algorithms, are_deterministic_algorithms_enabled,
+    is_deterministic_algorithms_warn_only_enabled, set_float32_matmul_precision,
+    get_float32_matmul_precision, set_flush_denormal, set_warn_always, is_warn_always_enabled,
+    set_deterministic_debug_mode, get_deterministic_debug_mode,
+    ("set_num_threads", set_num_threads), ("get_num_threads", get_num_threads),
+    ("set_num_interop_threads", set_num_interop_threads),
+    ("get_num_interop_threads", get_num_interop_threads)]})

@@ -10,6 +10,7 @@ from ._functions.creation import arange, ones
 from ._functions.padding import pad
 from ._functions.shaping import pad_value
 from ._functions.strided import view_as_real
+from ._registry import declare
 from ._tensor import Tensor, operand
 from .signal import windows
 
@@ -224,6 +225,8 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
         window_length, float(beta), not periodic, kind), requires_grad)
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (
-    stft, istft, hann_window, hamming_window, blackman_window, bartlett_window, kaiser_window)}
-METHODS: dict[str, Any] = {"stft": stft, "istft": istft}
+declare({
+    "function": [
+        stft, istft, hann_window, hamming_window, blackman_window, bartlett_window, kaiser_window],
+    "method as-is": [stft, istft],
+})

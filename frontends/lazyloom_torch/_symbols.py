@@ -9,6 +9,8 @@ import builtins
 import math
 from typing import Any
 
+from ._registry import declare
+
 
 def sym_int(a: Any) -> int:
     """``int(a)``."""
@@ -84,9 +86,8 @@ class FatalError(RuntimeError):
     """Never raised."""
 
 
-FUNCTIONS: dict[str, Any] = {
-    f.__name__: f for f in (
-        sym_int, sym_float, sym_not, sym_max, sym_min, sym_sum, sym_ite, sym_sqrt, is_storage,
-        is_distributed, is_vulkan_available, compiled_with_cxx11_abi, JITException,
-        AcceleratorError, FatalError)
-} | {"has_lapack": True, "has_mkl": False, "has_openmp": False, "has_spectral": True}
+declare({"function as-is": [
+    sym_int, sym_float, sym_not, sym_max, sym_min, sym_sum, sym_ite, sym_sqrt, is_storage,
+    is_distributed, is_vulkan_available, compiled_with_cxx11_abi, JITException, AcceleratorError,
+    FatalError, ("has_lapack", True), ("has_mkl", False), ("has_openmp", False),
+    ("has_spectral", True)]})

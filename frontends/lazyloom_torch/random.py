@@ -26,6 +26,7 @@ from ._errors import TorchDTypeError
 from ._functions.bounds import require
 from ._functions.convert import overwritten
 from ._functions.creation import finish
+from ._registry import declare
 from ._tensor import Tensor, operand
 
 
@@ -415,10 +416,12 @@ class fork_rng:  # noqa: N801
             default_generator._place(*self._before)
 
 
-FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
-    manual_seed, seed, initial_seed, get_rng_state, set_rng_state, rand, randn, randint, randperm,
-    rand_like, randn_like, randint_like, bernoulli, normal, multinomial, poisson,
-    binomial)}
-METHODS: dict[str, Any] = {f.__name__: f for f in (
-    uniform_, normal_, random_, bernoulli_, exponential_, cauchy_, log_normal_, geometric_,
-    bernoulli, multinomial)}
+FUNCTIONS = declare({
+    "function method out": [bernoulli, multinomial],
+    "function out": [rand, randn, randint, randperm, normal],
+    "function": [
+        manual_seed, seed, initial_seed, get_rng_state, set_rng_state, rand_like, randn_like,
+        randint_like, poisson, binomial],
+    "method": [
+        uniform_, normal_, random_, bernoulli_, exponential_, cauchy_, log_normal_, geometric_],
+})

@@ -11,9 +11,10 @@ from lazyloom.frontend import write_lock
 from .. import _dtypes
 from .._core import axis, cast, record, record_one, scalar, spec
 from .._draws import drawn
-from .._elementwise import make_elementwise, mapped, ordered
+from .._elementwise import elementwise, mapped, ordered
 from .._out import compute_into, taking_out
 from .._promotion import is_number
+from .._registry import declare
 from .._tensor import Tensor, operand
 from . import convert, pointwise
 
@@ -322,9 +323,10 @@ def gumbel_softmax(
 FUNCTIONS: dict[str, Any] = {
     **_made, **INPLACE,
     **{f.__name__: f for f in (
-        silu, sigmoid, tanh, gelu, prelu, rrelu, rrelu_, glu, softmax, log_softmax, softmin,
-        gumbel_softmax)},
+        silu, sigmoid, tanh, gelu, prelu, elementwise(rrelu), rrelu_, glu, softmax, log_softmax,
+        softmin, gumbel_softmax)},
 }
-make_elementwise(FUNCTIONS, ("rrelu",))
 for _name in ("logsigmoid", "softshrink", "hardshrink", "softplus"):
     FUNCTIONS[_name] = taking_out(FUNCTIONS[_name])
+declare({"method": [softmax, log_softmax]})
+

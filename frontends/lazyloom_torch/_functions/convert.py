@@ -16,6 +16,7 @@ from .._grad_mode import is_grad_enabled
 from .._inference import seen as inference
 from .._interchange import is_foreign
 from .._promotion import can_cast, is_number
+from .._registry import declare
 from .._tensor import Tensor, operand
 from .creation import as_tensor, check_fits, full_value
 
@@ -175,12 +176,11 @@ def zero_(self: Tensor) -> Tensor:
     return fill_(self, 0)
 
 
-METHODS: dict[str, Any] = {
-    **{n: _converter(n, d) for n, d in {
+declare({
+    "function method as-is": [fill_, zero_],
+    "method as-is": [to, type_as, type, cpu, cuda, copy_, *(_converter(n, d) for n, d in {
         "float": _dtypes.float32, "double": _dtypes.float64, "half": _dtypes.float16,
         "bfloat16": _dtypes.bfloat16, "long": _dtypes.int64, "int": _dtypes.int32,
         "short": _dtypes.int16, "char": _dtypes.int8, "byte": _dtypes.uint8, "bool": _dtypes.bool_,
-        "cfloat": _dtypes.complex64, "cdouble": _dtypes.complex128}.items()},
-    "to": to, "type_as": type_as, "type": type, "cpu": cpu, "cuda": cuda, "copy_": copy_,
-    "fill_": fill_, "zero_": zero_,
-}
+        "cfloat": _dtypes.complex64, "cdouble": _dtypes.complex128}.items())],
+})

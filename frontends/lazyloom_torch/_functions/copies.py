@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core import axis, cast
 from .._formats import contiguous_format
+from .._registry import declare
 from .._tensor import Tensor, operand
 from . import splitting, strided, views
 
@@ -59,8 +60,6 @@ _VIEWS: dict[str, Any] = {
     "view_as_real": strided.view_as_real,
 }  # fmt: skip
 
-FUNCTIONS: dict[str, Any] = {f"{n}_copy": _copy(f"{n}_copy", f) for n, f in _VIEWS.items()}
-
 
 def _written(name: str, view: Callable[..., Tensor]) -> Callable[..., Tensor]:
     @functools.wraps(view)
@@ -82,9 +81,15 @@ def _written(name: str, view: Callable[..., Tensor]) -> Callable[..., Tensor]:
 _PARTS: dict[str, Any] = {
     "diagonal_scatter": views.diagonal, "select_scatter": views.select, "slice_scatter": _slice,
     "as_strided_scatter": strided.as_strided}
-FUNCTIONS.update({n: _written(n, f) for n, f in _PARTS.items()})
-
-
-#: those that are methods of a tensor too
-METHODS: dict[str, Any] = {n: FUNCTIONS[n] for n in (
-    "narrow_copy", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter")}
+#: copies without ``out``
+_WITHOUT = ("detach", "select", "slice", "view_as_complex", "view_as_real")
+declare({
+    "function method out": [
+        _copy("narrow_copy", _VIEWS["narrow"]), _written("slice_scatter", _slice)],
+    "function out": [_copy(f"{n}_copy", f) for n, f in _VIEWS.items()
+                     if n not in ("narrow", *_WITHOUT)],
+    "function": [_copy(f"{n}_copy", _VIEWS[n]) for n in _WITHOUT],
+    "function method": [
+        _written("diagonal_scatter", views.diagonal), _written("select_scatter", views.select),
+        _written("as_strided_scatter", strided.as_strided)],
+})

@@ -12,6 +12,7 @@ from lazyloom.dtypes import bool_, float64, int64
 
 from .._core import axis, cast, numel, record, scalar
 from .._promotion import is_number
+from .._registry import declare
 from .._tensor import Tensor, operand
 from ..return_types import named
 from . import bounds
@@ -424,6 +425,8 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     return _results(_taken(moved, first, at), inverse, counts if return_counts else None)
 
 
-FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
-    nonzero, argwhere, nonzero_static, bincount, histc, histogram, histogramdd, unique,
-    unique_consecutive)}
+declare({
+    "function method out": [nonzero, histc, histogram],
+    "function method": [
+        argwhere, nonzero_static, bincount, histogramdd, unique, unique_consecutive],
+})

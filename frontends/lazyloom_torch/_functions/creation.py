@@ -26,6 +26,7 @@ from .._errors import SparseOperandError, TorchArgumentError, not_a_tensor
 from .._formats import strided
 from .._interchange import from_dlpack, is_foreign, own_copy
 from .._promotion import is_number, number_dtype, promote_types
+from .._registry import declare
 from .._tensor import Tensor, operand
 
 
@@ -536,10 +537,13 @@ new_zeros, new_ones, new_empty, new_full = (
     _new(f"new_{f.__name__}", f) for f in (zeros, ones, empty, full))
 new_empty_strided = _new("new_empty_strided", empty_strided)
 
-FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
-    tensor, as_tensor, from_numpy, from_dlpack, scalar_tensor, full, zeros, ones, empty, full_like,
-    zeros_like, ones_like, arange, linspace, logspace, eye, empty_strided, empty_permuted)}
-FUNCTIONS.update(asarray=asarray, empty_like=empty_like, range=range_)
-METHODS: dict[str, Any] = {f.__name__: f for f in (
-    new_tensor, new_zeros, new_ones, new_empty, new_full, new_empty_strided)}
-METHODS["__array_wrap__"] = _array_wrap
+FUNCTIONS = declare({
+    "function out": [
+        full, zeros, ones, empty, arange, linspace, logspace, eye, ("range", range_)],
+    "function": [
+        tensor, as_tensor, asarray, from_numpy, from_dlpack, scalar_tensor, full_like, zeros_like,
+        ones_like, ("empty_like", empty_like), empty_strided, empty_permuted],
+    "method": [
+        new_tensor, new_zeros, new_ones, new_empty, new_full, new_empty_strided,
+        ("__array_wrap__", _array_wrap)],
+})

@@ -21,6 +21,7 @@ from .._elementwise import alike
 from .._errors import not_a_tensor
 from .._interchange import is_foreign, operand_of
 from .._promotion import is_number
+from .._registry import declare
 from .._strides import of_elements, row_major
 from .._tensor import Tensor, operand
 from . import bounds, views
@@ -506,5 +507,4 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return alike(_wrap(made), copy)
 
 
-FUNCTIONS: dict[str, Any] = {"index_put": index_put}
-INPLACE = ("index_put",)
+declare({"function method inplace-function": [index_put]})

@@ -10,8 +10,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from .._foreign import mixing
 from .._numpy_names import taking
 from .._out import taking_out
+from .._registry import declare
 from .._tensor import Tensor, operand
 from . import (
     activations,
@@ -297,3 +299,8 @@ FUNCTIONS: dict[str, Any] = {
 }
 for _name in ("softmax", "log_softmax"):
     FUNCTIONS[_name] = taking_out(taking(_name, FUNCTIONS[_name]))
+declare({
+    "function as-is": {**FUNCTIONS, "relu": mixing(FUNCTIONS["relu"])}.items(),
+    "method as-is": [(name, FUNCTIONS[name]) for name in ("hardshrink", "prelu")],
+})
+

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .._autocast import casting, lowered
 from .._core import axis, broadcast_shapes, cast, record, record_two, spec
 from .._dtypes import int64
 from .._promotion import is_number, promote_types
+from .._registry import declare
 from .._tensor import Tensor, operand
 from . import pointwise
 from .reductions import distances, norm
@@ -428,10 +429,12 @@ def _euclidean(x1: Tensor, x2: Tensor) -> Tensor:
     return pointwise.where(near, 0.0, root)
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (
-    matmul, mm, bmm, mv, dot, addmm, addmv, baddbmm, addbmm, addr, outer, inner, tensordot, einsum,
-    kron, cross, vdot, trace, chain_matmul, cosine_similarity, cdist)}
-FUNCTIONS["ger"] = outer
-NOT_METHODS = ("einsum", "tensordot", "cosine_similarity", "cdist", "chain_matmul")
-#: functions that also exist in place
-INPLACE = ("addmm", "addmv", "baddbmm", "addbmm", "addr")
+declare({
+    "function method inplace-function out fast": [addmv],
+    "function method inplace out fast": [addmm, baddbmm, addbmm, addr],
+    "function method out fast": [
+        matmul, mm, bmm, mv, dot, outer, ("ger", outer), inner, kron, cross, vdot],
+    "function method fast": [trace],
+    "function out": [tensordot, chain_matmul],
+    "function": [einsum, cdist],
+})

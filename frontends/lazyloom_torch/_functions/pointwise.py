@@ -24,12 +24,13 @@ from .._core import (
     spec,
 )
 from .._dtypes import bool_, dtype
-from .._elementwise import follow, make_elementwise, mapped, ordered
+from .._elementwise import elementwise, follow, mapped, ordered
 from .._errors import not_a_tensor
 from .._foreign import again, together
 from .._grad_mode import is_grad_enabled
 from .._out import compute_into
 from .._promotion import combine, is_number, number_dtype
+from .._registry import declare
 from .._tensor import Tensor, operand
 from . import bounds
 from .counting import nonzero
@@ -676,19 +677,24 @@ isnan, isfinite, eq, le, log, exp, neg, abs, logical_and, logical_or, cos, sin =
     FUNCTIONS[n] for n in ("isnan", "isfinite", "eq", "le", "log", "exp", "neg", "abs",
                            "logical_and", "logical_or", "cos", "sin"))
 FUNCTIONS.update({f.__name__: f for f in (
-    add, sub, rsub, mul, div, pow, float_power, round, frac, clamp, where, lerp, addcmul, addcdiv,
-    clamp_min, clamp_max, heaviside, fill, conj_physical, real, imag, conj, angle, complex, polar,
-    isreal, positive)})
-make_elementwise(FUNCTIONS, (
-    "float_power", "round", "frac", "heaviside", "conj_physical", "angle", "complex", "polar",
-    "isreal"))
+    add, sub, rsub, mul, div, pow, clamp, where, lerp, addcmul, addcdiv, clamp_min, clamp_max, fill,
+    real, imag, conj, positive)})
+FUNCTIONS.update({f.__name__: elementwise(f) for f in (
+    float_power, round, frac, heaviside, conj_physical, angle, complex, polar, isreal)})
 FUNCTIONS.update(subtract=sub, multiply=mul, divide=div, clip=clamp)
-
-#: functions that also exist in place, with a trailing underscore
-INPLACE: tuple[str, ...] = (
-    *(n for n in UNARY if UNARY[n][1] != "test" or n == "logical_not"),
-    *(n for n in BINARY if n not in ("maximum", "minimum", "fmax", "fmin", "logaddexp2")),
-    "clamp_min", "clamp_max", "heaviside", "conj_physical", "float_power", "add", "sub", "mul",
-    "div", "pow", "round", "frac", "clamp", "lerp", "addcmul", "addcdiv", "subtract", "multiply",
-    "divide", "clip",
-)
+declare({f"{words} converting": [(n, FUNCTIONS[n]) for n in names.split()] for words, names in (
+    ("function method inplace-function out", """sqrt rsqrt reciprocal exp exp2 expm1 log log2 log10
+        log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc sigmoid abs floor
+        ceil trunc square neg negative fix arcsin arccos arctan arcsinh arccosh arctanh gcd lcm
+        xlogy round frac clamp clamp_min clamp_max clip"""),
+    ("function method inplace out", """erfinv lgamma digamma sign absolute sgn bitwise_not
+        logical_not remainder fmod floor_divide true_divide atan2 arctan2 hypot copysign eq ne lt le
+        gt ge not_equal less less_equal greater greater_equal logical_and logical_or logical_xor
+        bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift pow float_power
+        lerp addcmul addcdiv heaviside"""),
+    ("function method inplace out fast", "add sub mul div subtract multiply divide"),
+    ("function method out", "signbit maximum minimum fmax fmin logaddexp2 angle"),
+    ("function method", "isnan isinf isfinite isreal positive"), ("method inplace", "relu"),
+    ("function out", "where complex polar"), ("function", "rsub fill real imag"),
+)})
+declare({"method": [("where", lambda self, condition, other: where(condition, self, other))]})

@@ -9,6 +9,7 @@ from lazyloom.dtypes import bfloat16, float16, float32, int32
 from .._core import axis as checked_axis
 from .._core import cast, record, scalar
 from .._promotion import is_number
+from .._registry import declare
 from .._tensor import Tensor, operand
 
 _wrap = Tensor.from_value
@@ -102,5 +103,4 @@ def fake_quantize_per_channel_affine(
     return _record(input, s, z, at, quant_min, quant_max, name)
 
 
-FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
-    fake_quantize_per_tensor_affine, fake_quantize_per_channel_affine)}
+declare({"function": [fake_quantize_per_tensor_affine, fake_quantize_per_channel_affine]})

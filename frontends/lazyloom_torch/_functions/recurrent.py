@@ -9,6 +9,7 @@ import lazyloom
 
 from .._autocast import casting, lowered_values
 from .._core import cast, record, record_spec, spec
+from .._registry import declare
 from .._tensor import Tensor, operand
 from . import dropping
 from .packed import PackedSequence
@@ -166,12 +167,7 @@ def _cell_function(mode: str, name: str) -> Any:
     return function
 
 
-FUNCTIONS: dict[str, Any] = {
-    "lstm": _functional("LSTM", "lstm"), "gru": _functional("GRU", "gru"),
-    "rnn_tanh": _functional("RNN_TANH", "rnn_tanh"),
-    "rnn_relu": _functional("RNN_RELU", "rnn_relu"),
-    "lstm_cell": _cell_function("LSTM", "lstm_cell"),
-    "gru_cell": _cell_function("GRU", "gru_cell"),
-    "rnn_tanh_cell": _cell_function("RNN_TANH", "rnn_tanh_cell"),
-    "rnn_relu_cell": _cell_function("RNN_RELU", "rnn_relu_cell"),
-}
+declare({"function": [
+    *(_functional(name.upper(), name) for name in ("lstm", "gru", "rnn_tanh", "rnn_relu")),
+    *(_cell_function(name.removesuffix("_cell").upper(), name) for name in (
+        "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"))]})

@@ -11,6 +11,7 @@ import lazyloom
 from .. import _dtypes
 from .._core import axes, axis, cast, record, record_one, scalar, spec
 from .._errors import TorchDTypeError
+from .._registry import declare
 from .._tensor import Tensor, operand
 from ..return_types import named
 from . import pointwise, representation
@@ -352,9 +353,11 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-
     return bool(all(representation.isclose(input, other, rtol, atol, equal_nan)).item())
 
 
-FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
-    sum, prod, mean, nansum, nanmean, amax, amin, aminmax, max, min, argmax, argmin, all, any,
-    count_nonzero, var, std, var_mean, std_mean, logsumexp, norm, dist, cumsum, cumprod,
-    logcumsumexp, cummax, cummin, equal, allclose)}
-#: functions that also exist in place
-INPLACE = ("cumsum", "cumprod")
+FUNCTIONS = declare({
+    "function method inplace out": [cumsum, cumprod],
+    "function method out": [
+        sum, prod, mean, nansum, nanmean, amax, amin, aminmax, max, min, argmax, argmin, all, any,
+        var, std, logsumexp, logcumsumexp, cummax, cummin],
+    "function method": [count_nonzero, dist, equal, allclose],
+    "function out": [var_mean, std_mean],
+})

@@ -6,8 +6,9 @@ from typing import Any
 
 from .. import _dtypes
 from .._core import cast, record, scalar
-from .._elementwise import make_elementwise
+from .._elementwise import elementwise
 from .._promotion import combine
+from .._registry import declare
 from .._tensor import Tensor, operand
 from ..return_types import named
 from . import pointwise
@@ -152,9 +153,10 @@ def _turned(input: Tensor, factor: float) -> Tensor:
     return pointwise.mul(input, factor)
 
 
-FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
-    nan_to_num, logit, isclose, isposinf, isneginf, nextafter, logaddexp, ldexp, frexp, deg2rad,
-    rad2deg)}
-make_elementwise(FUNCTIONS, tuple(FUNCTIONS))
-#: functions that also exist in place
-INPLACE = ("nan_to_num", "logit", "nextafter", "ldexp", "deg2rad", "rad2deg")
+declare({
+    "function method inplace-function out": map(
+        elementwise, (nan_to_num, logit, ldexp, deg2rad, rad2deg)),
+    "function method inplace out": [elementwise(nextafter)],
+    "function method out": map(elementwise, (isposinf, isneginf, logaddexp, frexp)),
+    "function method": [elementwise(isclose)],
+})

@@ -17,6 +17,7 @@ from .._core import axis, broadcast_shapes, cast, numel, record, scalar
 from .._elementwise import alike
 from .._errors import described
 from .._memory import requiring_too
+from .._registry import declare
 from .._tensor import Tensor, operand
 from . import bounds, views
 from .indexing import nonzero_values, same_dtype, store, stored
@@ -413,8 +414,9 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return _wrap(found)
 
 
-FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
-    index_select, take, put, gather, take_along_dim, scatter, scatter_add, scatter_reduce,
-    index_add, index_copy, index_fill, index_reduce, masked_fill, masked_select, masked_scatter)}
-INPLACE = ("put", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy",
-           "index_fill", "index_reduce", "masked_fill", "masked_scatter")
+declare({
+    "function method inplace out": [
+        scatter, scatter_add, scatter_reduce, index_add, index_copy, index_reduce],
+    "function method inplace": [put, index_fill, masked_fill, masked_scatter],
+    "function method out": [index_select, take, gather, take_along_dim, masked_select],
+})

@@ -9,6 +9,7 @@ from lazyloom.dtypes import int64
 from .._core import axis as checked_axis
 from .._core import cast, record, scalar
 from .._errors import described
+from .._registry import declare
 from .._tensor import Tensor, operand
 from . import bounds
 from .scattering import neutral
@@ -115,4 +116,4 @@ def segment_reduce(
     return _wrap(found)
 
 
-FUNCTIONS: dict[str, Any] = {"segment_reduce": segment_reduce}
+declare({"function": [segment_reduce]})

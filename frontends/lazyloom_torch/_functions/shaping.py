@@ -23,9 +23,10 @@ from .._core import (
     shape_of,
     spec,
 )
-from .._elementwise import make_elementwise
+from .._elementwise import elementwise
 from .._errors import TorchArgumentError, described
 from .._promotion import combine
+from .._registry import declare
 from .._tensor import Tensor, operand
 from . import bounds, pointwise, views
 from .creation import tensor
@@ -474,14 +475,17 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     return tuple(reversed(found))
 
 
-FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
-    cat, stack, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack, flip,
-    fliplr, flipud, roll, rot90, tile, repeat_interleave, broadcast_tensors, meshgrid,
-    cartesian_prod, tril, triu, tril_indices, triu_indices, diag_embed, diag, diagflat,
-    constant_pad_nd, unravel_index)}
-make_elementwise(FUNCTIONS, ("flip", "fliplr", "flipud"))
-FUNCTIONS.update(concat=cat, concatenate=cat, row_stack=vstack)
-METHODS: dict[str, Any] = {"repeat": repeat, "sum_to_size": sum_to_size}
-METHOD_NAMES = ("flip", "fliplr", "flipud", "roll", "rot90", "tile", "repeat_interleave", "tril",
-                "triu", "diag_embed", "diag", "diagflat")
-INPLACE = ("tril", "triu")
+declare({
+    "function method inplace out": [tril, triu],
+    "function method out": [diag],
+    "function method": [
+        *map(elementwise, (flip, fliplr, flipud)), roll, rot90, tile, repeat_interleave, diag_embed,
+        diagflat],
+    "function out": [
+        cat, ("concat", cat), ("concatenate", cat), stack, hstack, vstack, ("row_stack", vstack),
+        dstack, column_stack],
+    "function": [
+        atleast_1d, atleast_2d, atleast_3d, broadcast_tensors, meshgrid, cartesian_prod,
+        tril_indices, triu_indices, unravel_index],
+    "method": [repeat, sum_to_size],
+})

@@ -9,9 +9,10 @@ import numpy as np
 from lazyloom.dtypes import bool_, int32, int64
 
 from .._core import axis, cast, record, scalar
-from .._elementwise import make_elementwise
+from .._elementwise import elementwise
 from .._errors import described
 from .._promotion import combine, is_number
+from .._registry import declare
 from .._tensor import Tensor, operand
 from ..return_types import named
 from . import bounds, pointwise
@@ -390,7 +391,6 @@ def _at_ranks(ordered: Any, ranks: Any, last: int) -> Any:
 
 quantile, nanquantile = _quantile("quantile", False), _quantile("nanquantile", True)
 
-FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
-    sort, argsort, msort, topk, kthvalue, median, nanmedian, mode, searchsorted, bucketize, isin,
-    quantile, nanquantile)}
-make_elementwise(FUNCTIONS, ("sort", "argsort", "msort"))
+declare({"function method out": [
+    *map(elementwise, (sort, argsort, msort)), topk, kthvalue, median, nanmedian, mode,
+    searchsorted, bucketize, isin, quantile, nanquantile]})

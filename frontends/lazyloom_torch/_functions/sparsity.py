@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from .._registry import declare
 from .._tensor import Tensor
 
 #: functions of each element that take sparse tensors, which are no methods alone
@@ -13,8 +14,6 @@ ELEMENTWISE = frozenset((
     "abs asin asinh atan atanh ceil deg2rad erf erfinv expm1 floor frac log1p neg negative "
     "nan_to_num rad2deg relu round sgn sign sin sinh sqrt square tan tanh trunc arcsin arcsinh "
     "arctan arctanh absolute isnan isinf signbit positive pow true_divide").split())
-#: those of two operands that programs call most
-BINARY = frozenset("add sub subtract mul multiply div divide".split())
 
 
 def _sparse() -> Any:
@@ -70,16 +69,16 @@ def _expected(name: str, kind: str) -> Callable[[Tensor], NoReturn]:
     return method
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {n: _function(n) for n in (
-    "sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_compressed_tensor")}
-METHODS: dict[str, Callable[..., Any]] = {
-    **{f.__name__: f for f in (
-        to_sparse, to_sparse_coo, to_sparse_csr, to_sparse_csc, sparse_mask)},
-    **{n: _expected(n, kind) for n, kind in (
-        ("indices", "sparse coordinate"), ("_indices", "sparse coordinate"),
-        ("values", "sparse"), ("_nnz", "sparse"), ("coalesce", "sparse coordinate"),
-        ("is_coalesced", "sparse coordinate"),
-        ("crow_indices", "sparse row compressed"), ("col_indices", "sparse row compressed"),
-        ("ccol_indices", "sparse column compressed"),
-        ("row_indices", "sparse column compressed"))},
-}
+declare({
+    "function as-is": map(_function, (
+        "sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_compressed_tensor")),
+    "method as-is": [
+        to_sparse, to_sparse_coo, to_sparse_csr, to_sparse_csc, sparse_mask,
+        *(_expected(n, kind) for n, kind in (
+            ("indices", "sparse coordinate"), ("_indices", "sparse coordinate"),
+            ("values", "sparse"), ("_nnz", "sparse"), ("coalesce", "sparse coordinate"),
+            ("is_coalesced", "sparse coordinate"),
+            ("crow_indices", "sparse row compressed"), ("col_indices", "sparse row compressed"),
+            ("ccol_indices", "sparse column compressed"),
+            ("row_indices", "sparse column compressed")))],
+})

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import record
-from .._elementwise import elementwise, make_elementwise
+from .._elementwise import elementwise
+from .._registry import declare
 from .._tensor import Tensor, operand
 from . import pointwise
 from .convert import store
@@ -37,8 +38,8 @@ _TWO = {
 }
 
 _MADE: dict[str, Callable[..., Any]] = {
-    **{n: make_unary(n, op, "float") for n, op in _ONE.items()},
-    **{n: make_binary(n, op, kind) for n, (op, kind) in _TWO.items()},
+    **{n: elementwise(make_unary(n, op, "float")) for n, op in _ONE.items()},
+    **{n: elementwise(make_binary(n, op, kind)) for n, (op, kind) in _TWO.items()},
 }
 exp, mul = pointwise.FUNCTIONS["exp"], pointwise.FUNCTIONS["mul"]
 erfc, lgamma = pointwise.FUNCTIONS["erfc"], pointwise.FUNCTIONS["lgamma"]
@@ -115,24 +116,20 @@ def _polygamma_in_place(self: Tensor, n: int) -> Tensor:
     return store(self, operand(polygamma(n, self)))
 
 
-make_elementwise(_MADE, tuple(_MADE))
 polygamma = elementwise(polygamma)
-#: functions of ``torch``, those of them that exist in place, and methods with other arguments
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{n: _MADE[n] for n in ("sinc", "i0", "igamma", "igammac")}, "mvlgamma": mvlgamma,
-    "polygamma": polygamma,
-}
-INPLACE = ("sinc", "i0", "igamma", "igammac", "mvlgamma")
-METHODS: dict[str, Callable[..., Any]] = {
-    "polygamma": _polygamma_of, "polygamma_": _polygamma_in_place,
-}
+declare({
+    "function method inplace-function out": [_MADE["sinc"], _MADE["i0"]],
+    "function method inplace out": [_MADE["igamma"], _MADE["igammac"], mvlgamma],
+    "function out": [polygamma],
+    "method": [("polygamma", _polygamma_of), ("polygamma_", _polygamma_in_place)],
+})
 #: functions of ``torch.special``
 SPECIAL: dict[str, Callable[..., Any]] = {
     **_MADE,
-    **{n: _polynomial(n, op, kind, n.startswith("shifted"))
+    **{n: elementwise(_polynomial(n, op, kind, n.startswith("shifted")))
        for n, (op, kind) in _POLYNOMIALS.items()},
     **{f.__name__: f for f in (
-        ndtr, modified_bessel_k0, modified_bessel_k1, polygamma)},
+        *map(elementwise, (ndtr, modified_bessel_k0, modified_bessel_k1)), polygamma)},
     "gammainc": _MADE["igamma"], "gammaincc": _MADE["igammac"], "multigammaln": mvlgamma,
     "gammaln": lgamma, "psi": pointwise.FUNCTIONS["digamma"],
     "expit": pointwise.FUNCTIONS["sigmoid"],
@@ -140,6 +137,4 @@ SPECIAL: dict[str, Callable[..., Any]] = {
         "digamma", "erf", "erfc", "erfinv", "exp2", "expm1", "log1p", "round", "xlogy")},
     "logit": logit,
 }
-make_elementwise(SPECIAL, (
-    *_POLYNOMIALS, "ndtr", "modified_bessel_k0", "modified_bessel_k1"))
 del SPECIAL["igamma"], SPECIAL["igammac"]

@@ -11,6 +11,7 @@ from lazyloom import grad_enabled
 from lazyloom.frontend import read_parts
 
 from .._core import Function, axis
+from .._registry import declare
 from .._tensor import Tensor
 from .plans import planned
 from .views import narrow, select
@@ -185,9 +186,6 @@ def _along(name: str, least: int, dim: int) -> Callable[..., tuple[Tensor, ...]]
 
 hsplit, vsplit, dsplit = _along("hsplit", 1, 1), _along("vsplit", 2, 0), _along("dsplit", 3, 2)
 
-FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
-    unbind, split, split_with_sizes, chunk, tensor_split, hsplit, vsplit, dsplit)}
-
 
 def _unsafe(function: Callable[..., tuple[Tensor, ...]]) -> Callable[..., tuple[Tensor, ...]]:
     """A function of several parts that may be written, each as if it were the only one."""
@@ -202,4 +200,10 @@ def _unsafe(function: Callable[..., tuple[Tensor, ...]]) -> Callable[..., tuple[
     return parts
 
 
-FUNCTIONS.update({f"unsafe_{f.__name__}": _unsafe(f) for f in (split, split_with_sizes, chunk)})
+declare({
+    "function method": [
+        unbind, split_with_sizes, chunk, tensor_split, hsplit, vsplit, dsplit,
+        *map(_unsafe, (split, split_with_sizes, chunk))],
+    "function": [split],
+    "method": [("split", lambda self, split_size, dim=0: split(self, split_size, dim))],
+})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import lazyloom
 from .. import _dtypes
 from .._core import axes, axis, cast, record
 from .._promotion import combine, is_number
+from .._registry import declare
 from .._tensor import Tensor, operand
 from . import linear, pointwise, reductions
 from .bounds import require
@@ -318,9 +319,9 @@ def hash_tensor(input: Tensor, dim: Any = None, *, keepdim: bool = False, mode: 
     return _wrap(bits)
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (
-    diff, gradient, trapezoid, cumulative_trapezoid, cov, corrcoef, combinations, block_diag,
-    hash_tensor)}
-FUNCTIONS["trapz"] = trapezoid
-NOT_METHODS = (
-    "gradient", "trapezoid", "trapz", "cumulative_trapezoid", "combinations", "block_diag")
+declare({
+    "function method out": [diff, hash_tensor],
+    "function method": [cov, corrcoef],
+    "function": [
+        gradient, trapezoid, ("trapz", trapezoid), cumulative_trapezoid, combinations, block_diag],
+})

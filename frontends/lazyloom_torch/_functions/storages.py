@@ -17,6 +17,7 @@ from .._absent import refuse_sharing
 from .._core import numel, shape_of
 from .._errors import described
 from .._inference import check_write, is_inference, seen
+from .._registry import declare
 from .._strides import row_major
 from .._tensor import Tensor
 from . import convert, creation, strided
@@ -254,21 +255,16 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0,
     return creation.finish(lazyloom.from_host(array.copy()), requires_grad)
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    f.__name__: f for f in (is_same_size, typename, frombuffer, is_inference)}
-METHODS: dict[str, Callable[..., Any]] = {
-    **{f.__name__: f for f in (
+declare({
+    "function": [is_same_size, typename, frombuffer, is_inference],
+    "method as-is": [
         untyped_storage, data_ptr, is_set_to, set_, share_memory_, new, fill_diagonal_, apply_,
         map_, map2_, is_same_size, resize, resize_as, pin_memory, is_pinned, is_inference,
-        get_device, dim_order)},
-    "const_data_ptr": data_ptr, "__reversed__": reversed_,
-    "__delitem__": _no_deleting, "is_shared": _false, "is_distributed": _false,
-    "dense_dim": Tensor.dim, "sparse_dim": lambda self: 0,
-    "to_dense": lambda self, *args, **kwargs: self,
-}  # fmt: skip
-#: attributes of every tensor here
-ATTRIBUTES: dict[str, Any] = {
-    **dict.fromkeys(("is_ipu", "is_maia", "is_mkldnn", "is_mps", "is_mtia", "is_nested",
-                     "is_sparse_csr", "is_vulkan", "is_xpu", "volatile"), False),
-    "name": None, "output_nr": 0,
-}  # fmt: skip
+        get_device, dim_order, ("const_data_ptr", data_ptr), ("__reversed__", reversed_),
+        ("__delitem__", _no_deleting), ("is_shared", _false), ("is_distributed", _false),
+        ("dense_dim", Tensor.dim), ("sparse_dim", lambda self: 0),
+        ("to_dense", lambda self, *args, **kwargs: self), ("name", None), ("output_nr", 0),
+        *((attribute, False) for attribute in (
+            "is_ipu", "is_maia", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_sparse_csr",
+            "is_vulkan", "is_xpu", "volatile"))],
+})

@@ -24,6 +24,7 @@ from .._errors import as_torch
 from .._grad_mode import is_grad_enabled
 from .._inference import check_write, seen
 from .._memory import take
+from .._registry import declare
 from .._strides import Ints, memory_order, row_major
 from .._tensor import Tensor
 from . import views
@@ -277,10 +278,12 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
     return resize_(self, the_template.tensor_type.shape)
 
 
-FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
-    as_strided, as_strided_, view_as_real, view_as_complex, conj, is_conj, resolve_conj,
-    conj_physical, is_neg, resolve_neg, resize_as_)}
-METHODS: dict[str, Any] = {f.__name__: f for f in (
-    as_strided, as_strided_, unfold, conj, is_conj, resolve_conj, conj_physical, is_neg,
-    resolve_neg, resize_, resize_as_)}
-INPLACE = ("conj_physical",)
+declare({
+    "function method inplace-function out": [conj_physical],
+    "function method": [
+        as_strided, as_strided_, conj, is_conj, resolve_conj, is_neg, resolve_neg],
+    "function": [view_as_real, view_as_complex, resize_as_],
+    "function as-is": [Tensor.detach_],
+    "method": [unfold, resize_],
+    "method as-is": [resize_as_],
+})

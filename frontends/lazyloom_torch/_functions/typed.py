@@ -9,6 +9,7 @@ import numpy as np
 from lazyloom.errors import type_name
 
 from .. import _dtypes
+from .._registry import declare
 from .._tensor import Tensor
 from . import creation
 
@@ -47,9 +48,8 @@ def _kind(prefix: str, dtype: _dtypes.dtype) -> Any:
     return _Kind(f"{prefix}Tensor", (), {"_dtype": dtype, "__module__": "torch"})
 
 
-FUNCTIONS: dict[str, Any] = {
-    f"{prefix}Tensor": _kind(prefix, dtype) for prefix, dtype in (
-        ("Float", _dtypes.float32), ("Double", _dtypes.float64), ("Half", _dtypes.float16),
-        ("BFloat16", _dtypes.bfloat16), ("Byte", _dtypes.uint8), ("Char", _dtypes.int8),
-        ("Short", _dtypes.int16), ("Int", _dtypes.int32), ("Long", _dtypes.int64),
-        ("Bool", _dtypes.bool_))}
+declare({"function as-is": [(f"{prefix}Tensor", _kind(prefix, dtype)) for prefix, dtype in (
+    ("Float", _dtypes.float32), ("Double", _dtypes.float64), ("Half", _dtypes.float16),
+    ("BFloat16", _dtypes.bfloat16), ("Byte", _dtypes.uint8), ("Char", _dtypes.int8),
+    ("Short", _dtypes.int16), ("Int", _dtypes.int32), ("Long", _dtypes.int64),
+    ("Bool", _dtypes.bool_))]})

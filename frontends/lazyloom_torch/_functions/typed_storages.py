@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from .. import _dtypes
 from .._absent import refuse_sharing
 from .._errors import described
+from .._registry import declare
 from .._tensor import Tensor
 from . import convert, creation, strided
 from .storages import UntypedStorage, untyped_storage, whole_of
@@ -160,5 +161,4 @@ def storage_type(self: Tensor) -> type[TypedStorage]:
     return TypedStorage
 
 
-METHODS: dict[str, Callable[..., Any]] = {
-    "storage": storage, "_typed_storage": storage, "storage_type": storage_type}
+declare({"method": [storage, ("_typed_storage", storage), storage_type]})

@@ -15,6 +15,7 @@ from .. import _dtypes
 from .._core import axes, axis, numel, record_one, shape_of, spec
 from .._elementwise import alike
 from .._formats import contiguous_format
+from .._registry import declare
 from .._strides import row_major
 from .._tensor import Tensor, operand
 from .bitcast import view_dtype
@@ -407,10 +408,10 @@ def make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -
     return made.requires_grad_() if require_grad else made
 
 
-FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (
-    as_subclass, view_as, reshape, reshape_as, flatten, ravel, unflatten, permute, transpose, t,
-    movedim,
-    unsqueeze, squeeze, expand, expand_as, broadcast_to, narrow, select, diagonal, contiguous,
-    clone, view, swapaxes, adjoint)}
-FUNCTIONS.update(swapdims=transpose, moveaxis=movedim)
-METHODS_ONLY = ("as_subclass", "view", "view_as", "reshape_as", "expand", "expand_as", "contiguous")
+declare({
+    "function method out": [("moveaxis", movedim)],
+    "function method": [
+        reshape, flatten, ravel, unflatten, permute, transpose, ("swapdims", transpose), swapaxes,
+        t, movedim, unsqueeze, squeeze, broadcast_to, narrow, select, diagonal, clone, adjoint],
+    "method": [as_subclass, view, view_as, reshape_as, expand, expand_as, contiguous],
+})

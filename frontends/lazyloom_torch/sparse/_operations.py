@@ -8,7 +8,7 @@ from typing import Any
 from .. import _dtypes
 from .._core import axis, shape_of
 from .._errors import SparseOperandError
-from .._functions import pointwise
+from .._functions import pointwise, sparsity
 from .._functions.creation import arange, zeros
 from .._functions.layers import FUNCTIONS as _LAYERS
 from .._functions.scattering import index_add, index_select
@@ -19,10 +19,7 @@ from .._tensor import Tensor
 from ._tensors import CooTensor, SparseTensor, _rows, coo, of_dense
 
 #: functions f with f(0) = 0, which change values alone; of repeated indices their sums
-_OF_VALUES = (
-    "abs asin asinh atan atanh ceil deg2rad erf erfinv expm1 floor frac log1p neg negative "
-    "nan_to_num rad2deg relu round sgn sign sin sinh sqrt square tan tanh trunc arcsin arcsinh "
-    "arctan arctanh absolute isnan isinf signbit positive conj").split()
+_OF_VALUES = sorted(sparsity.ELEMENTWISE - {"pow", "true_divide"} | {"conj"})
 #: those for which the sum of values may come later
 _LINEAR = frozenset("neg negative positive conj deg2rad rad2deg".split())
 

@@ -1,4 +1,4 @@
-"""Attaches functions to Tensor: as methods, as in-place methods and as operators."""
+"""What the registry holds, put into ``torch`` and ``Tensor``, and the operators of tensors."""
 
 from __future__ import annotations
 
@@ -6,10 +6,25 @@ from typing import Any
 
 from lazyloom.frontend import write_lock
 
-from . import _autocast, _matrices, _numpy_names, _operators, _spectral, autograd, random
-from ._foreign import mixing, mixing_fast, takes_several, torch_function
-from ._functions import (
-    activations,
+# of most of these only their declarations are wanted
+from . import (  # noqa: F401
+    _absent,
+    _autocast,
+    _dtypes,
+    _formats,
+    _internals,
+    _matrices,
+    _numpy_names,
+    _operators,
+    _registry,
+    _settings,
+    _spectral,
+    _symbols,
+    autograd,
+    random,
+)
+from ._foreign import mixing, mixing_fast, naming, takes_several, torch_function
+from ._functions import (  # noqa: F401
     convert,
     copies,
     counting,
@@ -18,9 +33,12 @@ from ._functions import (
     layers,
     linear,
     pointwise,
+    quantizing,
+    recurrent,
     reductions,
     representation,
     scattering,
+    segments,
     shaping,
     sorting,
     sparsity,
@@ -29,30 +47,46 @@ from ._functions import (
     statistics,
     storages,
     strided,
+    typed,
     typed_storages,
     views,
 )
 from ._interchange import is_foreign
+from ._out import taking_out
 from ._promotion import is_number
 from ._scales_first import NAMES as SCALED
 from ._tensor import Tensor, operand
 
-_NOT_METHODS = {
-    "where", "complex", "polar", "broadcast_tensors", "meshgrid", "cartesian_prod", "rsub",
-    *linear.NOT_METHODS, *_matrices.NOT_METHODS, *statistics.NOT_METHODS, "fill",
-    "std_mean", "var_mean",
-}
+#: functions of ``torch`` that take ``out``
+TAKES_OUT = frozenset(name for name, (_, words) in _registry.functions.items() if "out" in words)
 
 
-#: in-place methods that are functions of ``torch``, too
-INPLACE_FUNCTIONS = """
-    abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_
-    asin_ asinh_ atan_ atanh_ ceil_ celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_
-    cosh_ deg2rad_ detach_ dropout_ erf_ erfc_ exp2_ exp_ expm1_ feature_alpha_dropout_
-    feature_dropout_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_
-    log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ round_ rrelu_ rsqrt_ selu_
-    sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_ trunc_ xlogy_ zero_
-""".split()
+def _function(name: str, entry: _registry.Entry) -> Any:
+    """What ``torch`` has of a function."""
+    function, words = entry
+    if "as-is" in words:
+        return function
+    function = _numpy_names.taking(name, function)
+    if words >= {"fast", "converting"}:
+        function = mixing_fast(function)
+    elif name in sparsity.ELEMENTWISE:
+        function = mixing(function)
+    if name in TAKES_OUT:
+        return taking_out(function)
+    return function if "converting" in words else naming(function)
+
+
+def _method(name: str, entry: _registry.Entry) -> Any:
+    """What ``Tensor`` has of a function."""
+    function, words = entry
+    if "as-is" in words:
+        return function
+    if words >= {"fast", "converting"}:
+        function = mixing_fast(function)
+    # those that autocast treats convert other libraries' tensors there
+    elif takes_several(function) and name not in _autocast.GENERAL:
+        function = (mixing_fast if "fast" in words else mixing)(function)
+    return _numpy_names.taking(name, function)
 
 
 #: those that write one number, so that it does no harm where elements are one place in memory
@@ -101,7 +135,7 @@ def _rpow(self: Tensor, base: Any) -> Any:
 
 def _reshape_in_place(name: str) -> Any:
     """squeeze_, unsqueeze_, transpose_, t_: the tensor itself becomes the view."""
-    function = views.FUNCTIONS[name]
+    function = _registry.functions[name].value
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return strided.become(self, function(self, *args, **kwargs), f"{name}_")
@@ -142,34 +176,11 @@ def _properties() -> None:
 def attach() -> None:
     """Fill the Tensor class. Called once, when the package is imported."""
     cls: Any = Tensor
-    for module in (pointwise, representation, special, reductions, views, splitting, linear,
-                   indexing, scattering, sorting, counting, _matrices, statistics):
-        for name, function in module.FUNCTIONS.items():
-            if name not in _NOT_METHODS and name not in ("real", "imag"):
-                # those that autocast treats convert other libraries' tensors there
-                if name in sparsity.BINARY:
-                    function = mixing_fast(function)
-                elif takes_several(function) and name not in _autocast.GENERAL:
-                    function = (mixing_fast if module is linear else mixing)(function)
-                setattr(cls, name, _numpy_names.taking(name, function))
-        for name in getattr(module, "INPLACE", ()):
-            setattr(cls, f"{name}_", _inplace(f"{name}_", module.FUNCTIONS[name]))
-    for name in shaping.METHOD_NAMES:
-        setattr(cls, name, _numpy_names.taking(name, shaping.FUNCTIONS[name]))
-    for module in (shaping, strided):
-        for name in module.INPLACE:
-            setattr(cls, f"{name}_", _inplace(f"{name}_", module.FUNCTIONS[name]))
-    for methods in (shaping.METHODS, strided.METHODS, copies.METHODS, creation.METHODS,
-                    storages.METHODS, storages.ATTRIBUTES, typed_storages.METHODS, sparsity.METHODS,
-                    convert.METHODS, random.METHODS, special.METHODS,
-                    _spectral.METHODS):
-        for name, function in methods.items():
-            setattr(cls, name, function)
-    for name in ("softmax", "log_softmax"):
-        setattr(cls, name, _numpy_names.taking(name, activations.FUNCTIONS[name]))
+    for name, entry in _registry.methods.items():
+        setattr(cls, name, _method(name, entry))
+    for name, entry in _registry.inplace.items():
+        setattr(cls, f"{name}_", _inplace(f"{name}_", entry.value))
     cls.__torch_function__ = classmethod(torch_function)
-    cls.where = lambda self, condition, other: pointwise.where(condition, self, other)
-    cls.split = lambda self, split_size, dim=0: splitting.split(self, split_size, dim)
     _operators.register()
     for name, op in _ARITHMETIC.items():
         setattr(cls, f"__{name}__", _operators.general(op, "arith"))
@@ -199,5 +210,14 @@ def attach() -> None:
     cls._make_subclass = staticmethod(views.make_subclass)
     _properties()
     _autocast.apply_to_methods(cls)
-    for name in ("hardshrink", "prelu"):  # what is in torch.nn.functional, too: see there
-        setattr(cls, name, layers.FUNCTIONS[name])
+
+
+def names() -> dict[str, Any]:
+    """What is put into ``torch``, by name. Needs the methods of ``Tensor``."""
+    found = {name: _function(name, entry) for name, entry in _registry.functions.items()}
+    found.update(_dtypes.NAMES, **_absent.dtypes())
+    found.update({f"{n}_": getattr(Tensor, f"{n}_") for n, entry in _registry.inplace.items()
+                  if "inplace-function" in entry.words})  # fmt: skip
+    _autocast.apply(found, _autocast.GENERAL)
+    found["spmm"] = found["dsmm"] = found["mm"]
+    return found
