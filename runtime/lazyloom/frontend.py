@@ -13,7 +13,7 @@ a tensor that frontends read and set are those of :class:`Tensor`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, cast, final
 
 from .evaluate.reading import look as look
@@ -67,6 +67,8 @@ from .types import TensorType
 
 #: found once: the attribute of a class costs as much as making the tensor
 _new: Final[Any] = Tensor.__new__
+#: positions of a long loop are not kept for ever
+_MOST_PLANS: Final = 8192
 
 
 def storage_of(tensor: Tensor) -> Storage:
@@ -123,6 +125,49 @@ def steps_between(tensor: Tensor, view: Tensor) -> tuple[ViewStep, ...] | None:
     first = tensor.view_steps
     count = len(first)
     return view.view_steps[count:] if view.view_steps[:count] == first else None
+
+
+@final
+class ViewPlans:
+    """Views made again: what an index or a new shape meant once, kept by its arguments.
+
+    Which steps, strides and type a view has depends on nothing but the type and strides of what it
+    is taken from and on the arguments, so a loop that takes the same views works that out once. A
+    key holds all of these, and ``plans.get(key)`` is what was kept under it.
+
+    Args:
+        make: what to keep of a view, from the tensor, the view and the steps between them; None
+            keeps nothing.
+    """
+
+    __slots__ = ("make", "plans")
+
+    def __init__(self, make: Callable[[Any, Any, tuple[ViewStep, ...]], Any]) -> None:
+        self.make: Final[Callable[[Any, Any, tuple[ViewStep, ...]], Any]] = make
+        self.plans: Final[dict[Any, Any]] = {}
+
+    def keep(self, key: Any, tensor: Tensor, made: Any) -> Any:
+        """Keep how ``made``, a view of the tensor or a tuple of views, came to be.
+
+        The plan, or the tuple of plans, that is kept; None for what is no view.
+        """
+        plan: Any
+        if type(made) is tuple:
+            plan = tuple([self._plan(tensor, m) for m in made])
+            if None in plan:
+                return None
+        else:
+            plan = self._plan(tensor, made)
+            if plan is None:
+                return None
+        if len(self.plans) >= _MOST_PLANS:
+            self.plans.clear()
+        self.plans[key] = plan
+        return plan
+
+    def _plan(self, tensor: Tensor, made: Any) -> Any:
+        steps = steps_between(tensor, made) if isinstance(made, Tensor) else None
+        return None if steps is None else self.make(tensor, made, steps)
 
 
 def view_of_storage(
@@ -339,10 +384,10 @@ def same_objects(a: Iterable[object], b: Sequence[object]) -> bool:
 __all__ = [
     "FLOATS", "INTS", "MATMUL", "NAMES", "AsComplex", "AsReal", "Bitcast", "Broadcast", "Conj",
     "Diagonal", "Imag", "Operators", "Permute", "Select", "Real", "Reshape", "Slice", "Storage",
-    "Strided", "Tensor", "Update", "ViewStep", "detached_view", "fed_items", "following", "hold",
-    "index_key", "inference_enabled", "loop_steps", "made_in_inference", "number_of", "one_step",
-    "operators_of", "read_parts", "read_through", "reread", "same_objects", "same_storage",
-    "same_view", "set_inference_enabled", "set_operators", "share_view", "steps_between",
-    "storage_of", "strides_for_broadcasts", "view", "view_of_storage", "view_of_type", "write",
-    "write_all", "write_lock", "write_locks",
+    "Strided", "Tensor", "Update", "ViewPlans", "ViewStep", "detached_view", "fed_items",
+    "following", "hold", "index_key", "inference_enabled", "loop_steps", "made_in_inference",
+    "number_of", "one_step", "operators_of", "read_parts", "read_through", "reread",
+    "same_objects", "same_storage", "same_view", "set_inference_enabled", "set_operators",
+    "share_view", "steps_between", "storage_of", "strides_for_broadcasts", "view",
+    "view_of_storage", "view_of_type", "write", "write_all", "write_lock", "write_locks",
 ]  # fmt: skip

@@ -129,7 +129,9 @@ def _kept(x: ndarray, key: Any, plan_key: Any) -> Any:
     parsed = parse(key, x.shape)
     scalar = _is_scalar(parsed, key)
     view = basic(x, parsed)
-    keep(plan_key, x, view, scalar)
+    plan = keep(plan_key, x, view)
+    if plan is not None:
+        plan.scalar = scalar
     return ScalarArray.from_value(view.value) if scalar else view
 
 

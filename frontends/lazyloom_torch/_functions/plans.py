@@ -1,24 +1,16 @@
-"""Views made again: what a view function found once, kept by its arguments.
-
-Which steps, strides and type a view has depends on nothing but the type and strides of what it
-is taken from and on the arguments, so a loop that takes the same views works that out once.
-"""
+"""Plans of views: what a view function found once, kept by its arguments."""
 
 from __future__ import annotations
 
 import functools
 import typing
-from typing import Any
+from typing import Any, Final
 
-from lazyloom.frontend import ViewStep, steps_between
+from lazyloom.frontend import ViewPlans, ViewStep
 
 from .._core import Function, starred
 from .._tensor import Tensor
 
-#: (function, type, strides, arguments) -> the plan of the view, or a tuple of plans
-_plans: dict[Any, Any] = {}
-#: positions of a long loop are not kept for ever
-_MOST = 8192
 _INT = frozenset({int})
 
 
@@ -40,29 +32,15 @@ class Plan:
             self.steps, self.type, self.strides, x.element_offset + self.offset, self.reordered)
 
 
-def _plan(x: Tensor, made: Any) -> Plan | None:
-    steps = steps_between(x, made) if isinstance(made, Tensor) else None
-    return None if steps is None else Plan(x, made, steps)
-
-
-def keep(key: Any, x: Tensor, made: Any) -> None:
-    """Keep how ``made``, a view of x or a tuple of views, came to be; other results are not."""
-    if type(made) is tuple:
-        plan: Any = tuple(_plan(x, m) for m in made)
-        if None in plan:
-            return
-    else:
-        plan = _plan(x, made)
-        if plan is None:
-            return
-    if len(_plans) >= _MOST:
-        _plans.clear()
-    _plans[key] = plan
+_plans: Final = ViewPlans(Plan)
+_find: Final = _plans.plans.get
+#: (key, tensor, view): keeps how the view, or a tuple of views, came to be
+keep: Final = _plans.keep
 
 
 def known(key: Any, x: Tensor) -> Any:
     """The view, or the tuple of them, that was kept under that key; None if none was."""
-    plan = _plans.get(key)
+    plan = _find(key)
     if plan is None:
         return None
     if type(plan) is tuple:
