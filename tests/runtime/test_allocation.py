@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(
 PROGRAM = """
 import resource, threading
 import numpy
-from lazyloom.backends import allocation
+from lazyloom import allocation
 
 allocation.keep_pages()
 found = []

@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from lazyloom.execute.compiling import compiler_start as compiler_start
-from lazyloom.execute.compiling import detached
+from lazyloom.execute.compiling import compiler_start, detached
 from lazyloom.execute.compiling.connection import Connection, SilentError
 from tests.contract.helpers import ROOT, script
 
@@ -30,7 +29,8 @@ BEGIN = """
     import numpy as np
     import lazyloom as ll
     from lazyloom.execute import costs
-    from lazyloom.execute.compiling import background, compiler_start, process
+    from lazyloom.execute.compiling import background, compiler_start
+    from lazyloom.execute.compiling import process as compiler_process
     from tests.runtime.process_state import children
 
     costs.WORTH, costs.PART, costs.SLOWER, costs.START_EARLY = 0.0, 0.0, float("inf"), 0.0
@@ -169,7 +169,7 @@ def test_a_process_that_adopts_orphans_keeps_no_zombie(tmp_path: Path) -> None:
 
 def test_a_program_that_ends_it_stays_op_by_op_and_others_are_compiled(tmp_path: Path) -> None:
     script(BEGIN + """
-    process.PAUSE = 0.01
+    compiler_process.PAUSE = 0.01
     assert settle("sin").form == "whole"
     process_of_sin = process.pid
     record = settle("tanh")
@@ -197,7 +197,7 @@ def test_a_program_that_ends_it_stays_op_by_op_and_others_are_compiled(tmp_path:
 def test_later_processes_know_a_program_that_ends_it(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     script(BEGIN + """
-    process.PAUSE = 0.01
+    compiler_process.PAUSE = 0.01
     assert settle("tanh").form == "pieces"
     assert ll.stats()["compilers_lost"] == 2
     """, cache=cache, LAZYLOOM_REPRODUCIBLE="0", LAZYLOOM_COMPILER=wrapper(
@@ -227,11 +227,11 @@ def test_one_that_is_ended_or_stopped_or_not_reached_is_replaced(tmp_path: Path)
                  f"os.path.exists({str(marker)!r}) or os.mkdir({str(marker)!r}) or "
                  "os.kill(os.getpid(), signal.SIGSTOP)")
     script(BEGIN + """
-    process.SILENCE = 3.0
+    compiler_process.SILENCE = 3.0
     while not ll.stats()["compilers_lost"]:
         run()
         time.sleep(0.01)
-    process.SILENCE = 60.0  # on a machine that is busy
+    compiler_process.SILENCE = 60.0  # on a machine that is busy
     assert settle("sin").form == "whole"  # by the second: the first stops
     found = ll.stats()
     assert (found["compilers_begun"], found["compilers_lost"]) == (2, 1), found

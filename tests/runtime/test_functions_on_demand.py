@@ -24,7 +24,7 @@ import gc
 import numpy
 import lazyloom as ll
 import lazyloom_torch as torch
-from lazyloom.backends import native
+from lazyloom.host import native
 from lazyloom.execute.compiling import background
 from lazyloom.extension import NATIVE
 
@@ -227,7 +227,7 @@ with ll.options(function_after=500):
         numpy.testing.assert_allclose(
             torch.softmax(torch.tensor(more), 2).numpy(), softmax(more), rtol=1e-5, atol=1e-6)
 assert background.wait(60)
-from lazyloom.backends import functions_on_demand
+from lazyloom.host import functions_on_demand
 assert compiled() or functions_on_demand._waiting, functions_on_demand._absent
 """
     run(code, tmp_path)

@@ -310,7 +310,7 @@ def test_the_number_of_threads_of_products_that_a_program_sets_meanwhile_stays()
 
 def test_the_process_wide_settings_can_be_switched_off() -> None:
     script("""
-    from lazyloom.backends import allocation
+    from lazyloom import allocation
     from lazyloom.execute.op_by_op import blas_threads
 
     assert not blas_threads.several() and blas_threads._library.get is None

@@ -19,7 +19,7 @@ from ...backends.backend import NotPadded, Request
 from ...cache import disk
 from ...codegen import verdicts
 from ...counters import counters
-from . import compiler_start as compiler_start
+from . import compiler_start
 from .compiler_start import NoCompilerError
 from .connection import Connection, SilentError
 from .lost import CompilerLost
