@@ -24,7 +24,7 @@ FLAGS: Final[dict[str, bool]] = {
 
 #: what makes programs fast and nothing else, each of which can be left out
 ACCELERATORS: Final[dict[str, str]] = {
-    "matching": "a trace that is recorded again as before is compared with the known one, op by "
+    "matching": "a trace that is recorded again as before is compared with the past one, op by "
                 "op, instead of being collected and looked up",
     "capture": "calls of a captured function run without being recorded",
     "op_by_op": "a program that is new runs op by op before it is compiled",
