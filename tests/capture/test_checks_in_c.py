@@ -89,7 +89,7 @@ def slots_check():
 
 def names_check():
     items, behind = {"f": object()}, {"g": object(), "f": object()}
-    return guards.Names("m", items, ("f", "g"), behind), [
+    return guards.NamespaceGuard("m", items, ("f", "g"), behind), [
         lambda: items.__setitem__("f", object()), lambda: items.pop("f"),
         lambda: items.__setitem__("g", 1), lambda: behind.pop("g"),
         lambda: behind.__setitem__("g", 2)]

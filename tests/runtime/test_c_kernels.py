@@ -26,7 +26,7 @@ from lazyloom.dtypes import float32, float64
 from lazyloom.host import native, shipped, storage
 from lazyloom.host.c_source import library
 from lazyloom.host.c_source.function import source_of
-from lazyloom.host.c_source.library import CompilerError, Functions, linked, prelude
+from lazyloom.host.c_source.library import CFunctions, CompilerError, linked, prelude
 from lazyloom.host.c_source.values import NoCode
 from lazyloom.host.find import form_text, text_of
 from lazyloom.host.kernels import kernel_text, load, load_family
@@ -67,7 +67,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setenv("LAZYLOOM_KERNELS", "1")
     monkeypatch.setattr(settings, "WITHOUT", settings.WITHOUT - {"c_kernels"})
 
-    def use(functions: Functions) -> None:
+    def use(functions: CFunctions) -> None:
         path = tmp_path / f"{len(list(tmp_path.iterdir()))}.so"
         linked(functions.compiled(str(tmp_path)), str(path), "these")
         found = native.opened(str(path), "these")
@@ -99,7 +99,7 @@ def of_samples(op: OpDef, thorough: bool) -> Iterator[tuple[str, Spec, Sequence[
                 yield f"{op.name}: {sample!r} vjp", *derived, VJP_ULPS * op.tolerance
 
 
-def cases(op: OpDef, functions: Functions, thorough: bool) -> Iterator[Case]:
+def cases(op: OpDef, functions: CFunctions, thorough: bool) -> Iterator[Case]:
     for k, (label, spec, operands, ulps) in enumerate(of_samples(op, thorough)):
         types = tuple(None if o is None else type_of(o) for o in operands)
         given = [np.asarray(o) for o in operands if o is not None]
@@ -134,7 +134,7 @@ def cases(op: OpDef, functions: Functions, thorough: bool) -> Iterator[Case]:
 def test_functions_give_what_kernels_of_numpy_give(
     op_names: list[str], made: Any, monkeypatch: pytest.MonkeyPatch, thorough: bool
 ) -> None:
-    functions = Functions()
+    functions = CFunctions()
     found = [case for name in op_names for case in cases(lookup(name), functions, thorough)]
     made(functions)
     wrong: list[str] = []
@@ -223,7 +223,7 @@ def test_what_is_computed_can_be_moved(number: int, dtype: Any, made: Any) -> No
     with tracing.x64():
         expected = np.asarray(jax.jit(both)(x, i)[0])
     traced = trace(both, [((3, 4), dtype), ((), np.int32)])
-    functions = Functions()
+    functions = CFunctions()
     text = functions.named(kernel_text(traced), traced, None)
     assert "native(" in text
     made(functions)
@@ -279,9 +279,9 @@ def test_functions_of_single_precision(tmp_path: Path) -> None:
         assert np.array_equal(y[np.isinf(rounded)], rounded[np.isinf(rounded)]), name
 
 
-def one(op: str, *shapes: Any, **attributes: Any) -> tuple[Any, Functions]:
+def one(op: str, *shapes: Any, **attributes: Any) -> tuple[Any, CFunctions]:
     """The text of an op's kernel, and its function."""
-    functions = Functions()
+    functions = CFunctions()
     spec = spec_of(lookup(op), attributes, len(shapes))
     types = tuple(tensor_type(s, float32) for s in shapes)
     traced = trace(function_of(spec, types), [(s, np.float32) for s in shapes])
@@ -321,7 +321,7 @@ def test_how_they_are_called(made: Any) -> None:
 
 
 def test_scalars_and_absent_operands(made: Any) -> None:
-    functions = Functions()
+    functions = CFunctions()
     spec = spec_of(lookup("power"), {}, 2)
     types = (tensor_type((3,), float32), tensor_type((), float32))
     traced = trace(function_of(spec, types), [((3,), np.float32), ((), np.float32)])
@@ -359,7 +359,7 @@ def test_many_calls_of_numpy_are_one_function_where_arrays_are_larger(made: Any)
     """An optimizer's step goes through its arrays once, NumPy nine times; other threads run."""
     spec = spec_of(lookup("step_sgd"), {"momentous": True}, 7)
     number, weight = tensor_type((), float64), tensor_type((128, 128), float32)
-    functions = Functions()
+    functions = CFunctions()
     text = text_of(spec, (*[number] * 4, *[weight] * 3), functions.named)
     made(functions)
     run = load(text)[0]

@@ -22,7 +22,7 @@ from lazyloom.backends.xla.padding.dims import (
     NotPadded,
     named,
 )
-from lazyloom.backends.xla.padding.lower import Function, padded_function
+from lazyloom.backends.xla.padding.lower import PaddedFunction, padded_function
 from lazyloom.jaxprs.op_definitions import function_of
 from lazyloom.jaxprs.tracing import trace
 from lazyloom.ops.samples import random_source, samples
@@ -77,7 +77,7 @@ class Case(NamedTuple):
     """
 
     label: str
-    function: Function
+    function: PaddedFunction
     dims: list[tuple[Description, ...]]
     results: tuple[tuple[Description, ...], ...]
     bucket: tuple[int, ...]

@@ -14,7 +14,7 @@ from lazyloom.errors import ArgumentError, ReadForbiddenError
 from lazyloom.evaluate.reading import read
 from lazyloom.quantization import quantize
 from lazyloom.quantization.folding import constant, fold_batch_norms
-from lazyloom.quantization.graph import Given, Graph, Made, Source, made_by
+from lazyloom.quantization.graph import Given, OpGraph, OpOutput, Source, made_by
 from lazyloom.quantization.placing import scale_of
 from lazyloom.quantization.pruning import pruned
 from lazyloom.tensor.host import from_host
@@ -162,26 +162,26 @@ def test_scales() -> None:
 # Rewriting
 
 
-def graph(*results: Source) -> Graph:
+def graph(*results: Source) -> OpGraph:
     """The graph that leads to some results."""
     ops: dict[Any, None] = {}
 
     def visit(x: Any) -> None:
-        if isinstance(x, Made) and x.op not in ops:
+        if isinstance(x, OpOutput) and x.op not in ops:
             for y in x.op.operands:
                 visit(y)
             ops[x.op] = None
 
     for x in results:
         visit(x)
-    return Graph(list(ops), list(results))
+    return OpGraph(list(ops), list(results))
 
 
-def op(name: str, *operands: Source | None, **attributes: Any) -> Made:
-    return Made(made_by(name, operands, **attributes), 0)
+def op(name: str, *operands: Source | None, **attributes: Any) -> OpOutput:
+    return OpOutput(made_by(name, operands, **attributes), 0)
 
 
-def shown(found: Graph) -> list[str]:
+def shown(found: OpGraph) -> list[str]:
     return [o.kind.name for o in found.ops]
 
 
@@ -189,11 +189,11 @@ X = Given(0, tensor_type(SHAPE, float32))
 ONE, TWO = constant(0.5), constant(0.25)
 
 
-def round_(x: Source, scale: Source = ONE, dtype: Any = uint8, **more: Any) -> Made:
+def round_(x: Source, scale: Source = ONE, dtype: Any = uint8, **more: Any) -> OpOutput:
     return op("quantize", x, scale, dtype=dtype, **more)
 
 
-def back(x: Source, scale: Source = ONE, **more: Any) -> Made:
+def back(x: Source, scale: Source = ONE, **more: Any) -> OpOutput:
     return op("dequantize", x, scale, **more)
 
 

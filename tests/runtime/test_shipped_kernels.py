@@ -19,7 +19,7 @@ from lazyloom.host import common, find, shipped, storage
 from lazyloom.host.build import entries_of
 from lazyloom.host.kernels import load
 from lazyloom.host.usual import cases
-from lazyloom.host.usual_case import Case
+from lazyloom.host.usual_case import KernelCase
 from lazyloom.ops.derived import op_named
 from lazyloom.ops.spec import lookup
 from lazyloom.trace.specs import Spec, spec_of
@@ -30,14 +30,14 @@ pytestmark = pytest.mark.xla
 
 #: an operand's extents are letters: see Case
 CASES = (
-    Case(lookup("add"), ((("a", "b"), float32), (("b",), float32)), {}),
-    Case(lookup("tanh"), (((), float32),), {}),
-    Case(lookup("sum"), ((("a", "b"), float32),), {"axes": (1,)}),
-    Case(lookup("matmul"), ((("a", "b"), float32), (("b", "c"), float32)), {}),
-    Case(lookup("softmax"), ((("a", "b"), float32),), {"axis": -1}),
-    Case(lookup("reshape"), ((("a", "b"), float32),), {"shape": ("ab",)}),
-    Case(lookup("take"), ((("a", "b"), float32), (("n",), int64)), {"axis": 0}),
-    Case(lookup("checked"), ((("a",), int64), ((), int64)), {"kind": ""}),
+    KernelCase(lookup("add"), ((("a", "b"), float32), (("b",), float32)), {}),
+    KernelCase(lookup("tanh"), (((), float32),), {}),
+    KernelCase(lookup("sum"), ((("a", "b"), float32),), {"axes": (1,)}),
+    KernelCase(lookup("matmul"), ((("a", "b"), float32), (("b", "c"), float32)), {}),
+    KernelCase(lookup("softmax"), ((("a", "b"), float32),), {"axis": -1}),
+    KernelCase(lookup("reshape"), ((("a", "b"), float32),), {"shape": ("ab",)}),
+    KernelCase(lookup("take"), ((("a", "b"), float32), (("n",), int64)), {"axis": 0}),
+    KernelCase(lookup("checked"), ((("a",), int64), ((), int64)), {"kind": ""}),
 )
 VJPS = {"add": (0, 1), "sum": (0,), "matmul": (0, 1), "softmax": (0,), "reshape": (0,)}
 

@@ -21,14 +21,14 @@ from lazyloom.backends.xla.padding.dims import (
     size_at,
 )
 from lazyloom.backends.xla.padding.lower import (
-    Function,
     Padded,
+    PaddedFunction,
     lower_padded,
     padded_function,
 )
 from lazyloom.backends.xla.padding.program import padded_ops
 from lazyloom.backends.xla.padding.rules import RULES
-from lazyloom.backends.xla.padding.sizes import Sizes
+from lazyloom.backends.xla.padding.sizes import SymbolicSizes
 from lazyloom.dtypes import float32
 from lazyloom.jaxprs import tracing
 from lazyloom.jaxprs.op_definitions import function_of
@@ -488,12 +488,13 @@ def test_windows_of_a_dynamic_size() -> None:
 
     def padded(window: int, stride: int) -> np.ndarray:
         """The sums over windows of e0 + ``window`` at every ``stride``-th element."""
-        def attempt(symbols: Sequence[Any], _: Sequence[str]) -> Function:
+        def attempt(symbols: Sequence[Any], _: Sequence[str]) -> PaddedFunction:
             (n,) = symbols
             closed = trace(lambda x: (lax.reduce_window(
                 x, np.float32(0), lax.add, (1, n + window), (1, stride), [(0, 0), (0, 0)]),),
                 [((3, n), np.float32)])
-            return Function(closed, Sizes(symbols, (8,)), [(("3",), ("e0",))], [x.dtype], ())
+            return PaddedFunction(closed, SymbolicSizes(symbols, (8,)), [(("3",), ("e0",))],
+                [x.dtype], ())
 
         with jax.enable_x64(True):
             function = tracing.with_symbols(attempt, {"e0": 8})

@@ -18,7 +18,7 @@ from ..trace.mapping import MappedCall
 from ..trace.recording import record
 from ..trace.source import user_site
 from .api import argument_positions
-from .linear import Run
+from .linear import DifferentiatedRun
 
 Argnums = int | Sequence[int]
 
@@ -94,7 +94,7 @@ def _jacobian(
     find = argument_positions(f, argnums)
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        run = Run(name, f, args, kwargs, find(args), has_aux)
+        run = DifferentiatedRun(name, f, args, kwargs, find(args), has_aux)
         run.check_results()
         for number, (t, leaf) in enumerate(zip(run.given, run.leaves, strict=True)):
             if leaf is None:
@@ -118,7 +118,7 @@ def _jacobian(
     return wrapped
 
 
-def _direction(run: Run, forward: bool | None, holomorphic: bool) -> bool:
+def _direction(run: DifferentiatedRun, forward: bool | None, holomorphic: bool) -> bool:
     """Whether to use forward mode. Raises GradientError where a direction has no Jacobian."""
     inputs = any(v.dtype.is_complex for v in run.moving)
     outputs = any(t.value.dtype.is_complex for t in run.out)
@@ -180,13 +180,15 @@ def _reshaped(value: Value, shape: tuple[int, ...]) -> Value:
     return found
 
 
-def _mapped(run: Run, body: Any, like: Sequence[Value], mapping: MappedCall) -> list[Value]:
+def _mapped(
+    run: DifferentiatedRun, body: Any, like: Sequence[Value], mapping: MappedCall
+) -> list[Value]:
     size = _elements(like)
     return [value if has_axis else spread(value, size)
             for value, has_axis in map_values(body, _units(like), size, mapping)]
 
 
-def _by_tangents(run: Run, mapping: MappedCall) -> list[list[Value]]:
+def _by_tangents(run: DifferentiatedRun, mapping: MappedCall) -> list[list[Value]]:
     """The derivatives of each result by each leaf."""
     rows = []
     for column, t in zip(_mapped(run, run.jvp, run.moving, mapping), run.out, strict=True):
@@ -197,7 +199,7 @@ def _by_tangents(run: Run, mapping: MappedCall) -> list[list[Value]]:
     return rows
 
 
-def _by_cotangents(run: Run, mapping: MappedCall) -> list[list[Value]]:
+def _by_cotangents(run: DifferentiatedRun, mapping: MappedCall) -> list[list[Value]]:
     """The same."""
     results = [t.value for t in run.out]
     by_leaf = [

@@ -22,7 +22,7 @@ from .forward import tangents_of
 from .reverse import visit_below
 
 
-class Run:
+class DifferentiatedRun:
     """A function that was run to be differentiated.
 
     Attributes:
@@ -193,7 +193,7 @@ def vjp(
         ArgumentError, ShapeError: cotangents do not fit the results (when it is called).
     """
     _check_function(f, "vjp")
-    run = Run("vjp", f, primals, {}, range(len(primals)), has_aux, closures)
+    run = DifferentiatedRun("vjp", f, primals, {}, range(len(primals)), has_aux, closures)
     run.check_results()
 
     def vjp_fun(cotangents: Any) -> Any:
@@ -250,7 +250,7 @@ def jvp(
             raise GradientError(
                 f"jvp: tangent {number} was given for a {what}, which has no derivative; expected "
                 "None")
-    run = Run("jvp", f, primals, {}, range(len(primals)), has_aux, closures)
+    run = DifferentiatedRun("jvp", f, primals, {}, range(len(primals)), has_aux, closures)
     run.check_results()
     if any(isinstance(d, Value) and d.requires_grad for d in chosen):
         run.outer = True
@@ -288,7 +288,7 @@ def linearize(
         it needs of the computation alive.
     """
     _check_function(f, "linearize")
-    run = Run("linearize", f, primals, {}, range(len(primals)), has_aux, closures)
+    run = DifferentiatedRun("linearize", f, primals, {}, range(len(primals)), has_aux, closures)
     run.check_results()
 
     def f_jvp(*tangents: Any) -> Any:

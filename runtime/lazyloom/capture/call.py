@@ -23,13 +23,13 @@ from .captured import (
     KEY,
     SLOT,
     Captured,
+    CapturedSource,
     Rebound,
-    Source,
     contents,
     groups_of,
 )
 from .guards import (
-    Check,
+    ContainerGuard,
     Guards,
     Replaced,
     attributes_of,
@@ -37,7 +37,7 @@ from .guards import (
     same,
 )
 from .left import Left, tensor_arguments
-from .numbers import NumbersOfCall, Place, group_checks
+from .numbers import NumberPlace, NumbersOfCall, group_checks
 from .outputs import Known, NewTensor, Output, output_of
 from .recipe import REASON
 from .state import Code, Snapshot, Walk
@@ -66,7 +66,7 @@ class Recording:
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
-        code: Code, stable: bool, wanted: list[Place], moving: set[Any],
+        code: Code, stable: bool, wanted: list[NumberPlace], moving: set[Any],
     ) -> None:  # fmt: skip
         self.function = function
         self.args = args
@@ -134,17 +134,17 @@ class Recording:
         self.keys = [how.key(g) for g, how in self.generators]
         self.numbers = [how.number(g) for g, how in self.generators]
         # arguments first: a tensor that is both is what this call was given
-        self.known: list[tuple[Source, Tensor]] = [
-            (Source(ARGUMENT, k, x), x) for k, x in enumerate(self.tensors)]
+        self.known: list[tuple[CapturedSource, Tensor]] = [
+            (CapturedSource(ARGUMENT, k, x), x) for k, x in enumerate(self.tensors)]
         held = {id(x) for x in self.tensors}
         self.paths: dict[int, str] = {}
         for t, path in self.before.tensors.values():
             self.paths[id(t)] = path
             if id(t) not in held:
-                self.known.append((Source(FIXED, 0, t), t))
+                self.known.append((CapturedSource(FIXED, 0, t), t))
             else:
                 raise NotCapturable(f"{path} is also an argument", None, True)
-        extra = [(Source(s.kind, s.number, t, base=True), t) for s, t in self.known
+        extra = [(CapturedSource(s.kind, s.number, t, base=True), t) for s, t in self.known
                  if t.view_steps and t.shared is not None]
         self.known += extra
         for _, t in self.known:
@@ -316,12 +316,12 @@ class Recording:
             elsewhere[id(t)] = self.mine[id(t)]
         for k in order:
             if k >= count:
-                source = Source(KEY, k - count)
+                source = CapturedSource(KEY, k - count)
             else:
                 source, t = self.known[k]
                 if k in slot_of:
                     check, name = slot_of[k][0]
-                    source = Source(SLOT, 0, None, check, name)
+                    source = CapturedSource(SLOT, 0, None, check, name)
                     source.also = slot_of[k][1:]
                 source.requires_grad = self.held[k].requires_grad
                 if source.base and source.kind == ARGUMENT:
@@ -411,17 +411,17 @@ class Recording:
         self, after: Snapshot, new: Callable[[Tensor], int]
     ) -> tuple[list[Any], dict[int, int]]:
         """What the call changed: places with new tensors, and the tensors that stood there."""
-        self.stayed: list[tuple[Check, Any, Tensor]] = []
-        by_tensor: dict[int, list[tuple[Check, Any]]] = {}
+        self.stayed: list[tuple[ContainerGuard, Any, Tensor]] = []
+        by_tensor: dict[int, list[tuple[ContainerGuard, Any]]] = {}
         created: dict[int, Tensor] = {}
         old_of: dict[int, int] = {}
-        self.placed: list[tuple[Check, Any, int]] = []
-        self.dropped: list[tuple[Check, Any]] = []
+        self.placed: list[tuple[ContainerGuard, Any, int]] = []
+        self.dropped: list[tuple[ContainerGuard, Any]] = []
         gone: dict[int, int] = {}
         before = self.before
         for path, check in before.checks.items():
             keys, values = check.now()
-            if isinstance(check, Check) and not check.keys and not check.values:
+            if isinstance(check, ContainerGuard) and not check.keys and not check.values:
                 why = check.why()
                 if why:
                     raise NotCapturable(f"it changes {path}", None, True)
@@ -483,7 +483,7 @@ class Recording:
         if missing and not created and not self.stayed:
             raise NotCapturable(f"it makes the host's state grow: {missing[0]}", None, True)
         rebound: list[Any] = []
-        self.slots: list[tuple[Check, int]] = []
+        self.slots: list[tuple[ContainerGuard, int]] = []
         for key, places in by_tensor.items():
             if not old_of[key]:
                 rebound.append((places, new(created[key]), -1))
@@ -493,12 +493,12 @@ class Recording:
             rebound.append((places, new(created[key]), old))
         return rebound, gone
 
-    def _places_of(self, gone: dict[int, int]) -> dict[int, list[tuple[Check, Any]]]:
+    def _places_of(self, gone: dict[int, int]) -> dict[int, list[tuple[ContainerGuard, Any]]]:
         """All places of the tensors in whose place there are others now, by their numbers.
 
         Raises NotCapturable where one is reached in a way that no check can tell again.
         """
-        found: dict[int, list[tuple[Check, Any]]] = {}
+        found: dict[int, list[tuple[ContainerGuard, Any]]] = {}
         for check in self.before.checks.values():
             for i, (key, t) in enumerate(zip(check.keys, check.values)):
                 if id(t) in gone:
@@ -517,10 +517,10 @@ class Recording:
         return isinstance(x, Tensor) and id(x) not in self.before.tensors and not any(
             x is t for t in self.tensors)
 
-    def _anywhere(self, gone: dict[int, int]) -> list[tuple[Check, int, Any, Tensor]]:
+    def _anywhere(self, gone: dict[int, int]) -> list[tuple[ContainerGuard, int, Any, Tensor]]:
         """Places in which other tensors were seen than a capture was made with, to be read at
         each call: (check, position, key, tensor)."""
-        found: list[tuple[Check, int, Any, Tensor]] = []
+        found: list[tuple[ContainerGuard, int, Any, Tensor]] = []
         if not self.moving:
             return found
         given = {id(t) for t in self.tensors}
@@ -540,7 +540,7 @@ class Recording:
         return found
 
     def _guards(self, gone: dict[int, int]) -> Guards:
-        checks: list[Check] = []
+        checks: list[ContainerGuard] = []
         for check in self.before.checks.values():
             owner = getattr(check, "owner", None)
             if owner is not None and id(owner) in gone:

@@ -14,10 +14,10 @@ from ..trace.graph import PENDING, Buffer, Node, Value
 from ..trace.source import user_site
 from . import environment
 from .arguments import Argument
-from .guards import Check, Guards, same
-from .outputs import Made, MadeView, Output
+from .guards import ContainerGuard, Guards, same
+from .outputs import MadeView, Output, TensorOutput
 from .recipe import REASON, Recipe, buffer_of, run_nodes
-from .recipe import Prepared as Fed
+from .recipe import PreparedPlan as Fed
 from .template import CONSTANT, SOURCE, Indices, Template
 
 #: which tensor a source is
@@ -29,7 +29,7 @@ KEY: Final = 3
 _ROUND: Final = 0xFFFFFFFF
 
 
-class Source:
+class CapturedSource:
     """A tensor, or the key of a generator, whose contents a captured call uses.
 
     Attributes:
@@ -49,9 +49,9 @@ class Source:
         self.kind = kind
         self.number = number
         self.tensor = tensor
-        self.check: Check | None = check
+        self.check: ContainerGuard | None = check
         self.key = key
-        self.also: list[tuple[Check, Any]] = []
+        self.also: list[tuple[ContainerGuard, Any]] = []
         self.base = base
         self.requires_grad = False
         self.written = -1
@@ -85,7 +85,7 @@ def buffers_of(template: Template, values: list[Value]) -> dict[tuple[int, int],
     return found
 
 
-class Prepared:
+class PreparedCall:
     """A call that fits a capture: its tensors and their contents.
 
     ``fails`` says that it does, but for an index that is out of range as the host knows: where the
@@ -112,7 +112,7 @@ class Rebound:
         old: the number of the source that stood there, -1 if nothing did.
     """
 
-    def __init__(self, places: list[tuple[Check, Any]], made: int, old: int) -> None:
+    def __init__(self, places: list[tuple[ContainerGuard, Any]], made: int, old: int) -> None:
         self.places = places
         self.made = made
         self.old = old
@@ -127,7 +127,7 @@ class Captured:
         self.kwargs: dict[str, Argument] = {}
         self.arg_groups: list[int] = []
         self.guards: Guards = Guards([], [])
-        self.sources: list[Source] = []
+        self.sources: list[CapturedSource] = []
         #: sources whose contents were one value
         self.equal: list[tuple[int, int]] = []
         self.slot_groups: list[int] = []
@@ -138,14 +138,14 @@ class Captured:
         self.template: Template = Template()
         #: sources of which the host may know that they are out of range
         self.indices: list[Indices] = []
-        self.made: list[Made | MadeView] = []
+        self.made: list[TensorOutput | MadeView] = []
         self.rebound: list[Rebound] = []
         #: of what is made, the number of the source whose place it takes, or -1
         self.follows: list[int] = []
         #: places in which each call leaves nothing
-        self.dropped: list[tuple[Check, Any]] = []
+        self.dropped: list[tuple[ContainerGuard, Any]] = []
         #: places in which each call puts a tensor from before: (check, key, source)
-        self.placed: list[tuple[Check, Any, int]] = []
+        self.placed: list[tuple[ContainerGuard, Any, int]] = []
         self.output: Output = Output()
         self.recipe: Recipe | None = None
         self.name = ""
@@ -154,7 +154,7 @@ class Captured:
 
     def match(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: tuple[Any, ...]
-    ) -> Prepared | None:
+    ) -> PreparedCall | None:
         """What a call is run with, if it fits."""
         if len(args) != len(self.args) or len(kwargs) != len(self.kwargs):
             return None
@@ -198,7 +198,7 @@ class Captured:
             found.append(number)
         return found == self.arg_groups
 
-    def _fetch(self, given: list[Tensor], fed: list[float] | None) -> Prepared | None:
+    def _fetch(self, given: list[Tensor], fed: list[float] | None) -> PreparedCall | None:
         tensors: list[Any] = []
         values: list[Value] = []
         slots: list[Any] = []
@@ -238,7 +238,7 @@ class Captured:
         for indices in self.indices:
             known: Any = known_range(values[indices.source])
             if known is not None and not (indices.has(known[0]) and indices.has(known[1])):
-                return Prepared([], [], [], True)
+                return PreparedCall([], [], [], True)
         for generator, how, draws in self.generators:
             # where the count comes round the generator takes another key
             if (how.number(generator) & _ROUND) + draws >= _ROUND:
@@ -248,7 +248,7 @@ class Captured:
             numbers.append(how.advance(generator, draws))
         if fed is not None:
             numbers += fed
-        return Prepared(tensors, values, numbers)
+        return PreparedCall(tensors, values, numbers)
 
     def _alone(self, slots: list[Any], given: list[Tensor]) -> bool:
         """Whether the tensors in places are no others that are known, and share no memory."""
@@ -300,7 +300,7 @@ class Captured:
 
     # -- running ------------------------------------------------------------------------------
 
-    def run(self, prepared: Prepared) -> Any:
+    def run(self, prepared: PreparedCall) -> Any:
         """Do what the recorded call did; what it returns."""
         template = self.template
         values = prepared.values
@@ -352,7 +352,7 @@ class Captured:
                 self.recipe = found
         return result
 
-    def _fetch_again(self, prepared: Prepared) -> None:
+    def _fetch_again(self, prepared: PreparedCall) -> None:
         """Take what another thread wrote since the call was matched to what this one writes.
 
         The caller holds the locks of that.
@@ -373,7 +373,7 @@ class Captured:
                             values[other] = fresh
                 return
 
-    def _finish(self, prepared: Prepared, roots: list[Value]) -> Any:
+    def _finish(self, prepared: PreparedCall, roots: list[Value]) -> Any:
         """Write what the call writes, and make what it returns."""
         tensors = prepared.tensors
         made: list[Any] = []
@@ -404,7 +404,7 @@ class Captured:
 
 def fitting(
     captures: list[Captured], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[int, Prepared] | None:
+) -> tuple[int, PreparedCall] | None:
     """The number of the first capture that a call fits, and what it is run with."""
     settings = environment.current()
     for k, captured in enumerate(captures):

@@ -19,7 +19,7 @@ from . import environment
 from .call import Recording
 from .captured import Captured, fitting
 from .guards import moved
-from .numbers import Place, changed_places, changed_variables
+from .numbers import NumberPlace, changed_places, changed_variables
 from .state import Code, stands_for
 from .template import NotCapturable
 
@@ -89,7 +89,7 @@ class Jitted:
         self._refused = "LAZYLOOM_WITHOUT names capture" if "capture" in WITHOUT else ""
         self._recorded: list[tuple[str, str]] = []
         #: numbers that were seen to change, and which of them cannot be fed
-        self._wanted: dict[Any, Place] = {}
+        self._wanted: dict[Any, NumberPlace] = {}
         self._constant: set[Any] = set()
         #: places in which other tensors were seen, with what keeps their identities
         self._moving: dict[Any, Any] = {}

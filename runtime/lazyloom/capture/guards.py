@@ -139,7 +139,7 @@ _IN_CELL: Final = 5
 _SLOTS: Final = 6
 
 
-class Check:
+class ContainerGuard:
     """A container and what was in it.
 
     Attributes:
@@ -197,7 +197,7 @@ class Check:
 
 
 @final
-class DictItems(Check):
+class DictItems(ContainerGuard):
     """Items of a dict, in their order."""
 
     items: dict[Any, Any]
@@ -237,7 +237,7 @@ def same_items(items: dict[Any, Any], keys: tuple[Any, ...], values: list[Any]) 
 
 
 @final
-class Attributes(Check):
+class Attributes(ContainerGuard):
     """The ``__dict__`` of an object, and its class."""
 
     owner: Any
@@ -297,7 +297,7 @@ class Attributes(Check):
 
 
 @final
-class NamedAttributes(Check):
+class NamedAttributes(ContainerGuard):
     """Those of the ``__dict__`` of an object that code names, and how many there are."""
 
     owner: Any
@@ -341,7 +341,7 @@ class NamedAttributes(Check):
 
 
 @final
-class Slots(Check):
+class Slots(ContainerGuard):
     """Attributes of an object by name."""
 
     owner: Any
@@ -377,7 +377,7 @@ class Slots(Check):
 
 
 @final
-class Names(Check):
+class NamespaceGuard(ContainerGuard):
     """Names of a namespace: globals of a function with builtins behind them, or of a class."""
 
     items: dict[str, Any]
@@ -416,7 +416,7 @@ class Names(Check):
 
 
 @final
-class ClassNames(Check):
+class ClassNames(ContainerGuard):
     """What a class defines, by identity."""
 
     cls: Any
@@ -466,7 +466,7 @@ _OF_CLASSES: Final = frozenset({
 
 
 @final
-class ListItems(Check):
+class ListItems(ContainerGuard):
     """Items of a list or deque."""
 
     items: Any
@@ -501,7 +501,7 @@ class ListItems(Check):
 
 
 @final
-class Cell(Check):
+class Cell(ContainerGuard):
     """What a function's closure holds under a name."""
 
     cell: Any
@@ -536,7 +536,7 @@ class Cell(Check):
 
 
 @final
-class SetItems(Check):
+class SetItems(ContainerGuard):
     """The members of a set: numbers and strings."""
 
     items: Any
@@ -558,7 +558,7 @@ class SetItems(Check):
 
 
 @final
-class WeakTarget(Check):
+class WeakTarget(ContainerGuard):
     """What a weak reference leads to."""
 
     reference: Any
@@ -580,7 +580,7 @@ class WeakTarget(Check):
 
 
 @final
-class Data(Check):
+class Data(ContainerGuard):
     """The bytes of a small NumPy array."""
 
     array: Any
@@ -604,7 +604,7 @@ class Data(Check):
         return "" if self.holds() else f"{self.path} holds other numbers"
 
 
-def place_of(check: Check, key: Any) -> Any:
+def place_of(check: ContainerGuard, key: Any) -> Any:
     """What tells a place from others, also in checks of later walks."""
     for name in ("owner", "items", "cell", "cls"):
         container = getattr(check, name, None)
@@ -613,7 +613,7 @@ def place_of(check: Check, key: Any) -> Any:
     return None
 
 
-def moved(checks: list[Check]) -> list[tuple[Any, Any]]:
+def moved(checks: list[ContainerGuard]) -> list[tuple[Any, Any]]:
     """The places with another tensor than before, each with what holds it."""
     found: list[tuple[Any, Any]] = []
     for check in checks:
@@ -643,8 +643,8 @@ class Guards:
 
     __slots__ = ("checks", "entries", "tensors", "groups", "identities")
 
-    def __init__(self, checks: list[Check], tensors: list[TensorIs]) -> None:
-        self.checks: Final[list[Check]] = checks
+    def __init__(self, checks: list[ContainerGuard], tensors: list[TensorIs]) -> None:
+        self.checks: Final[list[ContainerGuard]] = checks
         self.entries: Final[tuple[Any, ...]] = tuple([check.entry() for check in checks])
         self.tensors: Final[list[TensorIs]] = tensors
         self.identities: Final[set[int]] = {id(t.tensor) for t in tensors}

@@ -11,7 +11,7 @@ from ..tensor.views import ViewStep
 from ..trace.graph import Value
 from .arguments import TENSOR, Argument
 from .guards import attributes_of
-from .outputs import Made, MadeView, tensors_in, views_of
+from .outputs import MadeView, TensorOutput, tensors_in, views_of
 from .template import NotCapturable
 
 
@@ -38,7 +38,7 @@ class Left:
         self.known = known
         self.arguments = arguments
         self.root = root
-        self.made: list[Made | MadeView] = []
+        self.made: list[TensorOutput | MadeView] = []
         self.values: list[Value] = []
         self.used: set[int] = set()
         self.gone: dict[int, int] = {}
@@ -141,9 +141,9 @@ class Left:
             self._owned.add(shared)
             self.values.append(shared.value)
         value = t.value
-        return self._add(t, Made(t, self.root(value.detach() if detached else value)))
+        return self._add(t, TensorOutput(t, self.root(value.detach() if detached else value)))
 
-    def _add(self, t: Tensor, how: Made | MadeView) -> int:
+    def _add(self, t: Tensor, how: TensorOutput | MadeView) -> int:
         number = self._numbers[id(t)] = len(self.made)
         self.made.append(how)
         self.alive.append(t)

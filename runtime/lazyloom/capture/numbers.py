@@ -19,9 +19,9 @@ from ..trace import fed
 from ..trace.scalars import Scalar
 from .arguments import VALUE, Argument
 from .consumed import result_is_operand, variable_is_operand
-from .guards import AnyNumber, Attributes, Cell, Check, DictItems, is_number, same
+from .guards import AnyNumber, Attributes, Cell, ContainerGuard, DictItems, is_number, same
 from .state import Code, Snapshot, is_library
-from .template import Number
+from .template import FedNumber
 
 fed.operand_classes.append(Tensor)
 fed.place_is_known.append(result_is_operand)
@@ -80,7 +80,7 @@ def is_library_class(cls: type) -> bool:
         cls.__module__.split(".")[0] in ("lazyloom", "lazyloom_torch", "lazyloom_numpy"))
 
 
-class Place:
+class NumberPlace:
     """Where a number stands.
 
     Attributes:
@@ -96,7 +96,7 @@ class Place:
         raise AssertionError("a place says how it is read")
 
 
-class GroupPlace(Place):
+class GroupPlace(NumberPlace):
     """A number under a key of a dict, or in a tuple there.
 
     Attributes:
@@ -120,7 +120,7 @@ class GroupPlace(Place):
         return float(found if self.index is None else found[self.index])
 
 
-class ArgumentPlace(Place):
+class ArgumentPlace(NumberPlace):
     """A number that is an argument: of that position, or of that name."""
 
     def __init__(self, key: int | str, label: str) -> None:
@@ -132,7 +132,7 @@ class ArgumentPlace(Place):
         return float(args[self.key] if isinstance(self.key, int) else kwargs[self.key])
 
 
-class CellPlace(Place):
+class CellPlace(NumberPlace):
     """A number that is a variable of an enclosing function."""
 
     def __init__(self, cell: Any, variable: str) -> None:
@@ -157,9 +157,9 @@ def group_checks(before: Snapshot) -> list[tuple[DictItems, Any, Readers]]:
             if isinstance(check, DictItems) and id(check.items) in owners]  # fmt: skip
 
 
-def changed_places(groups: list[tuple[DictItems, Any, Readers]]) -> list[Place]:
+def changed_places(groups: list[tuple[DictItems, Any, Readers]]) -> list[NumberPlace]:
     """The numbers that are not what a capture was made with."""
-    found: list[Place] = []
+    found: list[NumberPlace] = []
     for check, owner, readers in groups:
         for key, was in zip(check.keys, check.values):
             now = check.items.get(key)
@@ -177,11 +177,12 @@ def changed_places(groups: list[tuple[DictItems, Any, Readers]]) -> list[Place]:
 
 
 def changed_variables(
-    checks: list[Check], given: list[Argument], args: tuple[Any, ...], named: dict[str, Argument],
+    checks: list[ContainerGuard], given: list[Argument], args: tuple[Any, ...],
+    named: dict[str, Argument],
     kwargs: dict[str, Any],
-) -> list[Place]:
+) -> list[NumberPlace]:
     """The arguments and variables of enclosing functions that are other numbers than before."""
-    found: list[Place] = []
+    found: list[NumberPlace] = []
     pairs: list[tuple[int | str, Argument, Any]] = [
         (k, a, x) for k, (a, x) in enumerate(zip(given, args))]
     pairs += [(name, a, kwargs[name]) for name, a in named.items() if name in kwargs]
@@ -207,7 +208,7 @@ class Numbers:
         made: of each run-time number, how it follows from them, and whether it may be structure.
     """
 
-    def __init__(self, places: list[Place], feeding: fed.Feeding) -> None:
+    def __init__(self, places: list[NumberPlace], feeding: fed.Feeding) -> None:
         self.places = places
         self.feeding = feeding
         self.made: list[fed.Fed] = []
@@ -246,20 +247,20 @@ class NumbersOfCall:
     """
 
     def __init__(
-        self, wanted: list[Place], before: Snapshot, code: Code, function: Any,
+        self, wanted: list[NumberPlace], before: Snapshot, code: Code, function: Any,
         args: tuple[Any, ...], kwargs: dict[str, Any], given: list[Argument],
         named: dict[str, Argument],
     ) -> None:  # fmt: skip
         self.feeding = fed.Feeding()
         self.args = args
         self.kwargs = kwargs
-        self.places: list[Place] = []
-        self.refused: list[tuple[Place, str]] = []
+        self.places: list[NumberPlace] = []
+        self.refused: list[tuple[NumberPlace, str]] = []
         self.made: list[fed.Fed] = []
         self.structural = False
         self._guards: list[tuple[Any, int, int | None]] = []
         self._cells: list[tuple[Any, Any, Any]] = []
-        self._positions: dict[int, Number] = {}
+        self._positions: dict[int, FedNumber] = {}
         self._before = before
         self._code = code
         groups = {id(check.items): check for check, _, _ in group_checks(before)}
@@ -331,7 +332,7 @@ class NumbersOfCall:
         self._guards.append((check, 0, None))
         self._cells.append((place.cell, check.values[0], number))
 
-    def _seen(self, place: Place, value: Any) -> fed.Fed:
+    def _seen(self, place: NumberPlace, value: Any) -> fed.Fed:
         self.feeding.seen = True
         number = fed.source(float(value), self.feeding, len(self.places))
         self.places.append(place)
@@ -369,10 +370,10 @@ class NumbersOfCall:
                     return why
         return ""
 
-    def number_of(self, first: int) -> Callable[[Scalar], Number | None]:
+    def number_of(self, first: int) -> Callable[[Scalar], FedNumber | None]:
         """What stands for each run-time number of the call; they are numbered from ``first``."""
 
-        def number(scalar: Scalar) -> Number | None:
+        def number(scalar: Scalar) -> FedNumber | None:
             known = self.feeding.numbers.get(id(scalar.number))
             if known is None:
                 return None
@@ -383,7 +384,7 @@ class NumbersOfCall:
                 return None
             found = self._positions.get(id(scalar))
             if found is None:
-                found = self._positions[id(scalar)] = Number(
+                found = self._positions[id(scalar)] = FedNumber(
                     first + len(self.made), scalar.type.dtype, known.bakes)
                 self.made.append(known)
             return found

@@ -15,7 +15,7 @@ from .state import IMMUTABLE
 from .template import NotCapturable
 
 
-class Made:
+class TensorOutput:
     """How a tensor is made that a call leaves behind.
 
     Attributes:
@@ -175,7 +175,7 @@ class Known(Output):
         return known[self.number]
 
 
-class Constant(Output):
+class ConstantOutput(Output):
     """An immutable value, or an object that is the same at every call."""
 
     def __init__(self, value: Any) -> None:
@@ -251,9 +251,9 @@ def output_of(x: Any, place: Any, is_known: Any, seen: set[int] | None = None) -
     if isinstance(x, tuple) and (type(x) is tuple or hasattr(x, "_fields")):
         return Sequence(type(x), parts_of(x))
     if is_known(x):
-        return Constant(x)
+        return ConstantOutput(x)
     if isinstance(x, IMMUTABLE) and type(x) is not Fed:
-        return Constant(x)
+        return ConstantOutput(x)
     if id(x) in seen:
         raise NotCapturable(f"the call returns the same {type(x).__qualname__} twice")
     seen.add(id(x))

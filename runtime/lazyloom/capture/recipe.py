@@ -17,7 +17,7 @@ from ..trace.matching.match import match_of
 from ..trace.results import Handles
 from ..trace.scalars import Scalar
 from ..trace.source import Site
-from .template import RESULT, SOURCE, Draw, Number, Ref, Template
+from .template import RESULT, SOURCE, Draw, FedNumber, Ref, Template
 
 REASON: Final = "captured call"
 
@@ -130,7 +130,7 @@ class Recipe:
                     elif (item.kind, item.number) not in seen:
                         self.also.append((item, leaf))
                     seen.add((item.kind, item.number))
-                elif isinstance(item, (Draw, Number)):
+                elif isinstance(item, (Draw, FedNumber)):
                     position = counts.get(item.dtype, 0)
                     counts[item.dtype] = position + 1
                     self.fed.append((item.dtype, position, item))
@@ -160,7 +160,7 @@ class Recipe:
             self.leaves_of.append([] if mine else sorted(depends[slot]))
         return True
 
-    def prepare(self, sources: list[Value], numbers: list[Any], site: Site) -> Prepared | None:
+    def prepare(self, sources: list[Value], numbers: list[Any], site: Site) -> PreparedPlan | None:
         """A plan over these sources, and the values of the template's roots.
 
         None where it does not fit this time: something is pending or has failed, is the same
@@ -236,7 +236,7 @@ class Recipe:
             evaluation.ops = len(nodes)
             for buffer in leaves:
                 buffer.holds += 1
-        return Prepared(plan, values)
+        return PreparedPlan(plan, values)
 
     def _buffer(self, ref: Ref, sources: list[Value]) -> Buffer | None:
         value = sources[ref.number] if ref.kind == SOURCE else self.template.constants[ref.number]
@@ -247,7 +247,7 @@ class Recipe:
 
 
 @final
-class Prepared:
+class PreparedPlan:
     """A plan that was fed, and the values of its results."""
 
     __slots__ = ("plan", "values")

@@ -31,13 +31,13 @@ from ..types import TensorType
 from .guards import (
     Attributes,
     Cell,
-    Check,
     ClassNames,
+    ContainerGuard,
     Data,
     DictItems,
     ListItems,
     NamedAttributes,
-    Names,
+    NamespaceGuard,
     SetItems,
     Slots,
     WeakTarget,
@@ -172,7 +172,7 @@ class Snapshot:
     """
 
     def __init__(self) -> None:
-        self.checks: dict[str, Check] = {}
+        self.checks: dict[str, ContainerGuard] = {}
         self.tensors: dict[int, tuple[Tensor, str]] = {}
         self.values: list[Value] = []
         self.opaque: list[tuple[str, Any]] = []
@@ -201,7 +201,7 @@ class Walk:
             self._names(namespace, names)
         if self.code.imports:
             imports = tuple(sorted(self.code.imports))
-            self._check(Names("sys.modules", sys.modules, imports, {}), True)
+            self._check(NamespaceGuard("sys.modules", sys.modules, imports, {}), True)
             self._empty()
         for path, x in roots:
             self.stack.append((path, x, True))
@@ -225,7 +225,9 @@ class Walk:
     def _push(self, path: str, x: Any, named: bool) -> None:
         self.stack.append((path, x, named))
 
-    def _check(self, check: Check, named: bool, each: Iterable[bool] | None = None) -> None:
+    def _check(
+        self, check: ContainerGuard, named: bool, each: Iterable[bool] | None = None
+    ) -> None:
         path = check.path
         number = 1
         while check.path in self.found.checks:
@@ -240,7 +242,7 @@ class Walk:
         module = namespace.get("__name__", "?")
         if names:
             # names that are not there count, too: another day they may be
-            check = Names(f"{module}", namespace, tuple(sorted(names)), builtins.__dict__)
+            check = NamespaceGuard(f"{module}", namespace, tuple(sorted(names)), builtins.__dict__)
             self._check(check, True)
             self._empty()
 
@@ -401,7 +403,7 @@ class Walk:
     def _module(self, path: str, x: types.ModuleType) -> None:
         names = tuple(sorted(n for n in self.code.names if n in x.__dict__))
         if names:
-            self._check(Names(path, x.__dict__, names, {}), True)
+            self._check(NamespaceGuard(path, x.__dict__, names, {}), True)
 
     def _class(self, path: str, x: type, named: bool) -> None:
         module = x.__module__

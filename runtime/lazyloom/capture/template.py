@@ -77,7 +77,7 @@ class Draw:
 
 @mypyc_attr(acyclic=True)
 @final
-class Number:
+class FedNumber:
     """A run-time number that each call is fed: one of those that it is given.
 
     Attributes:
@@ -197,7 +197,7 @@ class Template:
                         if value.requires_grad != item.flows:
                             value = with_gradient(value, item.flows)
                         operands.append(value)
-                    elif isinstance(item, (Draw, Number)):
+                    elif isinstance(item, (Draw, FedNumber)):
                         operands.append(item.scalar(numbers))
                     else:
                         operands.append(item)
@@ -258,7 +258,7 @@ class Template:
 def template_of(
     roots: list[Value], start: int, sources: dict[tuple[Node, int], int],
     draws: dict[tuple[Node, int], tuple[int, int]], kept: set[tuple[Node, int]],
-    number_of: Callable[[Scalar], Number | None] | None = None,
+    number_of: Callable[[Scalar], FedNumber | None] | None = None,
 ) -> Template:
     """The template of what was recorded after the node of a number.
 

@@ -34,7 +34,7 @@ class Line(NamedTuple):
     into: float = 0.0
 
 
-class Layout(NamedTuple):
+class PictureLayout(NamedTuple):
     """Where everything lies; nothing lies left of or above 0.
 
     Attributes:
@@ -55,14 +55,14 @@ class Layout(NamedTuple):
 def layered(
     sizes: Sequence[tuple[float, float]], lines: Sequence[Line],
     first: Collection[int] = (), last: Collection[int] = (),
-) -> Layout:  # fmt: skip
+) -> PictureLayout:  # fmt: skip
     """Lay out boxes of those widths and heights; the lines have no cycle.
 
     ``first`` are boxes without lines to them that are to lie in the first layer, ``last`` boxes
     without lines from them that are to lie in the last.
     """
     if not sizes:
-        return Layout([], [], [], 0.0, 0.0)
+        return PictureLayout([], [], [], 0.0, 0.0)
     return _Layers(sizes, lines, first, last).layout()
 
 
@@ -166,7 +166,7 @@ class _Layers:
         self.down[a].append((b, out, into))
         self.up[b].append((a, into, out))
 
-    def layout(self) -> Layout:
+    def layout(self) -> PictureLayout:
         self._order()
         self._spread()
         tops, top = [], 0.0
@@ -193,7 +193,7 @@ class _Layers:
             route += [(x, tops[self.rank[b]]), (x, upper[b])]
             routes.append(route)
         width = max(middle[n] + self.sizes[n][0] / 2 for n in range(len(self.sizes)))
-        return Layout(middle[: self.boxes], upper, routes, width, top - BETWEEN)
+        return PictureLayout(middle[: self.boxes], upper, routes, width, top - BETWEEN)
 
     # the order within layers
 

@@ -32,7 +32,7 @@ class Any_:
     __slots__ = ()
 
 
-class Match:
+class PatternMatch:
     """Matches an op whose operands match.
 
     Attributes:
@@ -53,7 +53,7 @@ class Match:
         self.optional: Final = optional
 
 
-Node = Any_ | Match
+Node = Any_ | PatternMatch
 
 
 def any_value() -> Any_:
@@ -61,9 +61,11 @@ def any_value() -> Any_:
     return Any_()
 
 
-def match(ops: str, *operands: Node, commutes: bool = False, optional: bool = False) -> Match:
+def match(
+    ops: str, *operands: Node, commutes: bool = False, optional: bool = False
+) -> PatternMatch:
     """An op of one of some names, "add sub" for two, with those first operands."""
-    return Match(frozenset(ops.split()), operands, commutes, optional)
+    return PatternMatch(frozenset(ops.split()), operands, commutes, optional)
 
 
 class Pattern:
@@ -78,7 +80,7 @@ class Pattern:
     __slots__ = ("name", "root", "check")
 
     def __init__(
-        self, name: str, root: Match, check: Callable[[Sequence[Call]], Answer] | None = None
+        self, name: str, root: PatternMatch, check: Callable[[Sequence[Call]], Answer] | None = None
     ) -> None:
         self.name: Final = name
         self.root: Final = root
@@ -115,7 +117,7 @@ class Finder:
             if isinstance(item, Result))
         return all(self.users[n] == used[n] for n in members if n != root)
 
-    def _op(self, node: Match, number: int, bound: dict[Any_, Operand]) -> Iterator[_Way]:
+    def _op(self, node: PatternMatch, number: int, bound: dict[Any_, Operand]) -> Iterator[_Way]:
         """The ways in which an instruction matches."""
         i = self.instructions[number]
         if i.spec.op.name in node.ops and len(i.operands) >= len(node.operands):

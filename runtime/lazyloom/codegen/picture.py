@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from ..program.program import Result
-from .layered import Layout, Line, Point, layered
+from .layered import Line, PictureLayout, Point, layered
 
 if TYPE_CHECKING:
     from .report import Report
@@ -98,7 +98,7 @@ class _Frame:
                 exits[n] = len(boxes)
                 boxes.append((LETTER, 0.0))
                 lines.append(Line(inside[n], exits[n]))
-        self.inner: Final[Layout] = layered(
+        self.inner: Final[PictureLayout] = layered(
             boxes, lines, list(entries.values()), list(exits.values()))
         #: where the layout lies in the frame
         self.x, self.y = 0.0, 0.0

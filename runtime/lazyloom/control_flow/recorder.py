@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..errors import GradientError
-from ..ops.bodies import Constant, Instruction, Leaf, Result, Use, body_text
+from ..ops.bodies import BodyConstant, BodyInput, BodyInstruction, BodyResult, Use, body_text
 from ..ops.spec import lookup
 from ..trace import graph, switches
 from ..trace.graph import MAPPED, PENDING, Node, Value
@@ -36,7 +36,7 @@ class _Use(NamedTuple):
     ``stopped`` is None where what reads it has no derivative, so that it makes no difference.
     """
 
-    source: Leaf | Result | Constant | _Outer
+    source: BodyInput | BodyResult | BodyConstant | _Outer
     stopped: bool | None
 
 
@@ -132,7 +132,7 @@ class Recorded:
         self.own = len(given)
         self.own_types = [v.type for v in given]
         for number, v in enumerate(given):
-            self._of[v.node] = [_Use(Leaf(number), False)]
+            self._of[v.node] = [_Use(BodyInput(number), False)]
         # what was found keeps the nodes while they are looked at
         with graph.trace.lock:
             self._follow([v.node for v in found if isinstance(v, Value)])
@@ -188,7 +188,7 @@ class Recorded:
             self.hosted.append(n.rule.name)
         number = len(self.steps)
         self.steps.append(_Step(spec, tuple(operands)))
-        self._of[n] = [_Use(Result(number, i), False) for i in range(len(n.types))]
+        self._of[n] = [_Use(BodyResult(number, i), False) for i in range(len(n.types))]
 
     def _use(self, m: Any, index: int, flows: bool, matters: bool) -> _Use:
         """A use of a node's result or a Scalar.
@@ -199,7 +199,7 @@ class Recorded:
         """
         if isinstance(m, Scalar):
             if m.baked is not None:
-                return _Use(Constant(m.baked.number, m.baked.dtype), None)
+                return _Use(BodyConstant(m.baked.number, m.baked.dtype), None)
             return _Use(self.outside.number(m, 0, False), None)
         known = self._of.get(m)
         if known is None:
@@ -234,11 +234,11 @@ class Recorded:
             source = given.source
             if isinstance(source, _Outer):
                 stopped = given.stopped is True and self.outside.flows[source.number]
-                return Use(Leaf(self.own + source.number), stopped)
+                return Use(BodyInput(self.own + source.number), stopped)
             return Use(source, given.stopped is True)
 
         instructions = [
-            Instruction(s.spec.op, s.spec.attrs, tuple(
+            BodyInstruction(s.spec.op, s.spec.attrs, tuple(
                 [None if o is None else use(o) for o in s.operands]))
             for s in (self.steps if steps is None else steps)]
         return body_text(
@@ -251,16 +251,16 @@ class Recorded:
         """Another instruction; gives its result."""
         spec = spec_of(lookup(op), attrs, len(operands))
         self.steps.append(_Step(spec, tuple(operands)))
-        return _Use(Result(len(self.steps) - 1, 0), None)
+        return _Use(BodyResult(len(self.steps) - 1, 0), None)
 
     def include(self, other: Recorded) -> list[_Use]:
         """Do what another function of the same leaves does as well; gives what it checks."""
         offset = len(self.steps)
 
         def moved(given: _Use | None) -> Any:
-            if given is not None and isinstance(given.source, Result):
+            if given is not None and isinstance(given.source, BodyResult):
                 source = given.source
-                return _Use(Result(source.instruction + offset, source.number), given.stopped)
+                return _Use(BodyResult(source.instruction + offset, source.number), given.stopped)
             return given
 
         self.steps.extend([
@@ -270,12 +270,12 @@ class Recorded:
 
 def leaf(number: int) -> _Use:
     """A leaf of a body."""
-    return _Use(Leaf(number), None)
+    return _Use(BodyInput(number), None)
 
 
 def constant(number: int, type: TensorType) -> _Use:
     """The constant 0 or 1 of a type's dtype."""
-    return _Use(Constant(number, type.dtype), None)
+    return _Use(BodyConstant(number, type.dtype), None)
 
 
 def checked(results: Sequence[Value], flags: Sequence[tuple[Value, Flag]]) -> list[Value]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..dtypes import bool_, int64
 from ..errors import ArgumentError, type_name
-from ..ops.bodies import Constant, Instruction, Result, Use, body_text
+from ..ops.bodies import BodyConstant, BodyInstruction, BodyResult, Use, body_text
 from ..ops.spec import lookup
 from ..tensor.tensor import Tensor, wrap_as
 from ..trace.graph import Value
@@ -179,13 +179,14 @@ class _Loop:
         flags = self.condition.flags
         leaves = [*self.condition.own_types, *self.outside.types]
         nothing = [
-            Instruction(lookup("full"), {"shape": f.type.shape}, (Use(Constant(0, f.type.dtype)),))
+            BodyInstruction(lookup("full"), {"shape": f.type.shape}, (Use(BodyConstant(0,
+                f.type.dtype)),))
             for f in flags]
         return results_of(
             "cond", [asked, *found, *self.outside.operands()],
             {"if_true": self.condition.text([f.use for f in flags]),
              "if_false": body_text(
-                 leaves, nothing, [Use(Result(i, 0)) for i in range(len(flags))])}, [])
+                 leaves, nothing, [Use(BodyResult(i, 0)) for i in range(len(flags))])}, [])
 
 
 def _zeros(type: TensorType) -> Value:

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from .reuse import taken
-from .writer import NAME, Local, dtype_text
+from .writer import NAME, PartwiseValue, dtype_text
 
 #: elements of a value from which its lines are grouped, and of the largest value in a block
 LARGE: Final = 1 << 16
@@ -48,7 +48,7 @@ class _Group(NamedTuple):
 
 
 def blocked(
-    lines: list[str], made: Mapping[str, Local], kept: set[str], indent: str, fresh: Any
+    lines: list[str], made: Mapping[str, PartwiseValue], kept: set[str], indent: str, fresh: Any
 ) -> list[str]:
     """The lines of a function's body, those that go together as functions of their own.
 
@@ -75,7 +75,7 @@ def blocked(
 
 
 def _best(
-    lines: list[str], at: int, made: Mapping[str, Local], indent: str
+    lines: list[str], at: int, made: Mapping[str, PartwiseValue], indent: str
 ) -> _Group | None:
     """The group that begins with a line, along the axis that takes most in; None if none pays."""
     how = _how(lines[at], made, indent)
@@ -95,7 +95,7 @@ def _best(
     return None if best is None else best[1]
 
 
-def _how(line: str, made: Mapping[str, Local], indent: str) -> Local | None:
+def _how(line: str, made: Mapping[str, PartwiseValue], indent: str) -> PartwiseValue | None:
     match = _MADE.match(line)
     if match is None or not line.startswith(indent) or line[len(indent)] == " ":
         return None
@@ -103,7 +103,8 @@ def _how(line: str, made: Mapping[str, Local], indent: str) -> Local | None:
 
 
 def _grown(
-    lines: list[str], at: int, made: Mapping[str, Local], indent: str, shape: tuple[int, ...],
+    lines: list[str], at: int, made: Mapping[str, PartwiseValue], indent: str, shape: tuple[int,
+        ...],
     axis: int,
 ) -> _Group:
     extent = shape[axis]
@@ -130,7 +131,7 @@ def _grown(
 
 
 def _placed(
-    how: Local, group: _Group, whole: set[str], shape: tuple[int, ...], axis: int
+    how: PartwiseValue, group: _Group, whole: set[str], shape: tuple[int, ...], axis: int
 ) -> str | None:
     """Add a line to a group if it can be: its expression if another than it was, "" if not."""
     known: dict[str, int] = {}
@@ -188,17 +189,18 @@ def _placed(
     return text
 
 
-def _largest(group: _Group, made: Mapping[str, Local]) -> int:
+def _largest(group: _Group, made: Mapping[str, PartwiseValue]) -> int:
     return max(made[name].size for name in group.axes)
 
 
-def _rows(group: _Group, made: Mapping[str, Local]) -> int:
+def _rows(group: _Group, made: Mapping[str, PartwiseValue]) -> int:
     """How many positions of the axis go into a block."""
     return max(1, BLOCK * group.extent // _largest(group, made))
 
 
 def _text(
-    group: _Group, made: Mapping[str, Local], wanted: Sequence[str], rest: set[str], indent: str,
+    group: _Group, made: Mapping[str, PartwiseValue], wanted: Sequence[str], rest: set[str],
+    indent: str,
     fresh: Any,
 ) -> list[str]:
     name = fresh("f")

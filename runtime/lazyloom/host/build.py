@@ -26,13 +26,13 @@ from ..program.extents import Form, at_numbers, description, form_of, may_vary, 
 from ..trace.specs import Spec, spec_of
 from ..types import TensorType, tensor_type
 from . import native, shipped, storage
-from .c_source.library import CompilerError, Functions, linked
+from .c_source.library import CFunctions, CompilerError, linked
 from .common import common_cases
-from .families import Family
+from .families import KernelFamily
 from .find import form_text, text_of
 from .unwritten import InC
 from .usual import cases
-from .usual_case import Case, Extent
+from .usual_case import Extent, KernelCase
 
 Types: TypeAlias = "tuple[TensorType | None, ...]"
 #: an op at types, twice: at one set of extents and at another
@@ -54,7 +54,7 @@ _COMMON: Final = 32 << 10
 _OFTEN: Final = 5.0
 
 
-class Made(NamedTuple):
+class BuildResult(NamedTuple):
     """What was made: how many entries, kernels and functions in C, and in how many seconds.
 
     ``why`` says why there is no library of functions, or is empty.
@@ -67,7 +67,7 @@ class Made(NamedTuple):
     seconds: float
 
 
-class Part(NamedTuple):
+class BuildPart(NamedTuple):
     """What one process made: ``functions`` by their names, in the files ``objects``."""
 
     entries: list[Entry]
@@ -77,7 +77,7 @@ class Part(NamedTuple):
     why: str
 
 
-def build(path: str, processes: int, every: bool = True) -> Made:
+def build(path: str, processes: int, every: bool = True) -> BuildResult:
     """Make the kernels and write them to a file; see :mod:`lazyloom.host.shipped`.
 
     Args:
@@ -112,7 +112,7 @@ def build(path: str, processes: int, every: bool = True) -> Made:
     archive.write(path, storage.fingerprint(), marked, _common(entries))
     # kernels of two parts may have one function
     functions = frozenset().union(*(p.functions for p in parts))
-    return Made(len(entries), sum(p.kernels for p in parts), len(functions), why,
+    return BuildResult(len(entries), sum(p.kernels for p in parts), len(functions), why,
                 time.perf_counter() - started)
 
 
@@ -144,11 +144,11 @@ def _common(entries: Sequence[Entry]) -> bytes:
     return b"".join(reversed(chosen))
 
 
-def part(number: int, parts: int, folder: str, every: bool) -> Part:
+def part(number: int, parts: int, folder: str, every: bool) -> BuildPart:
     """One of so many parts of all entries, their functions in C compiled in a folder."""
     # each collection would look at all that JAX brought
     gc.disable()
-    functions = Functions()
+    functions = CFunctions()
     say = _said() if number == 0 else None
     chosen = list(cases() if every else common_cases())
     entries, count = entries_of(_counted(chosen, say), number, parts, functions.named)
@@ -156,7 +156,7 @@ def part(number: int, parts: int, folder: str, every: bool) -> Part:
         objects, why = functions.compiled(folder, say), ""
     except CompilerError as error:
         objects, why = [], str(error)
-    return Part(entries, count, frozenset(functions.texts), objects, why)
+    return BuildPart(entries, count, frozenset(functions.texts), objects, why)
 
 
 def _said() -> Callable[[str], None]:
@@ -172,7 +172,9 @@ def _said() -> Callable[[str], None]:
     return say
 
 
-def _counted(chosen: Sequence[Case], say: Callable[[str], None] | None) -> Iterator[Case]:
+def _counted(
+    chosen: Sequence[KernelCase], say: Callable[[str], None] | None
+) -> Iterator[KernelCase]:
     for number, case in enumerate(chosen):
         if say is not None:
             say(f"kernels of {number} of {len(chosen)} ops at types are written")
@@ -180,10 +182,10 @@ def _counted(chosen: Sequence[Case], say: Callable[[str], None] | None) -> Itera
 
 
 def entries_of(
-    chosen: Iterable[Case], number: int = 0, parts: int = 1, in_c: InC | None = None
+    chosen: Iterable[KernelCase], number: int = 0, parts: int = 1, in_c: InC | None = None
 ) -> tuple[list[Entry], int]:
     """The entries of these cases and their vjps, or of one part of them; how many kernels."""
-    families: dict[bytes, Family] = {}
+    families: dict[bytes, KernelFamily] = {}
     alone: dict[bytes, bytes] = {}
     count = 0
     for case in chosen:
@@ -205,7 +207,7 @@ def entries_of(
     return found, count
 
 
-def served(case: Case) -> list[tuple[str, bytes, Form | None]]:
+def served(case: KernelCase) -> list[tuple[str, bytes, Form | None]]:
     """What the kernels of a case are found by, its own first; empty if the op takes no such.
 
     The kind of kernel, the description of its types, and the form of the extents that it is for, or
@@ -224,7 +226,7 @@ def _served(pair: Pair) -> tuple[str, bytes, Form | None]:
 
 
 def _enter(
-    pair: Pair, families: dict[bytes, Family], alone: dict[bytes, bytes], in_c: InC | None
+    pair: Pair, families: dict[bytes, KernelFamily], alone: dict[bytes, bytes], in_c: InC | None
 ) -> int:
     """Make the kernel of a pair, if it is not there yet; how many that were."""
     (spec, types), (other, other_types) = pair
@@ -241,7 +243,7 @@ def _enter(
         if text:
             alone[at] = text.encode()
         return bool(text)
-    family = families.setdefault(description(spec, types), Family())
+    family = families.setdefault(description(spec, types), KernelFamily())
     form = form_of([others, numbers])
     if form is None or any(known.terms == form.terms for known in family.forms):
         return 0
@@ -252,7 +254,7 @@ def _enter(
     return 1
 
 
-def _derived(case: Case, pair: Pair) -> Iterator[Pair]:
+def _derived(case: KernelCase, pair: Pair) -> Iterator[Pair]:
     if case.residuals:
         yield from _residuals(pair)
     if case.derived:
@@ -316,7 +318,7 @@ def _consumed(op: OpDef, results: int) -> list[tuple[int, ...]]:
     return list(dict.fromkeys([(0,), (1,), tuple(range(1, 1 + states))]))
 
 
-def _pair(case: Case) -> Pair | None:
+def _pair(case: KernelCase) -> Pair | None:
     """The case at two sets of extents; None if the op takes no such types or attributes."""
     try:
         return _instances(case)
@@ -324,7 +326,7 @@ def _pair(case: Case) -> Pair | None:
         return None
 
 
-def _instances(case: Case) -> Pair | None:
+def _instances(case: KernelCase) -> Pair | None:
     found = []
     letters = _letters(case)
     for values in _VALUES:
@@ -349,7 +351,7 @@ def _instances(case: Case) -> Pair | None:
     return found[0], second
 
 
-def _letters(case: Case) -> list[str]:
+def _letters(case: KernelCase) -> list[str]:
     """The letters of a case, in the order of their values."""
     texts = [x for o in case.operands if o is not None for x in o[0] if isinstance(x, str)]
     for value in case.attributes.values():

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from ..dtypes import bool_, float32, float64, int64
 from .usual import cases
-from .usual_case import FLOATS, Case
+from .usual_case import FLOATS, KernelCase
 
 NAME: Final = "common.txt"
 #: what follows the text of a case whose vjps programs asked for
@@ -39,7 +39,7 @@ def profile() -> frozenset[str]:
         return frozenset(line.rstrip("\n") for line in file if not line.startswith("#"))
 
 
-def text_of_case(case: Case) -> str:
+def text_of_case(case: KernelCase) -> str:
     """A case as the profile has it, as ``sum(float32[a,b]; axes=(1,), keepdims=False)``."""
     operands = ", ".join(
         "-" if o is None else f"{o[1].name}[{','.join(map(str, o[0]))}]" for o in case.operands)
@@ -52,7 +52,7 @@ def _plain(value: Any) -> str:
     return repr(str(value) if isinstance(value, str) else value)
 
 
-def common_cases() -> Iterator[Case]:
+def common_cases() -> Iterator[KernelCase]:
     """The usual cases that are common; without derivatives where programs asked for none."""
     lines = profile()
     for case in cases():
@@ -63,7 +63,7 @@ def common_cases() -> Iterator[Case]:
             yield case._replace(derived=False, residuals=False)
 
 
-def _basic(case: Case) -> bool:
+def _basic(case: KernelCase) -> bool:
     operands = [o for o in case.operands if o is not None]
     if case.op.family in _REDUCTIONS:
         return all(len(dims) <= _RANK and 1 not in dims and d in FLOATS for dims, d in operands)

@@ -14,7 +14,7 @@ import numpy as np
 from ..jaxprs.walking import is_literal
 from .indexing import scatter_rows
 from .patterns import uses_of
-from .writer import Value, Writer, dtype_of, extents
+from .writer import Expr, Writer, dtype_of, extents
 
 
 def positions(steps: Sequence[Any], outs: Sequence[Any]) -> dict[int, tuple[Any, Any, Any] | None]:
@@ -103,13 +103,13 @@ def counts(steps: Sequence[Any], outs: Sequence[Any]) -> dict[int, Any]:
     return found
 
 
-def write_positions(w: Writer, target: Value, mask: Value, bound: Value) -> Value:
+def write_positions(w: Writer, target: Expr, mask: Expr, bound: Expr) -> Expr:
     """The step of :func:`positions`."""
     x = w.own(target)
     return w.let(f"true_positions({x.text}, {w.full(mask).text}, {bound.text})", x.shape, x.dtype)
 
 
-def write_count(w: Writer, mask: Value, out: Any) -> Value:
+def write_count(w: Writer, mask: Expr, out: Any) -> Expr:
     """The step of :func:`counts`."""
     dtype = dtype_of(out.aval)
     return w.let(f"d_{dtype.name}.type(count_nonzero({w.full(mask).text}))",

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..jaxprs.walking import positive
 from .routines import FLUSHED, KEEP_SUBNORMALS
-from .writer import Unsupported, Value, Writer, common, dtype_of, dtype_text, extent
+from .writer import Expr, Unsupported, Writer, common, dtype_of, dtype_text, extent
 
 #: one call for real numbers, with its name in the text
 _REAL: Final = {
@@ -45,10 +45,10 @@ _SIGNS: Final = {
     "left_shift": "<<", "right_shift": ">>",
 }  # fmt: skip
 
-Emit = Callable[[Writer, Any, "list[Value]", "tuple[int, ...]", Any], Value]
+Emit = Callable[[Writer, Any, "list[Expr]", "tuple[int, ...]", Any], Expr]
 
 
-def emit(w: Writer, step: Any, operands: list[Value]) -> Value | None:
+def emit(w: Writer, step: Any, operands: list[Expr]) -> Expr | None:
     """Write an elementwise step; None if it is none."""
     name = step.primitive.name
     aval = step.outvars[0].aval
@@ -77,8 +77,8 @@ def emit(w: Writer, step: Any, operands: list[Value]) -> Value | None:
 
 
 def call(
-    w: Writer, function: str, operands: Sequence[Value], shape: tuple[int, ...], dtype: Any
-) -> Value:
+    w: Writer, function: str, operands: Sequence[Expr], shape: tuple[int, ...], dtype: Any
+) -> Expr:
     """An elementwise function of values that are not spread out."""
     actual = common(x.actual for x in operands)
     names = [x.text for x in operands]
@@ -99,8 +99,8 @@ def call(
 
 
 def _unchanged(
-    w: Writer, function: str, operands: Sequence[Value], actual: tuple[int, ...], dtype: Any
-) -> Value | None:
+    w: Writer, function: str, operands: Sequence[Expr], actual: tuple[int, ...], dtype: Any
+) -> Expr | None:
     """The operand that is the result, where the other one is 0 or 1."""
     neutral = w.names.zeros if function in ("add", "subtract") else (
         w.names.ones if function in ("multiply", "divide") else ())
@@ -116,65 +116,65 @@ def _unchanged(
     return None
 
 
-def _mul(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+def _mul(w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any) -> Expr:
     return complex_product(w, xs[0], xs[1], shape, dtype) if dtype.kind == "c" else call(
         w, "multiply", xs, shape, dtype)
 
 
-def _square(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+def _square(w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any) -> Expr:
     return complex_product(w, xs[0], xs[0], shape, dtype) if dtype.kind == "c" else call(
         w, "square", xs, shape, dtype)
 
 
 def complex_product(
-    w: Writer, x: Value, y: Value, shape: tuple[int, ...], dtype: Any
-) -> Value:
+    w: Writer, x: Expr, y: Expr, shape: tuple[int, ...], dtype: Any
+) -> Expr:
     """The product of complex numbers. One by 1 has products by 0, too, which may be NaN."""
     found = w.let(f"complex_product({x.text}, {y.text})", shape, dtype,
                   common([x.actual, y.actual]))
     return w.local(found, "elementwise", [x, y])
 
 
-def _div(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+def _div(w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any) -> Expr:
     if dtype.kind == "c":
         raise Unsupported("div of complex numbers")
     return call(w, "divide" if dtype.kind == "f" else "int_divide", xs, shape, dtype)
 
 
-def _rem(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+def _rem(w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any) -> Expr:
     return call(w, "float_remainder" if dtype.kind == "f" else "int_remainder", xs, shape, dtype)
 
 
-def _sign(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+def _sign(w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any) -> Expr:
     if dtype.kind == "c":
         raise Unsupported("sign of complex numbers")
     return call(w, "float_sign" if dtype.kind == "f" else "sign", xs, shape, dtype)
 
 
-def _abs(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+def _abs(w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any) -> Expr:
     return call(w, "absolute", xs, shape, dtype)
 
 
-def _round(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+def _round(w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any) -> Expr:
     even = p["rounding_method"].name == "TO_NEAREST_EVEN"
     return call(w, "rint" if even else "round_away", xs, shape, dtype)
 
 
 def _shift_right_logical(
-    w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any
-) -> Value:
+    w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any
+) -> Expr:
     return call(w, "right_shift" if dtype.kind == "u" else "logical_right_shift", xs, shape, dtype)
 
 
 def _shift_right_arithmetic(
-    w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any
-) -> Value:
+    w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any
+) -> Expr:
     if dtype.kind == "u":
         raise Unsupported("shift_right_arithmetic of unsigned integers")
     return call(w, "right_shift", xs, shape, dtype)
 
 
-def _integer_pow(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+def _integer_pow(w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any) -> Expr:
     y = extent(p["y"])
     if y == 1:
         return xs[0]
@@ -187,14 +187,14 @@ def _integer_pow(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dty
     return w.local(found, "elementwise", [x])
 
 
-def _clamp(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+def _clamp(w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any) -> Expr:
     if dtype.kind == "c":
         raise Unsupported("clamp of complex numbers")
     low, x, high = xs
     return call(w, "minimum", [call(w, "maximum", [x, low], shape, dtype), high], shape, dtype)
 
 
-def _select(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+def _select(w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any) -> Expr:
     which, *cases = xs
     if len(cases) == 1:
         return cases[0]
@@ -208,11 +208,11 @@ def _select(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: A
     return found
 
 
-def _convert(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+def _convert(w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any) -> Expr:
     return converted(w, xs[0], dtype)
 
 
-def converted(w: Writer, x: Value, dtype: Any) -> Value:
+def converted(w: Writer, x: Expr, dtype: Any) -> Expr:
     """A value in another dtype, as XLA converts: towards zero, out of range to the nearest."""
     if x.dtype == dtype:
         return x
@@ -228,21 +228,21 @@ def converted(w: Writer, x: Value, dtype: Any) -> Value:
     return w.local(w.let(text, x.shape, dtype, x.actual), "elementwise", [x])
 
 
-def _real(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+def _real(w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any) -> Expr:
     return w.let(f"{xs[0].text}.real", shape, dtype, xs[0].actual, True)
 
 
-def _imag(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+def _imag(w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any) -> Expr:
     return w.let(f"{xs[0].text}.imag", shape, dtype, xs[0].actual, True)
 
 
-def _complex(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+def _complex(w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any) -> Expr:
     return call(w, "make_complex", xs, shape, dtype)
 
 
 def _reduce_precision(
-    w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any
-) -> Value:
+    w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any
+) -> Expr:
     info = np.finfo(dtype)
     if (p["exponent_bits"], p["mantissa_bits"]) != (info.nexp, info.nmant):
         raise Unsupported("reduce_precision")
@@ -250,7 +250,7 @@ def _reduce_precision(
 
 
 def _in_total_order(sign: str) -> Emit:
-    def emit(w: Writer, p: Any, xs: list[Value], shape: tuple[int, ...], dtype: Any) -> Value:
+    def emit(w: Writer, p: Any, xs: list[Expr], shape: tuple[int, ...], dtype: Any) -> Expr:
         if xs[0].dtype.kind == "c":
             raise Unsupported("the order of complex numbers")
         keys = [f"total_order({x.text})" if x.dtype.kind == "f" else x.text for x in xs]

@@ -16,7 +16,7 @@ REMEMBERED: Final = 8
 
 
 @final
-class Family:
+class KernelFamily:
     """The forms of an outline, and numbers that were seen beside them.
 
     Attributes:

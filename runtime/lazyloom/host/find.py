@@ -22,7 +22,7 @@ from ..trace.specs import Spec, spec_of
 from ..types import TensorType, tensor_type
 from . import functions_on_demand, storage
 from .blocks import LARGE
-from .families import Family
+from .families import KernelFamily
 from .joined import joined
 from .kernel import HostKernel
 from .kernels import ANY_SIZE, kernel_text, load, load_family, load_types, powers
@@ -37,7 +37,7 @@ LARGE_ALONE: Final = 8
 
 _Kernel = tuple[Callable[..., Any], tuple[bool, ...]]
 
-_families: Final[dict[tuple[Any, ...], Family]] = {}
+_families: Final[dict[tuple[Any, ...], KernelFamily]] = {}
 _lock: Final = threading.RLock()
 
 
@@ -171,8 +171,8 @@ def text_of(
         return ""
 
 
-def _family(spec: Spec, types: tuple[TensorType | None, ...]) -> Family:
-    family = Family()
+def _family(spec: Spec, types: tuple[TensorType | None, ...]) -> KernelFamily:
+    family = KernelFamily()
     data = storage.load("kernels", description(spec, types))
     if data is not None:
         try:
@@ -183,7 +183,7 @@ def _family(spec: Spec, types: tuple[TensorType | None, ...]) -> Family:
 
 
 def _for_any_extent(
-    family: Family, spec: Spec, types: tuple[TensorType | None, ...], numbers: tuple[int, ...]
+    family: KernelFamily, spec: Spec, types: tuple[TensorType | None, ...], numbers: tuple[int, ...]
 ) -> _Kernel | None:
     """The kernel at these types of one that serves other extents too; None if there is none."""
     followed = False
@@ -246,7 +246,7 @@ def _types_text(closed: Any, symbols: Iterable[str]) -> str:
 
 
 def _for_any_size(
-    family: Family, spec: Spec, types: tuple[TensorType | None, ...], numbers: tuple[int, ...]
+    family: KernelFamily, spec: Spec, types: tuple[TensorType | None, ...], numbers: tuple[int, ...]
 ) -> _Kernel | None:
     """A known kernel that serves these numbers, and is no other where arrays are large."""
     for form in family.forms:
@@ -259,7 +259,7 @@ def _for_any_size(
 
 
 def _at(
-    form: Form, values: list[int], family: Family, spec: Spec,
+    form: Form, values: list[int], family: KernelFamily, spec: Spec,
     types: tuple[TensorType | None, ...], traced: Traced | None = None,
 ) -> _Kernel | None:
     """The kernel of a form for these extents, where there is one; types of the family."""
@@ -271,7 +271,8 @@ def _at(
 
 
 def _loaded(
-    form: Form, family: Family, spec: Spec, types: tuple[TensorType | None, ...], traced: Traced
+    form: Form, family: KernelFamily, spec: Spec, types: tuple[TensorType | None, ...],
+    traced: Traced
 ) -> tuple[Callable[..., Any], tuple[bool, ...]]:
     of, shared = load_family(form.text)
     written: list[Callable[..., Any]] = []

@@ -24,9 +24,9 @@ from .patterns import functions_of_slices, sums_of_pads, transposed_products
 from .routines import NAMESPACE
 from .steps import SINGLE, assembled, cumulative, reduction, scatter, several, windows
 from .writer import (
-    Names,
+    Expr,
+    FreshNames,
     Unsupported,
-    Value,
     Writer,
     extent,
     extents,
@@ -62,7 +62,7 @@ def kernel_text(
     ``symbols`` the kernel is what ``of(*symbols)`` returns, or None where the text is not right for
     these; ``conditions`` have to hold of them. Raises Unsupported.
     """
-    names = Names()
+    names = FreshNames()
     names.symbolic = symbols is not None
     names.conditions += conditions
     w = Writer(names)
@@ -104,20 +104,20 @@ def powers(text: str) -> str:
     return _POWER.sub("**", text)
 
 
-def _operand(w: Writer, name: str, aval: Any) -> Value:
+def _operand(w: Writer, name: str, aval: Any) -> Expr:
     shape = extents(aval.shape)
     if is_narrow(aval):
         return w.let(f"{name}.astype(d_float32)", shape, np.dtype(np.float32))
-    return Value(name, shape, shape, _dtype(aval), True)
+    return Expr(name, shape, shape, _dtype(aval), True)
 
 
-def _result(w: Writer, value: Value, aval: Any) -> Value:
+def _result(w: Writer, value: Expr, aval: Any) -> Expr:
     if is_narrow(aval):
         return w.let(f"{value.text}.astype(d_{aval.dtype})", value.shape, value.dtype)
     return value
 
 
-def _shared(results: Sequence[Value]) -> tuple[bool, ...]:
+def _shared(results: Sequence[Expr]) -> tuple[bool, ...]:
     """Whether the memory of each result may be somebody else's."""
     names = [r.text for r in results]
     return tuple(r.shared or names.count(r.text) > 1 for r in results)
@@ -150,14 +150,14 @@ def _load(text: str, name: str) -> tuple[Callable[..., Any], tuple[bool, ...]]:
 
 
 def _body(
-    w: Writer, jaxpr: Any, consts: Sequence[Any], operands: Sequence[Value]
-) -> list[Value]:
-    values: dict[Any, Value] = {}
+    w: Writer, jaxpr: Any, consts: Sequence[Any], operands: Sequence[Expr]
+) -> list[Expr]:
+    values: dict[Any, Expr] = {}
     for var, const in zip(jaxpr.constvars, consts, strict=True):
         values[var] = w.array(const)
     values.update(zip(jaxpr.invars, operands, strict=True))
 
-    def read(atom: Any) -> Value:
+    def read(atom: Any) -> Expr:
         if is_literal(atom):
             return w.literal(atom.val, _dtype(atom.aval), tuple(atom.aval.shape))
         return values[atom]
@@ -176,7 +176,7 @@ def _body(
             written = placed[id(step)]
             if written is None:
                 continue
-            results: Sequence[Value] = [write_positions(w, *map(read, written))]
+            results: Sequence[Expr] = [write_positions(w, *map(read, written))]
         elif id(step) in counted:
             if counted[id(step)] is None:
                 continue
@@ -212,9 +212,9 @@ def _body(
 
 
 def _called(
-    w: Writer, step: Any, call: tuple[Any, Sequence[Any]], xs: list[Value],
+    w: Writer, step: Any, call: tuple[Any, Sequence[Any]], xs: list[Expr],
     functions: dict[int, tuple[str, list[bool]]],
-) -> list[Value]:
+) -> list[Expr]:
     """A call of a function that is written where it is first called."""
     key = id(call[0])
     if key not in functions:
@@ -228,7 +228,7 @@ def _called(
     return found
 
 
-def _step(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
+def _step(w: Writer, step: Any, xs: list[Expr]) -> Sequence[Expr]:
     name, p = step.primitive.name, step.params
     inner = called(step)
     if inner is not None:
@@ -287,7 +287,7 @@ def _is_key(atom: Any) -> bool:
     return name_of(atom.aval.dtype).startswith("key<")
 
 
-def _random(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
+def _random(w: Writer, step: Any, xs: list[Expr]) -> Sequence[Expr]:
     """Steps on keys, which are written as the arrays that they wrap."""
     name, p = step.primitive.name, step.params
     if name == "random_wrap":
@@ -301,7 +301,7 @@ def _random(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
     return _body(w, closed.jaxpr, closed.consts, xs)
 
 
-def _platform(w: Writer, step: Any) -> Value:
+def _platform(w: Writer, step: Any) -> Expr:
     """The number of the branch that is for the processor, or for any platform."""
     choices = list(step.params["platforms"])
     number = next((k for k, names in enumerate(choices) if names is not None and "cpu" in names),
@@ -313,7 +313,7 @@ def _platform(w: Writer, step: Any) -> Value:
     return found
 
 
-def _reduce(w: Writer, step: Any, xs: list[Value]) -> Sequence[Value]:
+def _reduce(w: Writer, step: Any, xs: list[Expr]) -> Sequence[Expr]:
     """A reduction by a function of its own: of arrays, as its steps are elementwise."""
     closed = step.params["jaxpr"]
     body = closed.jaxpr if hasattr(closed, "jaxpr") else closed
@@ -342,7 +342,7 @@ def _function(
     jaxpr, consts = call
     name = w.names.fresh("f")
     inner = Writer(w.names, w.indent + "    ")
-    operands = [Value(w.names.fresh("b"), tuple(v.aval.shape),
+    operands = [Expr(w.names.fresh("b"), tuple(v.aval.shape),
                       (2,) if arrays else tuple(v.aval.shape), _dtype(v.aval), True)
                 for v in jaxpr.invars]
     results = _body(inner, jaxpr, consts, operands)
@@ -359,16 +359,16 @@ def _named(w: Writer, closed: Any) -> str:
     return _function(w, (closed.jaxpr, closed.consts))[0]
 
 
-def _results(w: Writer, whole: str, outs: Sequence[Any], shared: bool) -> list[Value]:
+def _results(w: Writer, whole: str, outs: Sequence[Any], shared: bool) -> list[Expr]:
     return [w.let(f"{whole}[{k}]", tuple(v.aval.shape), _dtype(v.aval), None, shared)
             for k, v in enumerate(outs)]
 
 
-def _tuple(values: Sequence[Value]) -> str:
+def _tuple(values: Sequence[Expr]) -> str:
     return f"({''.join(v.text + ', ' for v in values)})"
 
 
-def _while(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
+def _while(w: Writer, step: Any, xs: list[Expr]) -> list[Expr]:
     p = step.params
     xs = [w.full(x) for x in xs]
     a, b = int(p["cond_nconsts"]), int(p["body_nconsts"])
@@ -392,7 +392,7 @@ def _while(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
     return _results(w, carry, step.outvars, True)
 
 
-def _scan(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
+def _scan(w: Writer, step: Any, xs: list[Expr]) -> list[Expr]:
     p = step.params
     length, (constants, carried) = extent(p["length"]), scan_counts(p)
     closed = p["jaxpr"]
@@ -417,7 +417,7 @@ def _scan(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
     return [*_results(w, carry, step.outvars[:carried], True), *made]
 
 
-def _cond(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
+def _cond(w: Writer, step: Any, xs: list[Expr]) -> list[Expr]:
     known = w.names.numbers.get(xs[0].text)
     if known is not None:
         closed = step.params["branches"][known]
@@ -430,6 +430,6 @@ def _cond(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
     return _results(w, found, step.outvars, True)
 
 
-_LOOPS: Final[dict[str, Callable[[Writer, Any, list[Value]], list[Value]]]] = {
+_LOOPS: Final[dict[str, Callable[[Writer, Any, list[Expr]], list[Expr]]]] = {
     "while": _while, "scan": _scan, "cond": _cond,
 }

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..jaxprs.walking import positive
-from .writer import Unsupported, Value, Writer
+from .writer import Expr, Unsupported, Writer
 
 Array = Any
 #: rows times matrices from which compiling takes less time than these loops
@@ -83,11 +83,11 @@ def cholesky(x: Array) -> Array:
         return found
 
 
-def _size(x: Value) -> int:
+def _size(x: Expr) -> int:
     return x.size // max(1, x.shape[-1])
 
 
-def _lu(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
+def _lu(w: Writer, step: Any, xs: list[Expr]) -> list[Expr]:
     x = w.full(xs[0])
     if not w.names.at_most(_size(x), MOST) or not positive(x.size):
         raise Unsupported("lu of large matrices, or empty ones")
@@ -96,7 +96,7 @@ def _lu(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
             for k, v in enumerate(step.outvars)]
 
 
-def _permutation(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
+def _permutation(w: Writer, step: Any, xs: list[Expr]) -> list[Expr]:
     shape = tuple(step.outvars[0].aval.shape)
     if not w.names.at_most(xs[0].size, MOST) or not positive(xs[0].size):
         raise Unsupported("lu_pivots_to_permutation of many rows, or none")
@@ -104,7 +104,7 @@ def _permutation(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
                   np.dtype("int32"))]
 
 
-def _triangular_solve(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
+def _triangular_solve(w: Writer, step: Any, xs: list[Expr]) -> list[Expr]:
     p = step.params
     a, b = (w.full(x) for x in xs)
     if not w.names.at_most(_size(a), MOST) or not positive(a.size):
@@ -114,7 +114,7 @@ def _triangular_solve(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
     return [w.let(f"triangular_solve({a.text}, {b.text}, {flags})", b.shape, b.dtype)]
 
 
-def _cholesky(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
+def _cholesky(w: Writer, step: Any, xs: list[Expr]) -> list[Expr]:
     x = w.full(xs[0])
     if not positive(x.size):
         raise Unsupported("cholesky of empty matrices")
@@ -122,7 +122,7 @@ def _cholesky(w: Writer, step: Any, xs: list[Value]) -> list[Value]:
 
 
 #: steps of linear algebra
-STEPS: Final[dict[str, Callable[[Writer, Any, list[Value]], Sequence[Value]]]] = {
+STEPS: Final[dict[str, Callable[[Writer, Any, list[Expr]], Sequence[Expr]]]] = {
     "lu": _lu, "lu_pivots_to_permutation": _permutation, "triangular_solve": _triangular_solve,
     "cholesky": _cholesky,
 }  # fmt: skip

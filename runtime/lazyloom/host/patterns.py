@@ -15,7 +15,7 @@ from ..jaxprs.walking import is_literal
 from .writer import extent
 
 
-class Part(NamedTuple):
+class PaddedPart(NamedTuple):
     """What is padded: by axis its size, its first element in the result, how far they are apart."""
 
     of: Any
@@ -24,7 +24,7 @@ class Part(NamedTuple):
     strides: list[int]
 
 
-Parts: TypeAlias = list[Part]
+Parts: TypeAlias = list[PaddedPart]
 
 
 def sums_of_pads(steps: Sequence[Any], outs: Sequence[Any]) -> dict[int, Parts]:
@@ -73,7 +73,7 @@ def _padded(step: Any) -> Parts | None:
         sizes.append(extent(n))
         starts.append(extent(low))
         strides.append(int(between) + 1)
-    return [Part(x, sizes, starts, strides)]
+    return [PaddedPart(x, sizes, starts, strides)]
 
 
 def apart(parts: Parts) -> bool:

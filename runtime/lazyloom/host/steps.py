@@ -10,13 +10,13 @@ import numpy as np
 
 from ..jaxprs.walking import positive
 from .elementwise import call, complex_product, converted
-from .patterns import Part, Parts, apart
+from .patterns import PaddedPart, Parts, apart
 from .routines import SERIAL
 from .transforms import fft
 from .writer import (
     CONSTANT,
+    Expr,
     Unsupported,
-    Value,
     Writer,
     dtype_of,
     dtype_text,
@@ -24,7 +24,7 @@ from .writer import (
     extents,
 )
 
-Emit = Callable[[Writer, Any, "list[Value]", Any], Value]
+Emit = Callable[[Writer, Any, "list[Expr]", Any], Expr]
 
 
 def _shape(out: Any) -> tuple[int, ...]:
@@ -34,7 +34,7 @@ def _shape(out: Any) -> tuple[int, ...]:
 # shapes
 
 
-def _broadcast_in_dim(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _broadcast_in_dim(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     x, shape = xs[0], _shape(out)
     if not x.actual:
         return x._replace(shape=shape)
@@ -49,7 +49,7 @@ def _broadcast_in_dim(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     return w.reshaped(x, kept, shape)
 
 
-def _reshape(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _reshape(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     x, shape = xs[0], _shape(out)
     if not x.actual:
         return x._replace(shape=shape)
@@ -62,11 +62,11 @@ def _reshape(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     return w.reshaped(x, shape, shape)
 
 
-def _squeeze(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _squeeze(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     return _reshape(w, {}, xs, out)
 
 
-def _transpose(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _transpose(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     x, order = xs[0], tuple(int(d) for d in p["permutation"])
     shape = tuple(x.shape[d] for d in order)
     if not x.actual or order == tuple(range(len(order))):
@@ -74,7 +74,7 @@ def _transpose(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     return transposed(w, w.padded(x), order, shape)
 
 
-def transposed(w: Writer, x: Value, order: Sequence[int], shape: Sequence[int]) -> Value:
+def transposed(w: Writer, x: Expr, order: Sequence[int], shape: Sequence[int]) -> Expr:
     """The value with the axes of its array in another order."""
     actual = [x.actual[d] for d in order]
     moved = [d for d in order if x.actual[d] != 1]
@@ -85,13 +85,13 @@ def transposed(w: Writer, x: Value, order: Sequence[int], shape: Sequence[int]) 
     return w.let(text, shape, x.dtype, actual, True)
 
 
-def _rev(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _rev(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     x, axes = w.full(xs[0]), {int(d) for d in p["dimensions"]}
     index = ", ".join("::-1" if d in axes else ":" for d in range(len(x.shape)))
     return w.let(f"{x.text}[{index}]", x.shape, x.dtype, None, True) if index else x
 
 
-def _slice(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _slice(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     x, shape = xs[0], _shape(out)
     if not x.actual:
         return x._replace(shape=shape)
@@ -114,11 +114,11 @@ def _slice(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     return w.let(f"{x.text}[{w.index(index)}]", shape, x.dtype, actual, True)
 
 
-def _concatenate(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _concatenate(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     return joined(w, xs, int(p["dimension"]), _shape(out), dtype_of(out.aval))
 
 
-def joined(w: Writer, xs: Sequence[Value], axis: int, shape: tuple[int, ...], dtype: Any) -> Value:
+def joined(w: Writer, xs: Sequence[Expr], axis: int, shape: tuple[int, ...], dtype: Any) -> Expr:
     """Values one after the other along an axis."""
     parts = [w.full(x) for x in xs if x.shape[axis]]
     if len(parts) == 1:
@@ -129,12 +129,12 @@ def joined(w: Writer, xs: Sequence[Value], axis: int, shape: tuple[int, ...], dt
     return w.let(f"concatenate(({texts}), {axis})", shape, dtype)
 
 
-def _stack(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _stack(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     parts = ", ".join(w.full(x).text for x in xs)
     return w.let(f"stack(({parts},), {int(p['axis'])})", _shape(out), dtype_of(out.aval))
 
 
-def _pad(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _pad(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     config = tuple(map(extents, p["padding_config"]))
     if all(edge == (0, 0, 0) for edge in config):
         return xs[0]
@@ -142,12 +142,12 @@ def _pad(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     if xs[1].text in w.names.zeros and all(
         low >= 0 and high >= 0 and not between for low, high, between in config
     ):
-        part = Part(x, list(x.shape), [low for low, _, _ in config], [1] * len(config))
+        part = PaddedPart(x, list(x.shape), [low for low, _, _ in config], [1] * len(config))
         return assembled(w, [part], _shape(out), x.dtype)
     return w.let(f"pad({x.text}, {xs[1].text}, {config}, {_shape(out)})", _shape(out), x.dtype)
 
 
-def assembled(w: Writer, parts: Parts, shape: tuple[int, ...], dtype: Any) -> Value:
+def assembled(w: Writer, parts: Parts, shape: tuple[int, ...], dtype: Any) -> Expr:
     """The sum of parts, which are values, in an array of zeros."""
     along = [d for d, n in enumerate(shape) if any(part.sizes[d] != n for part in parts)]
     separate = apart(parts)
@@ -168,27 +168,27 @@ def assembled(w: Writer, parts: Parts, shape: tuple[int, ...], dtype: Any) -> Va
     return found
 
 
-def _iota(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _iota(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     shape, dtype, axis = _shape(out), dtype_of(out.aval), int(p["dimension"])
     size = shape[axis]
     actual = (size,) + (1,) * (len(shape) - axis - 1)
     text = f"arange({size}, dtype={dtype_text(dtype)}).reshape({actual})"
     if isinstance(size, int) and size <= CONSTANT:
-        return Value(w.names.constant(text), shape, actual, dtype, True)
+        return Expr(w.names.constant(text), shape, actual, dtype, True)
     return w.let(text, shape, dtype, actual)
 
 
-def _number(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _number(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     """An extent as a value."""
     dtype = dtype_of(out.aval)
     return w.let(f"{dtype_text(dtype)}.type({extent(p['dim'])})", (), dtype)
 
 
-def _same(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _same(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     return xs[0]
 
 
-def _bitcast(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _bitcast(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     x, dtype = w.full(xs[0]), dtype_of(out.aval)
     if x.dtype.itemsize != dtype.itemsize or "b" in (x.dtype.kind, dtype.kind):
         raise Unsupported("bitcast_convert_type to another size")
@@ -216,7 +216,7 @@ def _lowest(dtype: Any, sign: int) -> Any:
     return info.min if sign > 0 else info.max
 
 
-def reduction(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value | None:
+def reduction(w: Writer, name: str, p: Any, xs: list[Expr], out: Any) -> Expr | None:
     """A reduction over axes; None if the step is none."""
     function = _REDUCE.get(name) or _LOGIC.get(name)
     if function is None:
@@ -262,7 +262,7 @@ def _one_by_one(shape: Sequence[Any], axes: Sequence[int]) -> bool:
 
 
 def _arg(name: str) -> Emit:
-    def emit(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+    def emit(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
         x = w.full(xs[0])
         (axis,) = p["axes"]
         found = w.let(f"{name}({x.text}, {int(axis)})", _shape(out), np.dtype("int64"))
@@ -276,7 +276,7 @@ _CUMULATIVE: Final = {
 }
 
 
-def cumulative(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value | None:
+def cumulative(w: Writer, name: str, p: Any, xs: list[Expr], out: Any) -> Expr | None:
     function = _CUMULATIVE.get(name)
     if function is None:
         return None
@@ -307,7 +307,7 @@ LONG: Final = 1 << 25
 MANY: Final = 1024
 
 
-def _dot_general(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _dot_general(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     (left, right), (batch_left, batch_right) = p["dimension_numbers"]
     dtype = dtype_of(out.aval)
     x, y = (w.full(converted(w, v, dtype)) for v in xs)
@@ -315,7 +315,7 @@ def _dot_general(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
     batch = [extents(batch_left), extents(batch_right)]
     shape = _shape(out)
 
-    def arranged(v: Value, side: int, contracted_last: bool) -> tuple[Value, tuple[int, ...]]:
+    def arranged(v: Expr, side: int, contracted_last: bool) -> tuple[Expr, tuple[int, ...]]:
         """The operand as (batch..., rows, columns), and the shape of its free axes."""
         free = tuple(d for d in range(len(v.shape))
                      if d not in contract[side] and d not in batch[side])
@@ -361,7 +361,7 @@ def _dot_general(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
 
 
 def _starting(
-    w: Writer, shape: Sequence[int], sizes: Sequence[int], starts: Sequence[Value]
+    w: Writer, shape: Sequence[int], sizes: Sequence[int], starts: Sequence[Expr]
 ) -> str:
     """The text of an index of slices whose starts, which are data, are moved inside."""
     parts: list[str] = []
@@ -378,14 +378,14 @@ def _starting(
     return ", ".join(parts)
 
 
-def _dynamic_slice(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _dynamic_slice(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     x = w.full(xs[0])
     sizes = extents(p["slice_sizes"])
     index = _starting(w, x.shape, sizes, xs[1:])
     return w.let(f"{x.text}[{index}]", sizes, x.dtype, None, True) if index else x
 
 
-def _dynamic_update_slice(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _dynamic_update_slice(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     new = w.full(xs[1])
     index = _starting(w, xs[0].shape, new.shape, xs[2:])
     if not index:
@@ -404,7 +404,7 @@ def _mode(p: Any) -> str:
 
 
 def _taken(
-    x: Value, indices: Value, plan: Any, sizes: tuple[int, ...], rank: int
+    x: Expr, indices: Expr, plan: Any, sizes: tuple[int, ...], rank: int
 ) -> int | None:
     """The axis of a gather that is NumPy's ``take``; None if it is another one."""
     offset, collapsed, mapped, batching, _ = plan
@@ -421,7 +421,7 @@ def _taken(
     return axis
 
 
-def _gather(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _gather(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     x, indices = w.full(xs[0]), w.full(xs[1])
     numbers, mode = p["dimension_numbers"], _mode(p)
     sizes = extents(p["slice_sizes"])
@@ -453,7 +453,7 @@ _SCATTER: Final = {
 }  # fmt: skip
 
 
-def scatter(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value | None:
+def scatter(w: Writer, name: str, p: Any, xs: list[Expr], out: Any) -> Expr | None:
     function = _SCATTER.get(name)
     if function is None:
         return None
@@ -477,7 +477,7 @@ def scatter(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value | 
         x.shape, x.dtype)
 
 
-def several(w: Writer, name: str, p: Any, xs: list[Value], outs: list[Any]) -> list[Value] | None:
+def several(w: Writer, name: str, p: Any, xs: list[Expr], outs: list[Any]) -> list[Expr] | None:
     """A step with several results; None if it is none of those known here."""
     if name == "optimization_barrier":
         return xs
@@ -509,7 +509,7 @@ def several(w: Writer, name: str, p: Any, xs: list[Value], outs: list[Any]) -> l
 # windows
 
 
-def _convolution(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def _convolution(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     x, kernel = (w.full(v) for v in xs)
     if x.dtype.kind != "f":
         raise Unsupported(f"conv_general_dilated of {x.dtype}")
@@ -528,7 +528,7 @@ _WINDOWS: Final = {
 }
 
 
-def windows(w: Writer, name: str, p: Any, xs: list[Value], out: Any) -> Value | None:
+def windows(w: Writer, name: str, p: Any, xs: list[Expr], out: Any) -> Expr | None:
     if name == "select_and_scatter_add":
         if str(p["select_prim"]) not in ("ge", "le"):
             raise Unsupported(f"select_and_scatter_add by {p['select_prim']}")

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..jaxprs.walking import positive
-from .writer import Unsupported, Value, Writer, dtype_of, extents
+from .writer import Expr, Unsupported, Writer, dtype_of, extents
 
 Array = Any
 #: by the number of XLA's kind of transform; NumPy imports numpy.fft when it is first asked for
@@ -20,7 +20,7 @@ def transform(x: Array, kind: int, counts: tuple[int, ...]) -> Array:
     return found
 
 
-def fft(w: Writer, p: Any, xs: list[Value], out: Any) -> Value:
+def fft(w: Writer, p: Any, xs: list[Expr], out: Any) -> Expr:
     x, shape, dtype = w.full(xs[0]), extents(out.aval.shape), dtype_of(out.aval)
     if not positive(x.size):
         raise Unsupported("fft of arrays without elements")

@@ -12,11 +12,21 @@ from typing import Any, Final
 from ..dtypes import CLASSES, DType, bool_, float32, float64, int32, int64, uint32
 from ..ops.samples import samples
 from ..ops.spec import OpDef, Operand, table
-from .usual_case import DTYPES, PAIRS, RANKS, SHAPES, SMALL, SMALL_PAIRS, SOME_PAIRS, Case, dims_of
+from .usual_case import (
+    DTYPES,
+    PAIRS,
+    RANKS,
+    SHAPES,
+    SMALL,
+    SMALL_PAIRS,
+    SOME_PAIRS,
+    KernelCase,
+    dims_of,
+)
 from .usual_groups import GROUPS
 
 
-def cases() -> Iterator[Case]:
+def cases() -> Iterator[KernelCase]:
     """All cases, those of an op's samples last."""
     for case in _by_family():
         operands = [o for o in case.operands if o is not None]
@@ -31,7 +41,7 @@ def cases() -> Iterator[Case]:
             yield from _sampled(op)
 
 
-def _by_family() -> Iterator[Case]:
+def _by_family() -> Iterator[KernelCase]:
     for op in table().values():
         if op.family in _ELEMENTWISE and not _rare(op):
             yield from _elementwise(op)
@@ -67,7 +77,7 @@ def _attributes(op: OpDef, *without: str) -> list[dict[str, Any]]:
     return found[:6]
 
 
-def _elementwise(op: OpDef) -> Iterator[Case]:
+def _elementwise(op: OpDef) -> Iterator[KernelCase]:
     count = len(op.operands)
     if count > 3:
         return
@@ -102,7 +112,7 @@ def _elementwise(op: OpDef) -> Iterator[Case]:
             derived.update(SOME_PAIRS)
         for attributes in _attributes(op)[:2]:
             for row in given:
-                yield Case(op, tuple(None if s is None else (dims_of(s), t) for s, t in zip(
+                yield KernelCase(op, tuple(None if s is None else (dims_of(s), t) for s, t in zip(
                     row, types, strict=True)), attributes, count == 1 or row in derived)
 
 
@@ -118,7 +128,7 @@ def _rare(op: OpDef) -> bool:
     return op.fn.__module__.rpartition(".")[2] in _RARE
 
 
-def _reduction(op: OpDef) -> Iterator[Case]:
+def _reduction(op: OpDef) -> Iterator[KernelCase]:
     one = op.family == "arg_reduction"
     name = "axis" if one else "axes"
     others = _attributes(op, name, "keepdims", "dtype")[: 1 if op.family == "real_reduction" else 2]
@@ -136,11 +146,11 @@ def _reduction(op: OpDef) -> Iterator[Case]:
                 for keepdims in (False, True):
                     summed = op.family == "accumulation" and d is bool_
                     for more in [*others, {"dtype": int64}] if summed else others:
-                        yield Case(op, ((dims_of(shape), d),), {
+                        yield KernelCase(op, ((dims_of(shape), d),), {
                             name: axis, "keepdims": keepdims, **more})
 
 
-def _along_axis(op: OpDef) -> Iterator[Case]:
+def _along_axis(op: OpDef) -> Iterator[KernelCase]:
     for d in _dtypes(op):
         for shape in ("a", "1", "ab", "1b", "abc", "1bc", "abcd", "1bcd"):
             axes = {-1, *range(len(shape))} if len(shape) < 3 or "1" not in shape else {-1}
@@ -148,10 +158,10 @@ def _along_axis(op: OpDef) -> Iterator[Case]:
                 axes = set(range(len(shape))) if len(shape) < 3 else {len(shape) - 1}
             for axis in sorted(axes):
                 for more in _attributes(op, "axis")[:4]:
-                    yield Case(op, ((dims_of(shape), d),), {"axis": axis, **more})
+                    yield KernelCase(op, ((dims_of(shape), d),), {"axis": axis, **more})
 
 
-def _sampled(op: OpDef) -> Iterator[Case]:
+def _sampled(op: OpDef) -> Iterator[KernelCase]:
     """The types of the op's samples; each of its extents of 2 or more is a letter of its own."""
     seen: set[Any] = set()
     rare = _rare(op)
@@ -171,7 +181,7 @@ def _sampled(op: OpDef) -> Iterator[Case]:
         for wide in (False, True):
             if wide and "float32" not in dtypes:
                 continue
-            yield Case(op, tuple(
+            yield KernelCase(op, tuple(
                 None if o is None else (tuple(o.shape), _SAMPLED[str(o.dtype)] if not (
                     wide and str(o.dtype) == "float32") else float64)
                 for o in sample.operands), sample.attributes, not rare and not wide)

@@ -17,7 +17,7 @@ class Extent(str):
     """An attribute that is one number, by its letters."""
 
 
-class Case(NamedTuple):
+class KernelCase(NamedTuple):
     """An op at types: its operands' extents with dtypes (None: absent), and its attributes.
 
     Attributes that are tuples may have letters in them. ``derived``: its vjps are usual, too;
@@ -42,9 +42,11 @@ def dims_of(text: str) -> Dims:
     return tuple(1 if c == "1" else c for c in text)
 
 
-def case_of(name: str, operands: Sequence[tuple[Any, DType] | None], **attributes: Any) -> Case:
+def case_of(
+    name: str, operands: Sequence[tuple[Any, DType] | None], **attributes: Any
+) -> KernelCase:
     """A case of an op by its name, shapes as text."""
-    return Case(lookup(name), tuple(
+    return KernelCase(lookup(name), tuple(
         None if o is None else (dims_of(o[0]) if isinstance(o[0], str) else o[0], o[1])
         for o in operands), attributes)
 

@@ -7,17 +7,28 @@ from itertools import permutations, product
 from typing import Any, Final
 
 from ..dtypes import bool_, complex64, complex128, float32, float64, int32, int64, uint32
-from .usual_case import DTYPES, FLOATS, SHAPES, SMALL, Case, Dim, Dims, Extent, case_of, dims_of
+from .usual_case import (
+    DTYPES,
+    FLOATS,
+    SHAPES,
+    SMALL,
+    Dim,
+    Dims,
+    Extent,
+    KernelCase,
+    case_of,
+    dims_of,
+)
 
 
-def _casts() -> Iterator[Case]:
+def _casts() -> Iterator[KernelCase]:
     for source, target in product(DTYPES, DTYPES):
         if source is not target:
             for shape in SMALL if int32 in (source, target) else SHAPES:
                 yield case_of("cast", [(shape, source)], dtype=target)
 
 
-def _filled() -> Iterator[Case]:
+def _filled() -> Iterator[KernelCase]:
     for d in DTYPES:
         for shape in SHAPES:
             yield case_of("full", [("", d)], shape=dims_of(shape))
@@ -42,7 +53,7 @@ def _filled() -> Iterator[Case]:
             yield case_of("linspace", [("", d)] * 2, num=Extent("a"), endpoint=endpoint)
 
 
-def _reshapes() -> Iterator[Case]:
+def _reshapes() -> Iterator[KernelCase]:
     for d in DTYPES:
         for x, y in _reshaped():
             if d in (int32, bool_) and max(len(x), len(y)) > 3:
@@ -83,7 +94,7 @@ def _reshaped() -> list[tuple[Dims, Dims]]:
     return list(found)
 
 
-def _transposes() -> Iterator[Case]:
+def _transposes() -> Iterator[KernelCase]:
     for d in DTYPES:
         for shape in ("ab", "1b", "a1", "abc", "1bc", "a1c", "abcd", "1bcd", "1b1d", "11cd",
                       "abcde"):  # fmt: skip
@@ -96,7 +107,7 @@ def _transposes() -> Iterator[Case]:
                 yield case_of("transpose", [(shape, d)], axes=axes)
 
 
-def _joined() -> Iterator[Case]:
+def _joined() -> Iterator[KernelCase]:
     letters = "bcdef"
     for d in DTYPES:
         # lists of numbers
@@ -121,7 +132,7 @@ def _joined() -> Iterator[Case]:
                             yield case_of("concatenate", [(at(x), d) for x in row], axis=axis)
 
 
-def _cut() -> Iterator[Case]:
+def _cut() -> Iterator[KernelCase]:
     """Equal parts of an array that has a gradient, and all that there is along an axis."""
     for d in FLOATS:
         for before, after in (
@@ -141,7 +152,7 @@ def _cut() -> Iterator[Case]:
 _WITH_ONES: Final = {1: ("1",), 2: ("1b", "a1"), 3: ("1bc", "11c", "ab1"), 4: ("1bcd",)}
 
 
-def _sliced() -> Iterator[Case]:
+def _sliced() -> Iterator[KernelCase]:
     for d in DTYPES:
         ranks = (1, 2, 3, 4, 5) if d in FLOATS else (1, 2, 3)
         for rank in ranks:
@@ -174,7 +185,7 @@ def _sliced() -> Iterator[Case]:
                             interior=(0,) * rank)
 
 
-def _indexed() -> Iterator[Case]:
+def _indexed() -> Iterator[KernelCase]:
     for d in DTYPES:
         for shape in ("a", "ab", "abc"):
             for indices in ("", "n", "1", "nm", "1m", "11"):
@@ -216,7 +227,7 @@ def _indexed() -> Iterator[Case]:
     yield case_of("bincount", [("a", int64)], length=Extent("n"))
 
 
-def _products() -> Iterator[Case]:
+def _products() -> Iterator[KernelCase]:
     for d in (float32, float64, int64):
         for x, y in (row.split() for row in (
             "a a", "ab b", "1b b", "a ab", "a a1", "ab bc", "1b bc", "ab b1", "a1 1c", "1b b1",
@@ -242,7 +253,7 @@ def _products() -> Iterator[Case]:
             yield case_of("einsum", [(s, d) for s in shapes], equation=equation)
 
 
-def _layers() -> Iterator[Case]:
+def _layers() -> Iterator[KernelCase]:
     for d in FLOATS:
         for shape in ("ab", "1b", "abc", "1bc", "11c", "abcd"):
             for eps in (1e-5, 1e-6, 1e-12):
@@ -304,7 +315,7 @@ def _layers() -> Iterator[Case]:
                             residuals=d is float32 and bias is not None)
 
 
-def _losses() -> Iterator[Case]:
+def _losses() -> Iterator[KernelCase]:
     for d in FLOATS:
         for x, labels, axis in (("ab", "a", -1), ("1b", "1", -1), ("ab", "a", 1), ("abc", "ac", 1),
                                 ("abc", "ab", -1), ("a", "", -1)):  # fmt: skip
@@ -318,7 +329,7 @@ def _losses() -> Iterator[Case]:
                     yield case_of(op, [(shape, d), (shape, d)], reduction=reduction)
 
 
-def _random() -> Iterator[Case]:
+def _random() -> Iterator[KernelCase]:
     key: Any = ((2,), uint32)
     for shape in ("", "a", "1", "ab", "1b", "a1", "abc", "1bc", "abcd", "a1cd", "1bcd", "11cd"):
         dims = dims_of(shape)
@@ -343,7 +354,7 @@ def _random() -> Iterator[Case]:
         yield case_of("random_split", [key], num=num)
 
 
-def _matrices() -> Iterator[Case]:
+def _matrices() -> Iterator[KernelCase]:
     for d in FLOATS:
         for op in ("cholesky", "inv", "det", "slogdet", "is_singular", "eigh", "qr", "svd",
                    "cholesky_failure", "pinv"):  # fmt: skip
@@ -375,7 +386,7 @@ def _matrices() -> Iterator[Case]:
                 yield case_of(op, [(x, d)], axis=len(x) - 1, stable=False)
 
 
-def _transforms() -> Iterator[Case]:
+def _transforms() -> Iterator[KernelCase]:
     for real, spectrum in ((float32, complex64), (float64, complex128)):
         for shape in ("a", "ab", "abc"):
             last = len(shape) - 1
@@ -390,7 +401,7 @@ def _transforms() -> Iterator[Case]:
 _PARAMETERS: Final = ("", "a", "1", "ab", "1b", "a1", "11", "abc", "1bc", "abcd", "ab11", "a1cd")
 
 
-def _steps() -> Iterator[Case]:
+def _steps() -> Iterator[KernelCase]:
     for op, numbers, kinds, ways in (
         ("step_sgd", 4, 2, ({}, {"decays": True})),
         ("step_sgd", 4, 3, ({"momentous": True}, {"momentous": True, "decays": True})),

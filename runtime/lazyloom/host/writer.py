@@ -51,7 +51,7 @@ def common(shapes: Iterable[tuple[Any, ...]]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-class Value(NamedTuple):
+class Expr(NamedTuple):
     """A value in the text.
 
     Attributes:
@@ -75,7 +75,7 @@ class Value(NamedTuple):
         return math.prod(self.shape)
 
 
-class Local(NamedTuple):
+class PartwiseValue(NamedTuple):
     """How a value is made, if each part of it along an axis is made of the same part of operands.
 
     Attributes:
@@ -88,7 +88,7 @@ class Local(NamedTuple):
 
     name: str
     kind: str
-    operands: tuple[Value, ...]
+    operands: tuple[Expr, ...]
     actual: tuple[int, ...]
     dtype: Any
     axes: tuple[int, ...] = ()
@@ -99,7 +99,7 @@ class Local(NamedTuple):
         return max(math.prod(self.actual), *(math.prod(x.actual) for x in self.operands))
 
 
-class Names:
+class FreshNames:
     """Fresh names, and what is computed once for all calls of a kernel."""
 
     __slots__ = (
@@ -118,7 +118,7 @@ class Names:
         self.zeros: set[str] = set()
         self.ones: set[str] = set()
         #: how values are made that may be made in blocks, by name
-        self.made: dict[str, Local] = {}
+        self.made: dict[str, PartwiseValue] = {}
         #: how many there would be if it were known that arrays are large
         self.parts: int = 0
         #: whether extents may be symbols
@@ -193,14 +193,14 @@ class Writer:
 
     __slots__ = ("names", "lines", "indent", "made", "origins")
 
-    def __init__(self, names: Names, indent: str = "    ") -> None:
+    def __init__(self, names: FreshNames, indent: str = "    ") -> None:
         self.names: Final = names
         self.lines: list[str] = []
         self.indent: Final = indent
         #: what was assigned, by its expression
-        self.made: dict[str, Value] = {}
+        self.made: dict[str, Expr] = {}
         #: what a value is only a reshape of, by its name
-        self.origins: dict[str, Value] = {}
+        self.origins: dict[str, Expr] = {}
 
     def line(self, text: str) -> None:
         self.lines.append(self.indent + text)
@@ -208,7 +208,7 @@ class Writer:
     def let(
         self, expression: str, shape: Sequence[int], dtype: Any,
         actual: Sequence[int] | None = None, shared: bool = False, written: bool = False,
-    ) -> Value:
+    ) -> Expr:
         """Assign an expression to a new name, unless that was done; not what is ``written`` to."""
         sizes = tuple(shape if actual is None else actual)
         known = None if written else self.made.get(expression)
@@ -219,12 +219,12 @@ class Writer:
         size = math.prod(shape)
         if dtype is not None and (not isinstance(size, int) or size >= LARGE):
             self.names.large.add(name)
-        found = Value(name, tuple(shape), sizes, dtype, shared)
+        found = Expr(name, tuple(shape), sizes, dtype, shared)
         if not written:
             self.made[expression] = found
         return found
 
-    def reshaped(self, value: Value, actual: Sequence[int], shape: Sequence[int]) -> Value:
+    def reshaped(self, value: Expr, actual: Sequence[int], shape: Sequence[int]) -> Expr:
         """The value with its array in another shape."""
         value = self.origins.get(value.text, value)
         sizes = tuple(actual)
@@ -250,18 +250,18 @@ class Writer:
         return self.names.constant(f"({slices},)")
 
     def local(
-        self, value: Value, kind: str, operands: Sequence[Value], axes: tuple[int, ...] = ()
-    ) -> Value:
+        self, value: Expr, kind: str, operands: Sequence[Expr], axes: tuple[int, ...] = ()
+    ) -> Expr:
         """Say of a value that was just assigned how it is made."""
         if self.names.symbolic:
             # whether it is large is not known
             self.names.parts += kind in ("elementwise", "reduce")
             return value
-        self.names.made[value.text] = Local(
+        self.names.made[value.text] = PartwiseValue(
             value.text, kind, tuple(operands), value.actual, value.dtype, axes)
         return value
 
-    def literal(self, number: Any, dtype: Any, shape: Sequence[int] = ()) -> Value:
+    def literal(self, number: Any, dtype: Any, shape: Sequence[int] = ()) -> Expr:
         """A constant whose elements are all equal."""
         array = np.asarray(number, dtype)
         bits = array.tobytes()
@@ -270,9 +270,9 @@ class Writer:
             self.names.zeros.add(name)
         elif array == 1:
             self.names.ones.add(name)
-        return Value(name, tuple(shape), (), np.dtype(dtype), True)
+        return Expr(name, tuple(shape), (), np.dtype(dtype), True)
 
-    def array(self, array: Any) -> Value:
+    def array(self, array: Any) -> Expr:
         """A constant array."""
         given = np.asarray(array)
         if given.dtype.name in NARROW:
@@ -283,15 +283,15 @@ class Writer:
             raise Unsupported(f"a constant of {given.size} elements")
         name = self.names.constant(
             f"frombuffer({given.tobytes()!r}, {dtype_text(given.dtype)}).reshape({given.shape})")
-        return Value(name, given.shape, given.shape, given.dtype, True)
+        return Expr(name, given.shape, given.shape, given.dtype, True)
 
-    def full(self, value: Value) -> Value:
+    def full(self, value: Expr) -> Expr:
         """The value as an array of its whole shape (0-d ones may be NumPy's scalars)."""
         if value.actual == value.shape:
             return value
         return self.spread(value)
 
-    def spread(self, value: Value, written: bool = False) -> Value:
+    def spread(self, value: Expr, written: bool = False) -> Expr:
         """A new array of the value's whole shape."""
         if value.text in self.names.zeros:
             text = f"zeros({value.shape}, {dtype_text(value.dtype)})"
@@ -300,13 +300,13 @@ class Writer:
         found = self.let(text, value.shape, value.dtype, written=written)
         return found if written else self.local(found, "broadcast", [value])
 
-    def own(self, value: Value) -> Value:
+    def own(self, value: Expr) -> Expr:
         """An array with the value's elements that may be written to."""
         if value.actual != value.shape:
             return self.spread(value, True)
         return self.let(f"array({value.text})", value.shape, value.dtype, written=True)
 
-    def padded(self, value: Value) -> Value:
+    def padded(self, value: Expr) -> Expr:
         """The value with an axis in its array for each axis that it has."""
         missing = len(value.shape) - len(value.actual)
         if not missing:

@@ -26,20 +26,20 @@ from .derived import op_named
 from .spec import OpDef
 
 
-class Leaf(NamedTuple):
+class BodyInput(NamedTuple):
     """An operand of the body."""
 
     number: int
 
 
-class Result(NamedTuple):
+class BodyResult(NamedTuple):
     """Result ``number`` of that instruction."""
 
     instruction: int
     number: int
 
 
-class Constant(NamedTuple):
+class BodyConstant(NamedTuple):
     """A 0-d number."""
 
     number: int
@@ -49,7 +49,7 @@ class Constant(NamedTuple):
 class Use(NamedTuple):
     """What an instruction or the body's end reads; ``stopped``: no gradient passes."""
 
-    source: Leaf | Result | Constant
+    source: BodyInput | BodyResult | BodyConstant
     stopped: bool = False
 
 
@@ -57,7 +57,7 @@ class Use(NamedTuple):
 Operand: TypeAlias = "Use | None"
 
 
-class Instruction(NamedTuple):
+class BodyInstruction(NamedTuple):
     """One op of a body."""
 
     op: OpDef
@@ -79,7 +79,7 @@ class Body:
     __slots__ = ("leaves", "instructions", "results", "types", "result_types")
 
     def __init__(
-        self, leaves: Sequence[TensorType], instructions: Sequence[Instruction],
+        self, leaves: Sequence[TensorType], instructions: Sequence[BodyInstruction],
         results: Sequence[Use],
     ) -> None:  # fmt: skip
         self.leaves: Final = tuple(leaves)
@@ -93,9 +93,9 @@ class Body:
 
     def _type(self, use: Use) -> TensorType:
         source = use.source
-        if isinstance(source, Leaf):
+        if isinstance(source, BodyInput):
             return self.leaves[source.number]
-        if isinstance(source, Result):
+        if isinstance(source, BodyResult):
             return self.types[source.instruction][source.number]
         return tensor_type((), source.dtype)
 
@@ -105,9 +105,9 @@ class Body:
 
         def read(use: Use) -> Any:
             source = use.source
-            if isinstance(source, Leaf):
+            if isinstance(source, BodyInput):
                 found = operands[source.number]
-            elif isinstance(source, Result):
+            elif isinstance(source, BodyResult):
                 found = made[source.instruction][source.number]
             else:
                 found = lax.full((), source.number, source.dtype.numpy)
@@ -139,9 +139,9 @@ class Body:
             if use is None or use.stopped:
                 return False
             source = use.source
-            if isinstance(source, Leaf):
+            if isinstance(source, BodyInput):
                 return source.number in at_leaf and self.leaves[source.number].dtype.is_inexact
-            return isinstance(source, Result) and tuple(source) in at_result
+            return isinstance(source, BodyResult) and tuple(source) in at_result
 
         for number, i in enumerate(self.instructions):
             positions = [p for p, o in enumerate(i.operands) if moves(o)]
@@ -213,7 +213,7 @@ def refuses_reverse(
 
 
 def body_text(
-    leaves: Sequence[TensorType], instructions: Sequence[Instruction], results: Sequence[Use]
+    leaves: Sequence[TensorType], instructions: Sequence[BodyInstruction], results: Sequence[Use]
 ) -> str:
     """The text of a body."""
     lines = [
@@ -227,9 +227,9 @@ def _operand_text(use: Operand) -> str:
     if use is None:
         return "_"
     source = use.source
-    if isinstance(source, Leaf):
+    if isinstance(source, BodyInput):
         text = f"${source.number}"
-    elif isinstance(source, Result):
+    elif isinstance(source, BodyResult):
         text = f"%{source.instruction}.{source.number}" if source.number else (
             f"%{source.instruction}")
     else:
@@ -284,7 +284,7 @@ class _Reader:
 
     def body(self) -> Body:
         leaves = [_type(t) for t in self.until("|").split()]
-        instructions: list[Instruction] = []
+        instructions: list[BodyInstruction] = []
         while self.text[self.at] != "|":
             op = op_named(self.until("{"))
             attrs: dict[str, Any] = {}
@@ -297,7 +297,7 @@ class _Reader:
                 if o is not None:
                     _check(o, leaves, len(instructions))
             instructions.append(
-                Instruction(op, op.canonical_attributes(attrs), tuple(operands)))
+                BodyInstruction(op, op.canonical_attributes(attrs), tuple(operands)))
             if self.text[self.at] == ";":
                 self.at += 1
         self.at += 1
@@ -358,20 +358,20 @@ def _operand(word: str) -> Operand:
     word = word.removeprefix("!")
     kind, rest = word[0], word[1:]
     if kind == "$":
-        return Use(Leaf(int(rest)), stopped)
+        return Use(BodyInput(int(rest)), stopped)
     if kind == "%":
         instruction, _, number = rest.partition(".")
-        return Use(Result(int(instruction), int(number or 0)), stopped)
+        return Use(BodyResult(int(instruction), int(number or 0)), stopped)
     if kind == "#":
         digits, _, dtype = rest.partition(":")
-        return Use(Constant(int(digits), dtype_named(dtype)), stopped)
+        return Use(BodyConstant(int(digits), dtype_named(dtype)), stopped)
     raise ValueError(f"an operand is {word!r}")
 
 
 def _check(use: Use, leaves: Sequence[TensorType], before: int) -> None:
     """Raise IndexError for what is not there yet."""
     source = use.source
-    if isinstance(source, Leaf) and not 0 <= source.number < len(leaves):
+    if isinstance(source, BodyInput) and not 0 <= source.number < len(leaves):
         raise IndexError(f"leaf {source.number} of {len(leaves)}")
-    if isinstance(source, Result) and not 0 <= source.instruction < before:
+    if isinstance(source, BodyResult) and not 0 <= source.instruction < before:
         raise IndexError(f"the result of instruction {source.instruction} before it is there")

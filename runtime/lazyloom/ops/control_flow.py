@@ -16,7 +16,16 @@ from ..dtypes import CLASSES_SORTED, bool_, float64
 from ..errors import ArgumentError
 from ..types import TensorType, tensor_type
 from ._jax import jax, lax
-from .bodies import Body, Constant, Instruction, Leaf, Result, Use, body_text, parsed
+from .bodies import (
+    Body,
+    BodyConstant,
+    BodyInput,
+    BodyInstruction,
+    BodyResult,
+    Use,
+    body_text,
+    parsed,
+)
 from .kinds import AnyType, Array, Bool
 from .samples import Sample, data, random_source
 from .spec import OpDef, lookup, op
@@ -107,9 +116,9 @@ def _scan_samples(entry: OpDef) -> Iterator[Sample]:
         add, multiply = (lookup(n) for n in (
             ("logical_or", "logical_and") if d is bool_ else ("add", "multiply")))
         body = body_text([t, t, t], [
-            Instruction(multiply, {}, (Use(Leaf(1)), Use(Leaf(2)))),
-            Instruction(add, {}, (Use(Leaf(0)), Use(Result(0, 0)))),
-        ], [Use(Result(1, 0)), Use(Result(0, 0))])  # fmt: skip
+            BodyInstruction(multiply, {}, (Use(BodyInput(1)), Use(BodyInput(2)))),
+            BodyInstruction(add, {}, (Use(BodyInput(0)), Use(BodyResult(0, 0)))),
+        ], [Use(BodyResult(1, 0)), Use(BodyResult(0, 0))])  # fmt: skip
         operands = [data(rng, d, (2,)), data(rng, d, (3, 2)), data(rng, d, (2,))]
         attributes = {"body": body, "carry": 1, "xs": 1, "length": 3}
         yield Sample(operands, attributes, d.name, smooth=d.is_inexact)
@@ -119,8 +128,8 @@ def _scan_samples(entry: OpDef) -> Iterator[Sample]:
                          {**attributes, "length": 0}, "no step")
             t = tensor_type((), d)
             sine = body_text([t], [
-                Instruction(lookup("sin"), {}, (Use(Leaf(0)),)),
-            ], [Use(Result(0, 0))])  # fmt: skip
+                BodyInstruction(lookup("sin"), {}, (Use(BodyInput(0)),)),
+            ], [Use(BodyResult(0, 0))])  # fmt: skip
             yield Sample([data(rng, d, ())],
                          {"body": sine, "carry": 1, "xs": 0, "length": 2}, "0-d, no rows")
 
@@ -192,12 +201,12 @@ def _while_samples(entry: OpDef) -> Iterator[Sample]:
     for d in (*CLASSES_SORTED["floating"], *CLASSES_SORTED["integer"][:1]):
         t, flag = tensor_type((), d), tensor_type((2,), d)
         condition = body_text([t, flag, flag], [
-            Instruction(lookup("greater"), {}, (Use(Leaf(0)), Use(Constant(1, d)))),
-        ], [Use(Result(0, 0))])  # fmt: skip
+            BodyInstruction(lookup("greater"), {}, (Use(BodyInput(0)), Use(BodyConstant(1, d)))),
+        ], [Use(BodyResult(0, 0))])  # fmt: skip
         body = body_text([t, flag, flag], [
-            Instruction(lookup("subtract"), {}, (Use(Leaf(0)), Use(Constant(1, d)))),
-            Instruction(lookup("multiply"), {}, (Use(Leaf(1)), Use(Leaf(2)))),
-        ], [Use(Result(0, 0)), Use(Result(1, 0))])  # fmt: skip
+            BodyInstruction(lookup("subtract"), {}, (Use(BodyInput(0)), Use(BodyConstant(1, d)))),
+            BodyInstruction(lookup("multiply"), {}, (Use(BodyInput(1)), Use(BodyInput(2)))),
+        ], [Use(BodyResult(0, 0)), Use(BodyResult(1, 0))])  # fmt: skip
         for steps in (5, 2) if d is float64 else (5,):
             yield Sample(
                 [np.asarray(3.5).astype(d.numpy), data(rng, d, (2,)), data(rng, d, (2,))],
@@ -210,13 +219,15 @@ def _while_samples(entry: OpDef) -> Iterator[Sample]:
         # what is counted is another value of the carry
         t, number = tensor_type((2,), d), tensor_type((), float64)
         condition = body_text([t, number, t], [
-            Instruction(lookup("greater"), {}, (Use(Leaf(1)), Use(Constant(1, float64)))),
-        ], [Use(Result(0, 0))])  # fmt: skip
+            BodyInstruction(lookup("greater"), {}, (Use(BodyInput(1)), Use(BodyConstant(1,
+                float64)))),
+        ], [Use(BodyResult(0, 0))])  # fmt: skip
         body = body_text([t, number, t], [
-            Instruction(lookup("logical_and" if d is bool_ else "multiply"), {},
-                        (Use(Leaf(0)), Use(Leaf(2)))),
-            Instruction(lookup("subtract"), {}, (Use(Leaf(1)), Use(Constant(1, float64)))),
-        ], [Use(Result(0, 0)), Use(Result(1, 0))])  # fmt: skip
+            BodyInstruction(lookup("logical_and" if d is bool_ else "multiply"), {},
+                        (Use(BodyInput(0)), Use(BodyInput(2)))),
+            BodyInstruction(lookup("subtract"), {}, (Use(BodyInput(1)), Use(BodyConstant(1,
+                float64)))),
+        ], [Use(BodyResult(0, 0)), Use(BodyResult(1, 0))])  # fmt: skip
         yield Sample(
             [data(rng, d, (2,)), np.asarray(3.5), data(rng, d, (2,))],
             {"condition": condition, "body": body, "carry": 2, "max_steps": 5},
@@ -319,12 +330,12 @@ def _cond_samples(entry: OpDef) -> Iterator[Sample]:
     rng = random_source(entry.name)
     for d in CLASSES_SORTED["number"]:
         t = tensor_type((2,), d)
-        product = Instruction(lookup("multiply"), {}, (Use(Leaf(0)), Use(Leaf(1))))
-        square = Instruction(lookup("multiply"), {}, (Use(Leaf(0)), Use(Leaf(0))))
-        total = Instruction(lookup("add"), {}, (Use(Result(0, 0)), Use(Leaf(1))))
+        product = BodyInstruction(lookup("multiply"), {}, (Use(BodyInput(0)), Use(BodyInput(1))))
+        square = BodyInstruction(lookup("multiply"), {}, (Use(BodyInput(0)), Use(BodyInput(0))))
+        total = BodyInstruction(lookup("add"), {}, (Use(BodyResult(0, 0)), Use(BodyInput(1))))
         branches = [
-            body_text([t, t], [product], [Use(Result(0, 0)), Use(Leaf(0))]),
-            body_text([t, t], [square, total], [Use(Result(1, 0)), Use(Leaf(0))])]
+            body_text([t, t], [product], [Use(BodyResult(0, 0)), Use(BodyInput(0))]),
+            body_text([t, t], [square, total], [Use(BodyResult(1, 0)), Use(BodyInput(0))])]
         for which in (True, False):
             yield Sample(
                 [np.asarray(which), data(rng, d, (2,)), data(rng, d, (2,))],

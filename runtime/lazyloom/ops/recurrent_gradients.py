@@ -21,7 +21,7 @@ from ._jax import jnp, lax
 from .traits import Residuals
 
 
-class Layout(NamedTuple):
+class RecurrentOperands(NamedTuple):
     """The names of a recurrent op's operands, and of the arrays that its loop keeps."""
 
     operands: tuple[str, ...]
@@ -29,13 +29,13 @@ class Layout(NamedTuple):
 
 
 LAYOUTS: Final = {
-    "lstm": Layout(
+    "lstm": RecurrentOperands(
         ("x", "h", "c", "w_input", "w_hidden", "b_input", "b_hidden", "w_project", "lengths"),
         ("gates", "cells")),
-    "gru": Layout(
+    "gru": RecurrentOperands(
         ("x", "h", "w_input", "w_hidden", "b_input", "b_hidden", "lengths"),
         ("gates", "hidden_part", "states")),
-    "rnn": Layout(
+    "rnn": RecurrentOperands(
         ("x", "h", "w_input", "w_hidden", "b_input", "b_hidden", "lengths"), ("states",)),
 }
 
@@ -81,7 +81,7 @@ def _parts(x: Any, count: int) -> list[Any]:
     return [lax.slice_in_dim(x, k * size, (k + 1) * size, axis=x.ndim - 1) for k in range(count)]
 
 
-class Step(NamedTuple):
+class BackwardStep(NamedTuple):
     """A backward step.
 
     Attributes:
@@ -95,7 +95,7 @@ class Step(NamedTuple):
     states: tuple[Any, ...]
 
 
-def _lstm(row: dict[str, Any], d: Sequence[Any]) -> Step:
+def _lstm(row: dict[str, Any], d: Sequence[Any]) -> BackwardStep:
     """``d``: of the hidden state, before a projection, and of the cell."""
     i, f, g, o = _parts(row["gates"], 4)
     t = lax.tanh(row["cells"])
@@ -105,30 +105,30 @@ def _lstm(row: dict[str, Any], d: Sequence[Any]) -> Step:
         lax.mul(lax.mul(c, row["before"]), lax.mul(f, _one_minus(f))),
         lax.mul(lax.mul(c, i), _one_minus(lax.mul(g, g))),
         lax.mul(lax.mul(d[0], t), lax.mul(o, _one_minus(o)))], c.ndim - 1)
-    return Step(z, z, (None, lax.mul(c, f)))
+    return BackwardStep(z, z, (None, lax.mul(c, f)))
 
 
-def _gru(row: dict[str, Any], d: Sequence[Any]) -> Step:
+def _gru(row: dict[str, Any], d: Sequence[Any]) -> BackwardStep:
     r, z, n = _parts(row["gates"], 3)
     through = lax.mul(lax.mul(d[0], _one_minus(z)), _one_minus(lax.mul(n, n)))
     of_r = lax.mul(lax.mul(through, row["hidden_part"]), lax.mul(r, _one_minus(r)))
     of_z = lax.mul(lax.mul(d[0], lax.sub(row["before"], n)), lax.mul(z, _one_minus(z)))
     last = through.ndim - 1
-    return Step(lax.concatenate([of_r, of_z, through], last),
+    return BackwardStep(lax.concatenate([of_r, of_z, through], last),
                 lax.concatenate([of_r, of_z, lax.mul(through, r)], last), (lax.mul(d[0], z),))
 
 
-def _tanh(row: dict[str, Any], d: Sequence[Any]) -> Step:
+def _tanh(row: dict[str, Any], d: Sequence[Any]) -> BackwardStep:
     z = lax.mul(d[0], _one_minus(lax.mul(row["states"], row["states"])))
-    return Step(z, z, (None,))
+    return BackwardStep(z, z, (None,))
 
 
-def _relu(row: dict[str, Any], d: Sequence[Any]) -> Step:
+def _relu(row: dict[str, Any], d: Sequence[Any]) -> BackwardStep:
     z = lax.select(lax.gt(row["states"], constant(row["states"], 0)), d[0], constant(d[0], 0))
-    return Step(z, z, (None,))
+    return BackwardStep(z, z, (None,))
 
 
-_STEPS: Final[dict[str, Callable[..., Step]]] = {
+_STEPS: Final[dict[str, Callable[..., BackwardStep]]] = {
     "lstm": _lstm, "gru": _gru, "tanh": _tanh, "relu": _relu}
 
 

@@ -22,7 +22,7 @@ from ..tree import TreeDef, flatten
 from ..types import TensorType
 from .calibration import Ranges
 from .folding import fold_batch_norms
-from .graph import Graph, Made, recorded
+from .graph import OpGraph, OpOutput, recorded
 from .placing import Placing, Scale, Weights, quantized, scale_of, weights_of
 from .pruning import pruned
 
@@ -97,7 +97,7 @@ def quantize(
 class _Recorded(NamedTuple):
     """A function as it was recorded for arguments of certain types."""
 
-    graph: Graph
+    graph: OpGraph
     nesting: TreeDef
     like: list[Tensor]
 
@@ -203,7 +203,7 @@ class Quantized:
         self._weights = [weights_of(op) for op in placing.main]
         self.values = [
             QuantizedValue(
-                x.op.kind.name if isinstance(x, Made) else "", x.type, s.number, s.dtype)
+                x.op.kind.name if isinstance(x, OpOutput) else "", x.type, s.number, s.dtype)
             for x, s in zip(placing.values, self._scales, strict=True)]
         self._known[first] = self._quantized(found)
 

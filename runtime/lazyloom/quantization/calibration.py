@@ -11,7 +11,7 @@ from ..evaluate.reading import read
 from ..evaluate.sync import sync
 from ..trace.graph import Value
 from ..trace.recording import record
-from .graph import Graph, Source
+from .graph import OpGraph, Source
 
 
 class Ranges:
@@ -21,7 +21,7 @@ class Ranges:
     batches'.
     """
 
-    def __init__(self, graph: Graph, values: Sequence[Source], percentile: float | None) -> None:
+    def __init__(self, graph: OpGraph, values: Sequence[Source], percentile: float | None) -> None:
         self.graph = graph
         self.values = values
         self.percentile = percentile

@@ -9,7 +9,7 @@ import numpy as np
 from ..evaluate.reading import read
 from ..ops.spec import lookup
 from ..tensor.host import from_host
-from .graph import Constant, Graph, Made, Op, Rewriter, Source
+from .graph import Constant, Op, OpGraph, OpOutput, Rewriter, Source
 
 _ADD, _BATCH_NORM, _CONV = lookup("add"), lookup("batch_norm_infer"), lookup("conv")
 
@@ -25,7 +25,7 @@ def constant(array: Any, like: Any = np.float32) -> Constant:
     return Constant(from_host(np.asarray(array).astype(like)))
 
 
-def fold_batch_norms(graph: Graph) -> Graph:
+def fold_batch_norms(graph: OpGraph) -> OpGraph:
     """``batch_norm_infer(conv(x, w) + b)`` as one convolution with another weight and bias.
 
     Where the weights and all that the normalisation is given are constants, of float32, and nothing
@@ -49,7 +49,7 @@ def fold_batch_norms(graph: Graph) -> Graph:
         made = new.add("conv", [new.of(x), constant(weight * scale.reshape(axes))],
                        **conv.spec.attrs)
         shape = (1, -1, *(1,) * (weight.ndim - 2))
-        new.instead[Made(op, 0)] = new.add("add", [made, constant(shift.reshape(shape))])
+        new.instead[OpOutput(op, 0)] = new.add("add", [made, constant(shift.reshape(shape))])
     return new.finished()
 
 
@@ -59,7 +59,7 @@ def bias_of(op: Op) -> tuple[Source, Source] | None:
         return None
     result = op.types[0]
     for x, b in (op.operands, op.operands[::-1]):
-        if isinstance(x, Made) and isinstance(b, Constant) and x.type == result:
+        if isinstance(x, OpOutput) and isinstance(b, Constant) and x.type == result:
             shape = (*(1,) * (result.ndim - b.type.ndim), *b.type.shape)
             if result.ndim > 1 and shape[1] == result.shape[1] == b.type.size:
                 return x, b
@@ -73,11 +73,11 @@ def _convolution_before(op: Op, uses: dict[Source, int]) -> tuple[Op, Source | N
     ):
         return None
     x, bias = op.operands[0], None
-    if isinstance(x, Made) and uses[x] == 1:
+    if isinstance(x, OpOutput) and uses[x] == 1:
         found = bias_of(x.op)
         if found is not None:
             x, bias = found
-    if not isinstance(x, Made) or uses[x] != 1 or x.op.kind is not _CONV or not isinstance(
+    if not isinstance(x, OpOutput) or uses[x] != 1 or x.op.kind is not _CONV or not isinstance(
         x.op.operands[1], Constant
     ):
         return None

@@ -41,7 +41,7 @@ class Op:
         return f"<{self.kind.name} : {', '.join(t.text for t in self.types)}>"
 
 
-class Made(NamedTuple):
+class OpOutput(NamedTuple):
     """A result of an op."""
 
     op: Op
@@ -75,10 +75,10 @@ class Constant:
 
 
 #: what an operand is
-Source: TypeAlias = "Made | Given | Constant | Scalar"
+Source: TypeAlias = "OpOutput | Given | Constant | Scalar"
 
 
-class Graph(NamedTuple):
+class OpGraph(NamedTuple):
     """Ops in an order in which they can run, and which of their results are returned."""
 
     ops: list[Op]
@@ -89,7 +89,7 @@ class Graph(NamedTuple):
         numbers = {op: n for n, op in enumerate(self.ops)}
 
         def shown(x: Source | None) -> str:
-            if isinstance(x, Made):
+            if isinstance(x, OpOutput):
                 return f"%{numbers[x.op]}" + (f".{x.number}" if x.number else "")
             if isinstance(x, Given):
                 return f"argument {x.number}"
@@ -105,7 +105,7 @@ class Graph(NamedTuple):
         """How often each result is an operand, or returned."""
         found: dict[Source, int] = {}
         for x in [x for op in self.ops for x in op.operands] + list(self.results):
-            if isinstance(x, Made):
+            if isinstance(x, OpOutput):
                 found[x] = found.get(x, 0) + 1
         return found
 
@@ -118,13 +118,13 @@ class Graph(NamedTuple):
                 return x.value
             if isinstance(x, Given):
                 return arguments[x.number]
-            return values[x] if isinstance(x, Made) else x
+            return values[x] if isinstance(x, OpOutput) else x
 
         with grad_mode(False):
             for op in self.ops:
                 made = record_spec(op.spec, [of(x) for x in op.operands])
                 for n, value in enumerate(made if isinstance(made, tuple) else (made,)):
-                    values[Made(op, n)] = value
+                    values[OpOutput(op, n)] = value
         return [of(x) for x in (*self.results, *also)]
 
 
@@ -138,7 +138,7 @@ def made_by(kind: str | OpDef, operands: Sequence[Source | None], **attributes: 
 class Rewriter:
     """Makes a graph anew, op by op: what takes the place of each source is looked up here."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: OpGraph) -> None:
         self.graph: Final = graph
         self.uses: Final = graph.uses()
         self.ops: Final[list[Op]] = []
@@ -146,7 +146,7 @@ class Rewriter:
 
     def of(self, x: Source) -> Source:
         """What takes the place of a source."""
-        return self.instead.get(x, x) if isinstance(x, Made) else x
+        return self.instead.get(x, x) if isinstance(x, OpOutput) else x
 
     def operands(self, op: Op) -> list[Source | None]:
         """What takes the place of an op's operands."""
@@ -154,33 +154,33 @@ class Rewriter:
 
     def add(
         self, kind: str | OpDef, operands: Sequence[Source | None], **attributes: Any
-    ) -> Made:
+    ) -> OpOutput:
         """Add a new op; its first result."""
         self.ops.append(made_by(kind, operands, **attributes))
-        return Made(self.ops[-1], 0)
+        return OpOutput(self.ops[-1], 0)
 
     def keep(self, op: Op) -> None:
         """Add an op as it is, on what takes the place of its operands."""
         new = Op(op.spec, self.operands(op), op.types)
         self.ops.append(new)
-        self.instead.update({Made(op, n): Made(new, n) for n in range(len(op.types))})
+        self.instead.update({OpOutput(op, n): OpOutput(new, n) for n in range(len(op.types))})
 
-    def finished(self) -> Graph:
+    def finished(self) -> OpGraph:
         """The new graph, without what nothing uses."""
         results = [self.of(x) for x in self.graph.results]
-        needed = {x.op for x in results if isinstance(x, Made)}
+        needed = {x.op for x in results if isinstance(x, OpOutput)}
         kept = []
         for op in reversed(self.ops):
             if op in needed:
                 kept.append(op)
-                needed.update(x.op for x in op.operands if isinstance(x, Made))
-        return Graph(kept[::-1], results)
+                needed.update(x.op for x in op.operands if isinstance(x, OpOutput))
+        return OpGraph(kept[::-1], results)
 
 
 def recorded(
     function: Callable[[list[Value]], Sequence[Value]], types: Sequence[TensorType],
     call: BodyCall,
-) -> Graph:  # fmt: skip
+) -> OpGraph:  # fmt: skip
     """The graph of a function of values.
 
     Raises ArgumentError where it does what cannot be recorded again, ReadForbiddenError where it
@@ -201,7 +201,7 @@ def recorded(
         if x in sources:
             return sources[x]
         if x in ops:
-            return Made(ops[x], index)
+            return OpOutput(ops[x], index)
         if (x, index) not in constants:
             constants[x, index] = Constant(value_of(x, index, False, memo))
         return constants[x, index]
@@ -218,7 +218,7 @@ def recorded(
             None if m is None else source(m, n.indices[p] if n.indices is not None else 0)
             for p, m in enumerate(n.inputs)]
         ops[n] = Op(spec, operands, n.types)
-    return Graph(list(ops.values()), [source(v.node, v.index) for v in found])
+    return OpGraph(list(ops.values()), [source(v.node, v.index) for v in found])
 
 
 def _order(roots: list[Node], sources: Mapping[Node, Source], call: BodyCall) -> list[Node]:

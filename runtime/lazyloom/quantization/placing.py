@@ -10,7 +10,7 @@ import numpy as np
 from ..dtypes import DType, float32, int8, uint8
 from ..ops.spec import lookup
 from .folding import bias_of, constant, data_of
-from .graph import Constant, Graph, Made, Op, Rewriter, Source
+from .graph import Constant, Op, OpGraph, OpOutput, Rewriter, Source
 
 _ADD, _CONV, _DOT, _MATMUL = (
     lookup("add"), lookup("conv"), lookup("dot_general"), lookup("matmul"))
@@ -68,7 +68,7 @@ class Placing:
         added: of a sum, the operand that is quantised, by position.
     """
 
-    def __init__(self, graph: Graph, skip: Collection[int] = ()) -> None:
+    def __init__(self, graph: OpGraph, skip: Collection[int] = ()) -> None:
         self.graph: Final = graph
         self.uses: Final = graph.uses()
         eligible = [op for op in graph.ops if _eligible(op)]
@@ -96,7 +96,7 @@ class Placing:
     def _other(self, op: Op, main: set[Op]) -> int:
         """Of a sum with the result of a convolution or product, the other operand; -1 for none."""
         a, b = op.operands
-        if not isinstance(a, Made) or not isinstance(b, Made) or a == b or not (
+        if not isinstance(a, OpOutput) or not isinstance(b, OpOutput) or a == b or not (
             a.type == b.type == op.types[0]
         ):
             return -1
@@ -104,17 +104,17 @@ class Placing:
             if self.uses[x] == 1:
                 biased = bias_of(x.op)
                 y = x if biased is None else biased[0]
-                if isinstance(y, Made) and y.op in main and self.uses[y] == 1:
+                if isinstance(y, OpOutput) and y.op in main and self.uses[y] == 1:
                     return other
         return -1
 
-    def _after(self, op: Op) -> Made:
+    def _after(self, op: Op) -> OpOutput:
         """The result of a sum, or of what limits it."""
-        made = Made(op, 0)
+        made = OpOutput(op, 0)
         if self.uses.get(made) == 1:
             for user in self.graph.ops:
                 if made in user.operands and user.kind in _LIMITS:
-                    return Made(user, 0)
+                    return OpOutput(user, 0)
         return made
 
 
@@ -141,17 +141,17 @@ class _Quantizing(Rewriter):
     Arguments are so only for convolutions and products.
     """
 
-    def __init__(self, graph: Graph, scales: dict[Source, tuple[Scale, Constant]]) -> None:
+    def __init__(self, graph: OpGraph, scales: dict[Source, tuple[Scale, Constant]]) -> None:
         super().__init__(graph)
         self.scales: Final = scales
-        self.integers: Final[dict[Source, Made]] = {}
+        self.integers: Final[dict[Source, OpOutput]] = {}
 
     def of(self, x: Source) -> Source:
-        if isinstance(x, Made) and x in self.integers:
+        if isinstance(x, OpOutput) and x in self.integers:
             return self.rounded(x)
         return super().of(x)
 
-    def rounded(self, x: Source) -> Made:
+    def rounded(self, x: Source) -> OpOutput:
         """A value that is quantised, dequantised for one use."""
         return self.add("dequantize", [self.integers[x], self.scales[x][1]], axis=None)
 
@@ -165,14 +165,14 @@ class _Quantizing(Rewriter):
 
 def quantized(
     placing: Placing, scales: Sequence[Scale], weights: Sequence[Weights]
-) -> Graph:
+) -> OpGraph:
     """The graph with its values quantised; a scale for each of them, weights for each main op."""
     given = {x: (s, constant(s.number))
              for x, s in zip(placing.values, scales, strict=True)}
     new = _Quantizing(placing.graph, given)
     by_op = dict(zip(placing.main, weights, strict=True))
     for value in placing.values:
-        if not isinstance(value, Made):
+        if not isinstance(value, OpOutput):
             new.round(value)
     for op in placing.graph.ops:
         w = by_op.get(op)
@@ -182,9 +182,9 @@ def quantized(
             integers = new.add("dequantize", [w.data, w.scale], axis=w.axis)
             attributes: dict[str, Any] = dict(op.spec.attrs)
             made = new.add(op.kind, [new.rounded(x), integers, *op.operands[2:]], **attributes)
-            new.instead[Made(op, 0)] = made
+            new.instead[OpOutput(op, 0)] = made
         else:
             new.keep(op)
         for n in range(len(op.types)):
-            new.round(Made(op, n))
+            new.round(OpOutput(op, n))
     return new.finished()

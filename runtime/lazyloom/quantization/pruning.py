@@ -5,13 +5,13 @@ from __future__ import annotations
 from ..dtypes import uint8
 from ..ops.spec import lookup
 from ..trace.scalars import Scalar
-from .graph import Graph, Made, Op, Rewriter, Source
+from .graph import Op, OpGraph, OpOutput, Rewriter, Source
 
 _QUANTIZE, _DEQUANTIZE = lookup("quantize"), lookup("dequantize")
 _MAX_POOL, _RELU = lookup("max_pool"), lookup("relu")
 
 
-def pruned(graph: Graph) -> Graph:
+def pruned(graph: OpGraph) -> OpGraph:
     """The graph without what quantisation has made unnecessary.
 
     Pairs of dequantize and quantize with equal parameters go, equal quantisations become one, a
@@ -27,8 +27,8 @@ def pruned(graph: Graph) -> Graph:
 
 
 class _Pruning(Rewriter):
-    def run(self) -> Graph:
-        known: dict[object, Made] = {}
+    def run(self) -> OpGraph:
+        known: dict[object, OpOutput] = {}
         for op in self.graph.ops:
             if op.kind is not _QUANTIZE:
                 self.keep(op)
@@ -36,21 +36,21 @@ class _Pruning(Rewriter):
             key = (op.spec, *map(_key, op.operands))
             if key not in known:
                 known[key] = self._quantize(op)
-            self.instead[Made(op, 0)] = known[key]
+            self.instead[OpOutput(op, 0)] = known[key]
         return self.finished()
 
-    def _quantize(self, op: Op) -> Made:
+    def _quantize(self, op: Op) -> OpOutput:
         """A quantisation where it is done best, and what comes after it there."""
         x, *parameters = op.operands
         after: list[Op] = []
-        made: Made | None = None
-        while isinstance(x, Made):
+        made: OpOutput | None = None
+        while isinstance(x, OpOutput):
             inner = x.op
             if _undone(inner, op):
                 integers = inner.operands[0]
                 assert integers is not None
                 found = self.of(integers)
-                made = found if isinstance(found, Made) else None
+                made = found if isinstance(found, OpOutput) else None
                 break
             relu = inner.kind is _RELU and _smallest_is_zero(op)
             if self.uses[x] != 1 or not (relu or _selects(inner, op)):

@@ -32,7 +32,7 @@ from .regions.segments import segmented
 from .regions.timing import timed as timed_by_turns
 
 
-class _Program(jax_compat.Program):
+class _Program(jax_compat.LoadedProgram):
     """A program with the engines of the regions that it calls, which live as long as it does."""
 
     __slots__ = ("calls", "engines", "regions", "further")
@@ -59,7 +59,7 @@ def compile(request: Request) -> Executable:
     return _in_regions(request, started)
 
 
-def load(data: bytes, request: Request) -> jax_compat.Program:
+def load(data: bytes, request: Request) -> jax_compat.LoadedProgram:
     """The program of machine code that was stored under this fingerprint."""
     calls, code = unpacked(data)
     return _program(request, jax_compat.deserialize(code), {}, calls)

@@ -178,7 +178,7 @@ fast_dispatch = True
 _fast_proven = False
 
 
-class Program(Executable):
+class LoadedProgram(Executable):
     """A loaded executable that runs as cheaply as what ``jax.jit`` makes.
 
     ``run`` is the C++ dispatch of ``jax.jit`` built around the executable, where this jaxlib has

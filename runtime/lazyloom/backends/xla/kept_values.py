@@ -29,7 +29,7 @@ from typing import Final, NamedTuple
 from ...program.program import Instruction, Operand, Result
 from ...settings import LOWERINGS_KEPT
 from .lowered import Lowered
-from .stablehlo_text import Function, Statement, fractional, functions
+from .stablehlo_text import StableHloFunction, Statement, fractional, functions
 
 #: what a value is: the name of the step that makes it, and these
 SCALED: Final = "scaled"  # a product with a constant, or a quotient by one
@@ -113,7 +113,7 @@ class Flow(NamedTuple):
 class _Values:
     """What the values of one function are, and how they are used."""
 
-    def __init__(self, function: Function, flows: Mapping[str, Flow]) -> None:
+    def __init__(self, function: StableHloFunction, flows: Mapping[str, Flow]) -> None:
         none: frozenset[str] = frozenset()
         nowhere: frozenset[int] = frozenset()
         self.made: Final[dict[str, frozenset[str]]] = {}

@@ -53,7 +53,7 @@ class Statement(NamedTuple):
         return [numbers_in(part) for part in found[1].split(" x ")] if found else []
 
 
-class Function(NamedTuple):
+class StableHloFunction(NamedTuple):
     """A function: its name, the names of its parameters, its statements, and what it returns."""
 
     name: str
@@ -78,7 +78,7 @@ def statement_of(line: str, number: int = 0) -> Statement | None:
                      rest)
 
 
-def functions(lines: Sequence[str]) -> Iterator[Function]:
+def functions(lines: Sequence[str]) -> Iterator[StableHloFunction]:
     """The functions of a module's text."""
     name = ""
     parameters: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ def functions(lines: Sequence[str]) -> Iterator[Function]:
             continue
         returned = _RETURN.match(line)
         if returned and name:
-            yield Function(name, parameters, tuple(statements),
+            yield StableHloFunction(name, parameters, tuple(statements),
                            tuple(_NAME.findall(returned[1].partition(" : ")[0])))
             name = ""
             continue

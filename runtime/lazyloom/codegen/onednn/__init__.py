@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from ..generator import YES, Answer, Call, Code, Generator, Layout, No, Region
 from ..patterns import Pattern
 from . import attention, convolution, int8, library, normalization, products, quantized, recurrent
-from .plan import Plan
+from .plan import OneDnnPlan
 
 
 class _Kind(NamedTuple):
@@ -28,7 +28,7 @@ class _Kind(NamedTuple):
 
     supports: Callable[[Call], Answer]
     layouts: Callable[[Region], Sequence[Layout] | None]
-    add: Callable[[Plan, Region], None]
+    add: Callable[[OneDnnPlan, Region], None]
     work: Callable[[Call], int]
 
 
@@ -125,7 +125,7 @@ class OneDnn(Generator):
         return self._built(region, True)
 
     def _built(self, region: Region, bound: bool) -> Code:
-        plan = Plan(library.opened(self.path), bound)
+        plan = OneDnnPlan(library.opened(self.path), bound)
         if int8.is_group(region):
             int8.add(plan, region)
         else:

@@ -13,7 +13,7 @@ from ..generator import Answer, Call, Layout, No, Region
 from ..worth import at_least
 from . import library, products
 from .library import Object
-from .plan import Plan, Value, parts_of, strides_of
+from .plan import OneDnnPlan, PlanArray, parts_of, strides_of
 
 #: heads of all sequences, each of which has primitives of its own
 _HEADS: Final = 2048
@@ -60,7 +60,7 @@ def layouts(region: Region) -> Sequence[Layout] | None:
             for t in (*region.operands, *region.results)]
 
 
-def add(plan: Plan, region: Region) -> None:
+def add(plan: OneDnnPlan, region: Region) -> None:
     """Add attention, or its gradient, to a plan: heads are divided among lanes."""
     q = _given(region.calls[0])[0]
     heads = math.prod(q.shape[:-2])
@@ -81,7 +81,7 @@ def add(plan: Plan, region: Region) -> None:
 class _Head:
     """What is the same for the heads of a lane: room, and primitives."""
 
-    def __init__(self, plan: Plan, region: Region, mask: Value | None) -> None:
+    def __init__(self, plan: OneDnnPlan, region: Region, mask: PlanArray | None) -> None:
         self.plan: Final = plan
         self.region: Final = region
         self.call: Final = region.calls[0]
@@ -103,7 +103,7 @@ class _Head:
         self.descs: Final[dict[str, Object]] = {}
 
     @staticmethod
-    def mask_of(plan: Plan, call: Call) -> Value | None:
+    def mask_of(plan: OneDnnPlan, call: Call) -> PlanArray | None:
         """What scores are at most: infinity, or minus infinity where a position is not seen."""
         if not call.attributes["causal"]:
             return None
@@ -114,7 +114,7 @@ class _Head:
         return plan.constant(
             array, plan.lib.strided((rows, columns), library.F32, (columns, 1)))
 
-    def _array(self, t: TensorType, buffer: int, number: int, turned: bool = False) -> Value:
+    def _array(self, t: TensorType, buffer: int, number: int, turned: bool = False) -> PlanArray:
         """A head's part of an array of the region, or its transpose."""
         strides = strides_of(t.shape, self.region.layouts[buffer])
         offset = sum(s * k for s, k in zip(
@@ -124,14 +124,15 @@ class _Head:
             self.plan.lib.strided(t.shape[-2:][::step], library.BF16, strides[-2:][::step]),
             buffer, int(offset) * t.dtype.itemsize)
 
-    def _operand(self, position: int, number: int, turned: bool = False) -> Value:
+    def _operand(self, position: int, number: int, turned: bool = False) -> PlanArray:
         item = self.region.program.structure.instructions[0].operands[position]
         k: int = item.number  # type: ignore[union-attr]
         return self._array(self.region.operands[k], k, number, turned)
 
     def _product(
-        self, name: str, a: Value, b: Value, out: Value, after: Sequence[tuple[object, ...]] = (),
-        more: Sequence[Value] = (),
+        self, name: str, a: PlanArray, b: PlanArray, out: PlanArray, after: Sequence[tuple[object,
+            ...]] = (),
+        more: Sequence[PlanArray] = (),
     ) -> None:
         """``a @ b``, then what ``after`` has."""
         if name not in self.descs:
@@ -145,7 +146,7 @@ class _Head:
     def _scaled(self) -> tuple[object, ...]:
         return ("eltwise", library.LINEAR, self.scale, 0.0)
 
-    def _softmax(self, number: int, weights: Value) -> None:
+    def _softmax(self, number: int, weights: PlanArray) -> None:
         """The weights of a head."""
         hidden = () if self.mask is None else (("binary", library.BINARY_MIN, self.mask.desc),)
         self._product("scores", self._operand(0, number), self._operand(1, number, True),

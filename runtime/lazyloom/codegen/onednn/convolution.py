@@ -11,7 +11,7 @@ from ..generator import Answer, Call, Layout, No, Region
 from ..worth import at_least
 from . import library
 from .library import Object
-from .plan import DTYPES, Plan, Value, parts_of, strides_of
+from .plan import DTYPES, OneDnnPlan, PlanArray, parts_of, strides_of
 from .unfolded import Geometry, Product, better
 
 #: multiplications below which a call of oneDNN is not worth it
@@ -95,7 +95,7 @@ class _Arrays:
     Images can be taken in part, as (first, count) of a batch.
     """
 
-    def __init__(self, plan: Plan, region: Region) -> None:
+    def __init__(self, plan: OneDnnPlan, region: Region) -> None:
         self.plan: Final = plan
         self.region: Final = region
         self.call: Final = region.calls[0]
@@ -109,12 +109,12 @@ class _Arrays:
     def any(self, shape: Sequence[int], weight: bool) -> Object:
         return self.plan.lib.any(self._grouped(shape) if weight else shape, self.dtype)
 
-    def _image(self, t: TensorType, layout: Layout, k: int, part: _Part) -> Value:
+    def _image(self, t: TensorType, layout: Layout, k: int, part: _Part) -> PlanArray:
         strides = strides_of(t.shape, layout)
         desc = self.plan.lib.strided((part[1], *t.shape[1:]), self.dtype, strides)
         return self.plan.value(desc, k, part[0] * strides[0] * t.dtype.numpy.itemsize)
 
-    def _weight(self, t: TensorType, layout: Layout, k: int) -> Value:
+    def _weight(self, t: TensorType, layout: Layout, k: int) -> PlanArray:
         strides = strides_of(t.shape, layout)
         if self.geometry.groups > 1:
             strides = [strides[0] * (t.shape[0] // self.geometry.groups), *strides]
@@ -150,23 +150,23 @@ class _Arrays:
         k = len(self.region.operands) + number
         return self.region.results[number], self.region.layouts[k], k
 
-    def image(self, position: int, part: _Part) -> Value:
+    def image(self, position: int, part: _Part) -> PlanArray:
         """The operand at a position, images."""
         return self._image(*self._operand(position), part)
 
-    def weight(self) -> Value:
+    def weight(self) -> PlanArray:
         """The weights."""
         return self._weight(*self._operand(1))
 
-    def made_image(self, number: int, part: _Part) -> Value:
+    def made_image(self, number: int, part: _Part) -> PlanArray:
         """The region's result of that number, images."""
         return self._image(*self._result(number), part)
 
-    def made_weight(self, number: int) -> Value:
+    def made_weight(self, number: int) -> PlanArray:
         """The region's result of that number, weights."""
         return self._weight(*self._result(number))
 
-    def asked(self, value: Value, shape: Sequence[int]) -> Object:
+    def asked(self, value: PlanArray, shape: Sequence[int]) -> Object:
         """What is asked for images: as they lie with channels last, else what oneDNN likes."""
         last = self.plan.lib.strided(
             shape, self.dtype, strides_of(shape, (0, *range(2, len(shape)), 1)))
@@ -189,7 +189,7 @@ class _Arrays:
 _Part = tuple[int, int]
 
 
-def _lanes(plan: Plan, batch: int, work: int, among: int) -> tuple[list[_Part], int]:
+def _lanes(plan: OneDnnPlan, batch: int, work: int, among: int) -> tuple[list[_Part], int]:
     """A batch in parts for lanes, and the threads that each of them has.
 
     ``among`` is for how many arrays there are lanes.
@@ -206,7 +206,7 @@ def finer(work: int) -> int:
     return 2 if work >= 8 * SPLIT else 1
 
 
-def forward(plan: Plan, region: Region) -> None:
+def forward(plan: OneDnnPlan, region: Region) -> None:
     """Add a convolution to a plan: lanes for parts of the batch, after the weights' reorder."""
     a = _Arrays(plan, region)
     if a.as_product:
@@ -242,9 +242,9 @@ class _Weights:
     def __init__(self, a: _Arrays) -> None:
         self.a: Final = a
         self.given: Final = a.weight()
-        self.orders: Final[list[Value]] = []
+        self.orders: Final[list[PlanArray]] = []
 
-    def used_by(self, kind: str, image: Object, out: Object) -> tuple[Object, Value]:
+    def used_by(self, kind: str, image: Object, out: Object) -> tuple[Object, PlanArray]:
         """A primitive that reads weights, and those that it reads, as the first one likes them."""
         a, lib = self.a, self.a.plan.lib
         shape = _first(a.call)[1].shape
@@ -261,7 +261,7 @@ class _Weights:
         self.orders.append(a.plan.given(self._nearer(kind), wanted))
         return desc, self.orders[-1]
 
-    def _nearer(self, kind: str) -> Value:
+    def _nearer(self, kind: str) -> PlanArray:
         """The weights as they are reordered from.
 
         In bfloat16 a convolution wants pairs of input channels together. From an order that has
@@ -276,7 +276,7 @@ class _Weights:
         return a.plan.given(self.given, a.plan.lib.strided(shape, a.dtype, last))
 
 
-def backward(plan: Plan, region: Region) -> None:
+def backward(plan: OneDnnPlan, region: Region) -> None:
     """Add the gradients of a convolution to a plan.
 
     The images' is a lane for each part of the batch, and so is the weights', whose parts are added
@@ -357,7 +357,7 @@ def _weight_gradient(a: _Arrays, number: int, parts: Sequence[_Part]) -> Callabl
     (x, w), dy = _first(a.call), a.call.operands[2]
     assert dy is not None
     result = a.made_weight(number)
-    found: list[Value] = []
+    found: list[PlanArray] = []
     for part in parts:
         plan.lane()
         image, cotangent = a.image(0, part), a.image(2, part)

@@ -10,7 +10,7 @@ from ...types import TensorType
 from ..generator import YES, Answer, Call, Layout, No, Region
 from . import convolution, library
 from .library import Object
-from .plan import Plan, Value, parts_of, strides_of
+from .plan import OneDnnPlan, PlanArray, parts_of, strides_of
 from .quantized import NARROW, PREFIX, PRODUCTS, Group, group_of, summed_axis, work
 
 #: dtypes of arrays here, as oneDNN numbers them
@@ -136,8 +136,8 @@ def _pieces(x: TensorType, out: TensorType, w: _Window, lanes: int) -> list[_Pie
 
 
 def _images(
-    plan: Plan, t: TensorType, k: int, part: tuple[int, int], rows: tuple[int, int]
-) -> Value:
+    plan: OneDnnPlan, t: TensorType, k: int, part: tuple[int, int], rows: tuple[int, int]
+) -> PlanArray:
     """Some images of an array with channels last, of these some rows."""
     last = (0, *range(2, t.ndim), 1)
     strides = strides_of(t.shape, last)
@@ -148,13 +148,13 @@ def _images(
     return plan.value(desc, k, begin * t.dtype.numpy.itemsize)
 
 
-def _lanes(plan: Plan, size: int) -> int:
+def _lanes(plan: OneDnnPlan, size: int) -> int:
     if size < convolution.SPLIT:
         return 1
     return plan.lib.threads * convolution.finer(size)
 
 
-def pooling(plan: Plan, region: Region) -> None:
+def pooling(plan: OneDnnPlan, region: Region) -> None:
     """Add maxima over windows to a plan."""
     call = region.calls[0]
     x, out = region.operands[0], region.results[0]
@@ -180,7 +180,7 @@ class _Adding:
     which all the others are given: it is added as the integers that it is.
     """
 
-    def __init__(self, plan: Plan, region: Region, group: Group) -> None:
+    def __init__(self, plan: OneDnnPlan, region: Region, group: Group) -> None:
         self.plan: Final = plan
         self.region: Final = region
         self.group: Final = group
@@ -199,7 +199,7 @@ class _Adding:
     def _vector(self, size: int) -> Object:
         return self.plan.lib.strided((size,), library.F32, (1,))
 
-    def _in_units(self, k: int, size: int) -> Value:
+    def _in_units(self, k: int, size: int) -> PlanArray:
         """Numbers of the region divided by the scale of what is added."""
         value = self.plan.value(self._vector(size), k)
         if self.group.other is None:
@@ -211,7 +211,7 @@ class _Adding:
         self.plan.run(desc, {library.SRC: value, library.SRC_1: unit, library.DST: found})
         return found
 
-    def attributes(self, mask: int, added: Value | None) -> Object:
+    def attributes(self, mask: int, added: PlanArray | None) -> Object:
         """Of the primitive; ``mask`` says which axes of the weights are channels."""
         scales = {library.SRC: 0, library.WEIGHTS: mask if self.group.channels else 0}
         if self.made is not None:
@@ -225,7 +225,7 @@ class _Adding:
             after.append(("eltwise", library.CLIP, 0.0, 6.0))
         return self.plan.lib.attributes_with(scales, after)
 
-    def scales(self, first: int, count: int) -> dict[int, Value]:
+    def scales(self, first: int, count: int) -> dict[int, PlanArray]:
         """The arguments with scales, for some channels of the result."""
         each = self.group.channels
         found = {
@@ -249,7 +249,7 @@ class _Adding:
         given = plan.value(
             lib.strided(shape, library.S8, strides_of(shape, tuple(range(len(shape))))),
             group.weight.data)
-        orders: list[Value] = []
+        orders: list[PlanArray] = []
         todo = []
         result_at = len(self.region.operands)
         size = convolution.work(group.call)
@@ -294,7 +294,7 @@ class _Adding:
         parts = [(at, count, 0, columns) for at, count in parts_of(rows, lanes)] if by_rows else [
             (0, rows, at, count) for at, count in parts_of(columns, lanes)]
         todo = []
-        orders: list[Value] = []
+        orders: list[PlanArray] = []
         for row, height, column, width in parts:
             image = self._matrix(group.image.data, x, row * inner, height, inner, inner)
             result = self._matrix(len(self.region.operands), self.result, row * columns + column,
@@ -334,16 +334,17 @@ class _Adding:
 
     def _matrix(
         self, k: int, t: TensorType, begin: int, rows: int, columns: int, apart: int
-    ) -> Value:
+    ) -> PlanArray:
         """A part of an array of the region as rows that lie ``apart`` numbers from each other."""
         desc = self.plan.lib.strided((rows, columns), _DTYPES[t.dtype.name], (apart, 1))
         return self.plan.value(desc, k, begin * t.dtype.numpy.itemsize)
 
 
 def _chosen(
-    plan: Plan, orders: list[Value], given: Value, described: Callable[[Object], Object],
+    plan: OneDnnPlan, orders: list[PlanArray], given: PlanArray, described: Callable[[Object],
+        Object],
     free: Object,
-) -> tuple[Object, Value]:  # fmt: skip
+) -> tuple[Object, PlanArray]:  # fmt: skip
     """A primitive and its weights, in an order that another part has already or as it likes."""
     for known in orders:
         try:
@@ -355,7 +356,7 @@ def _chosen(
     return desc, orders[-1]
 
 
-def add(plan: Plan, region: Region) -> None:
+def add(plan: OneDnnPlan, region: Region) -> None:
     """Add a group to a plan."""
     group = group_of(region)
     assert isinstance(group, Group)

@@ -11,7 +11,7 @@ from ..generator import Answer, Call, Layout, No, Region
 from ..worth import at_least
 from . import library
 from .library import Object
-from .plan import DTYPES, Plan, Value, parts_of
+from .plan import DTYPES, OneDnnPlan, PlanArray, parts_of
 
 #: elements from which a call is worth it, and from which they are divided among threads
 SMALL: Final = 65_536
@@ -44,7 +44,7 @@ def layouts(region: Region) -> Sequence[Layout] | None:
     return None
 
 
-def add(plan: Plan, region: Region) -> None:
+def add(plan: OneDnnPlan, region: Region) -> None:
     """Add an op to a plan."""
     rows = _Rows(plan, region)
     if rows.call.op.endswith(".vjp"):
@@ -56,7 +56,7 @@ def add(plan: Plan, region: Region) -> None:
 class _Rows:
     """An op that is being added to a plan."""
 
-    def __init__(self, plan: Plan, region: Region) -> None:
+    def __init__(self, plan: OneDnnPlan, region: Region) -> None:
         self.plan: Final = plan
         self.region: Final = region
         self.call: Final = region.calls[0]
@@ -75,7 +75,7 @@ class _Rows:
         return self.plan.lib.strided(
             shape, dtype, [math.prod(shape[d + 1:]) for d in range(len(shape))])
 
-    def some(self, buffer: int, first: int, count: int) -> Value:
+    def some(self, buffer: int, first: int, count: int) -> PlanArray:
         """Rows of an array of the region."""
         return self.plan.value(self.desc(count, self.columns, dtype=self.dtype), buffer,
                                first * self.columns * self.size)
@@ -85,14 +85,14 @@ class _Rows:
         item = self.items[position]
         return None if item is None else item.number  # type: ignore[union-attr]
 
-    def between(self, *shape: int) -> Value:
+    def between(self, *shape: int) -> PlanArray:
         return self.plan.value(self.desc(*shape))
 
-    def per_column(self, buffer: int) -> Value:
+    def per_column(self, buffer: int) -> PlanArray:
         """Numbers for the columns, in the op's dtype."""
         return self.plan.value(self.desc(self.columns, dtype=self.dtype), buffer)
 
-    def _numbers(self) -> dict[int, Value]:
+    def _numbers(self) -> dict[int, PlanArray]:
         """Scale and shift, in float32, by what the primitive calls them."""
         found = {}
         for position, argument in ((1, library.SCALE), (2, library.SHIFT)):
@@ -106,8 +106,8 @@ class _Rows:
         return int(self.call.attributes.get("primals1", len(self.items)))
 
     def _forward(
-        self, x: Value, out: Value, count: int, numbers: dict[int, Value]
-    ) -> tuple[Object, dict[int, Value]]:
+        self, x: PlanArray, out: PlanArray, count: int, numbers: dict[int, PlanArray]
+    ) -> tuple[Object, dict[int, PlanArray]]:
         """Add the primitive; its statistics."""
         flags = sum({library.SCALE: 2, library.SHIFT: 4}[a] for a in numbers)
         stats = {library.MEAN: self.between(count), library.VARIANCE: self.between(count)}
@@ -135,7 +135,7 @@ class _Rows:
         numbers = self._numbers()
         flags = sum({library.SCALE: 2, library.SHIFT: 4}[a] for a in numbers)
         gradients = {library.SCALE: library.DIFF_SCALE, library.SHIFT: library.DIFF_SHIFT}
-        sums: dict[int, list[Value]] = {gradients[a]: [] for a in numbers}
+        sums: dict[int, list[PlanArray]] = {gradients[a]: [] for a in numbers}
         plan.stage()
         for first, count in parts_of(self.rows, self.lanes):
             plan.lane()

@@ -29,7 +29,7 @@ def strides_of(shape: Sequence[int], layout: Layout) -> list[int]:
     return found
 
 
-class Value:
+class PlanArray:
     """An array of a plan: its number among the plan's memories, and its description."""
 
     __slots__ = ("number", "desc")
@@ -43,7 +43,7 @@ class Value:
 _Steps = list[tuple[Any, ...]]
 
 
-class Plan:
+class OneDnnPlan:
     """A plan that is being made: stages of lanes of steps.
 
     The steps of a lane run one after the other, the lanes of a stage in any order or at once. At
@@ -84,7 +84,7 @@ class Plan:
         with self.lib.with_threads(self.threads):
             return self.lib.primitive_desc(kind, *arguments, attributes=attributes)
 
-    def value(self, desc: Object, buffer: int = -1, offset: int = 0) -> Value:
+    def value(self, desc: Object, buffer: int = -1, offset: int = 0) -> PlanArray:
         """An operand or result of the region, or by default an array between primitives.
 
         ``offset`` is where in the buffer it begins, in bytes.
@@ -95,16 +95,16 @@ class Plan:
             offset = self.room
             self.room += -(-self.lib.size(desc) // _ALIGNED) * _ALIGNED
         self.memories.append((memory.pointer, buffer, offset))
-        return Value(len(self.memories) - 1, desc)
+        return PlanArray(len(self.memories) - 1, desc)
 
-    def constant(self, array: Any, desc: Object) -> Value:
+    def constant(self, array: Any, desc: Object) -> PlanArray:
         """A NumPy array that every run reads."""
         memory = self.lib.memory(desc, array)
         self.owners.append(memory)
         self.memories.append((memory.pointer, _GIVEN, 0))
-        return Value(len(self.memories) - 1, desc)
+        return PlanArray(len(self.memories) - 1, desc)
 
-    def once(self, source: Value, wanted: Object) -> Value:
+    def once(self, source: PlanArray, wanted: Object) -> PlanArray:
         """An array of the region as a primitive wants it, as :meth:`given`.
 
         Where the plan is for certain values of it, it is reordered in the first run, and kept.
@@ -115,33 +115,35 @@ class Plan:
         self.owners.append(memory)
         self.memories.append((memory.pointer, _KEPT, self.kept))
         self.kept += -(-self.lib.size(wanted) // _ALIGNED) * _ALIGNED
-        found = Value(len(self.memories) - 1, wanted)
+        found = PlanArray(len(self.memories) - 1, wanted)
         self.move(source, found)
         steps = self.stages[-1][1][-1]
         steps[-1] = (*steps[-1], True)
         return found
 
-    def part(self, value: Value, desc: Object, offset: int = 0) -> Value:
+    def part(self, value: PlanArray, desc: Object, offset: int = 0) -> PlanArray:
         """A part of an array, which begins at an offset in bytes."""
         _, buffer, begin = self.memories[value.number]
         memory = self.lib.memory(desc)
         self.owners.append(memory)
         self.memories.append((memory.pointer, buffer, begin + offset))
-        return Value(len(self.memories) - 1, desc)
+        return PlanArray(len(self.memories) - 1, desc)
 
-    def windows(self, kind: str, images: Value, array: Value, numbers: Sequence[int]) -> None:
+    def windows(
+        self, kind: str, images: PlanArray, array: PlanArray, numbers: Sequence[int]
+    ) -> None:
         """Add an "unfold" of images into an array of rows, or a "fold" of one into images.
 
         These are of float32, and "unfold_halves" of elements of two bytes.
         """
         self.stages[-1][1][-1].append((kind, images.number, array.number, tuple(numbers)))
 
-    def loop(self, arrays: Sequence[Value | None], numbers: Sequence[int]) -> None:
+    def loop(self, arrays: Sequence[PlanArray | None], numbers: Sequence[int]) -> None:
         """Add steps of a recurrent layer, or of what packs its weights: see ``native/onednn``."""
         self.stages[-1][1][-1].append(
             ("loop", tuple(-1 if a is None else a.number for a in arrays), tuple(numbers)))
 
-    def run(self, desc: Object, arguments: dict[int, Value]) -> None:
+    def run(self, desc: Object, arguments: dict[int, PlanArray]) -> None:
         """Add a primitive to the lane."""
         with self.lib.with_threads(self.threads):
             primitive = self.lib.primitive(desc)
@@ -152,7 +154,7 @@ class Plan:
         self.stages[-1][1][-1].append((primitive.pointer, tuple(
             (argument, value.number) for argument, value in arguments.items())))
 
-    def given(self, value: Value, wanted: Object) -> Value:
+    def given(self, value: PlanArray, wanted: Object) -> PlanArray:
         """The array as a primitive wants it: itself, or reordered."""
         if self.lib.equal(value.desc, wanted):
             return value
@@ -160,18 +162,18 @@ class Plan:
         self.move(value, found)
         return found
 
-    def made(self, value: Value, chosen: Object) -> Value:
+    def made(self, value: PlanArray, chosen: Object) -> PlanArray:
         """What a primitive writes so that :meth:`move` to ``value`` follows, or it itself."""
         return value if self.lib.equal(value.desc, chosen) else self.value(chosen)
 
-    def move(self, source: Value, target: Value) -> None:
+    def move(self, source: PlanArray, target: PlanArray) -> None:
         """Reorder an array, unless it is the target."""
         if source is not target:
             with self.lib.with_threads(self.threads):
                 desc = self.lib.reorder_desc(source.desc, target.desc)
             self.run(desc, {library.SRC: source, library.DST: target})
 
-    def total(self, parts: Sequence[Value], target: Value) -> None:
+    def total(self, parts: Sequence[PlanArray], target: PlanArray) -> None:
         """Add arrays of one description up."""
         with self.lib.with_threads(self.threads):
             desc = self.lib.sum_desc(target.desc, [p.desc for p in parts])

@@ -10,7 +10,7 @@ from ...types import TensorType
 from ..generator import YES, Answer, Call, Layout, No, Region
 from ..worth import at_least
 from . import library
-from .plan import DTYPES, Plan, parts_of, strides_of
+from .plan import DTYPES, OneDnnPlan, parts_of, strides_of
 
 #: multiplications below which a call of oneDNN is not worth it
 SMALL: Final = 2_000_000
@@ -194,7 +194,7 @@ def layouts(region: Region) -> Sequence[Layout] | None:
     return None
 
 
-def add(plan: Plan, region: Region) -> None:
+def add(plan: OneDnnPlan, region: Region) -> None:
     """Add a product, or the gradients of one, to a plan."""
     call = region.calls[0]
     lib = plan.lib

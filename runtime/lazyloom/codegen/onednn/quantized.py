@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from ...program.program import Instruction, Leaf, Operand, Result
 from ...types import TensorType
 from ..generator import YES, Answer, Call, No, Region
-from ..patterns import Match, Pattern, any_value, match
+from ..patterns import Pattern, PatternMatch, any_value, match
 from . import convolution
 
 PRODUCTS: Final = ("dot_general", "matmul")
@@ -32,7 +32,7 @@ def patterns() -> list[Pattern]:
         other = match("dequantize", any_value(), any_value())
         summed = match("add", biased, other, commutes=True, optional=True)
         positive = match("relu relu6", summed, optional=True)
-        roots: list[tuple[str, Match]] = [
+        roots: list[tuple[str, PatternMatch]] = [
             ("_to_int8", match("quantize", positive, any_value())),
             ("_relu", match("relu relu6", biased)),
             ("_bias", match("add", main, any_value(), commutes=True)), ("", main)]
@@ -102,7 +102,7 @@ def _channel_of_weights(call: Call) -> int:
     return 0 if call.op == "conv" else 1 - summed_axis(call)
 
 
-class Number(NamedTuple):
+class QuantizedOperand(NamedTuple):
     """A quantised operand: the numbers of it and of its scale among the region's operands."""
 
     data: int
@@ -123,11 +123,11 @@ class Group(NamedTuple):
     """
 
     call: Call
-    image: Number
-    weight: Number
+    image: QuantizedOperand
+    weight: QuantizedOperand
     channels: bool
     bias: int | None
-    other: Number | None
+    other: QuantizedOperand | None
     after: str
     scale: int | None
 
@@ -163,7 +163,7 @@ class _Reader:
             after = _name(i)
             i = self._instruction(i.operands[0])
         bias: int | None = None
-        other: Number | None = None
+        other: QuantizedOperand | None = None
         while _name(i) == "add":
             onward, added = self._sum(i)
             if isinstance(added, int):
@@ -188,7 +188,7 @@ class _Reader:
                       f"expected axis {channel}")
         return Group(call, image, weight, axis is not None, bias, other, after, scale)
 
-    def _sum(self, i: Instruction) -> tuple[Instruction, int | Number]:
+    def _sum(self, i: Instruction) -> tuple[Instruction, int | QuantizedOperand]:
         """What a sum is of: the op that leads to the product, and what is added to that."""
         result = i.types[0]
         for item, other, kind in zip(
@@ -211,7 +211,9 @@ class _Reader:
         conv = any(_name(i) == "conv" for i in self.instructions)
         return 1 if conv else result.ndim - 1
 
-    def _quantized(self, item: Operand, dtypes: Sequence[str]) -> tuple[Number, int | None]:
+    def _quantized(
+        self, item: Operand, dtypes: Sequence[str]
+    ) -> tuple[QuantizedOperand, int | None]:
         """An operand that is dequantised, and the axis that its scales are along."""
         i = self._instruction(item)
         t = i.operand_types[0]
@@ -220,7 +222,7 @@ class _Reader:
         if t.dtype.name not in dtypes:
             raise _No(f"an operand of dtype {t.dtype.name}, expected {' or '.join(dtypes)}")
         axis: int | None = i.spec.attrs["axis"]
-        return (Number(self._leaf(i.operands[0]), self._leaf(i.operands[1])),
+        return (QuantizedOperand(self._leaf(i.operands[0]), self._leaf(i.operands[1])),
                 None if axis is None else axis % t.ndim)
 
     def _instruction(self, item: Operand) -> Instruction:

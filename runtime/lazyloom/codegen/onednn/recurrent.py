@@ -16,7 +16,7 @@ from ...ops.recurrent_gradients import LAYOUTS, kept
 from ..generator import Answer, Call, Layout, No, Region
 from ..worth import at_least
 from . import library
-from .plan import Plan, Value, parts_of
+from .plan import OneDnnPlan, PlanArray, parts_of
 
 #: multiplications below which a call is not worth it
 SMALL: Final = 1_000_000
@@ -99,7 +99,7 @@ def layouts(region: Region) -> Sequence[Layout] | None:
     return None
 
 
-def add(plan: Plan, region: Region) -> None:
+def add(plan: OneDnnPlan, region: Region) -> None:
     """Add a layer, or the gradient of one, to a plan."""
     layer = _Layer(plan, region)
     if layer.call.op.endswith("." + BACKWARD):
@@ -111,7 +111,7 @@ def add(plan: Plan, region: Region) -> None:
 class _Layer:
     """A layer that is being added to a plan."""
 
-    def __init__(self, plan: Plan, region: Region) -> None:
+    def __init__(self, plan: OneDnnPlan, region: Region) -> None:
         self.plan: Final = plan
         self.region: Final = region
         self.call: Final = region.calls[0]
@@ -132,7 +132,7 @@ class _Layer:
             strides = [math.prod(shape[d + 1:]) for d in range(len(shape))]
         return self.plan.lib.strided(shape, library.F32, strides)
 
-    def operand(self, position: int) -> Value | None:
+    def operand(self, position: int) -> PlanArray | None:
         """An operand as one row of numbers, which :meth:`seen` gives a shape."""
         operands = self.region.program.structure.instructions[0].operands
         item = operands[position] if position < len(operands) else None
@@ -141,37 +141,41 @@ class _Layer:
         k: int = item.number  # type: ignore[union-attr]
         return self.plan.value(self.desc([self.region.operands[k].size]), k)
 
-    def made(self, number: int, size: int, needed: bool = True) -> Value | None:
+    def made(self, number: int, size: int, needed: bool = True) -> PlanArray | None:
         """A result; one that nobody uses is an array between primitives, if it is needed."""
         if number in self.results:
             return self.plan.value(self.desc([size]), self.results[number])
         return self.between(size) if needed else None
 
-    def between(self, size: int) -> Value:
+    def between(self, size: int) -> PlanArray:
         return self.plan.value(self.desc([size]))
 
-    def seen(self, array: Value, shape: Sequence[int], strides: Sequence[int] | None = None,
-             first: int = 0) -> Value:  # fmt: skip
+    def seen(self, array: PlanArray, shape: Sequence[int], strides: Sequence[int] | None = None,
+             first: int = 0) -> PlanArray:  # fmt: skip
         """An array as a matrix that begins at its element ``first``."""
         return self.plan.part(array, self.desc(shape, strides), 4 * first)
 
     # -- steps ----------------------------------------------------------------------------
 
-    def product(self, a: Value, b: Value, out: Value) -> None:
+    def product(self, a: PlanArray, b: PlanArray, out: PlanArray) -> None:
         desc = self.plan.primitive_desc("matmul", a.desc, b.desc, None, out.desc)
         self.plan.run(desc, {library.SRC: a, library.WEIGHTS: b, library.DST: out})
 
-    def loop(self, arrays: Sequence[Value | None], backward: bool, rows: tuple[int, int]) -> None:
+    def loop(
+        self, arrays: Sequence[PlanArray | None], backward: bool, rows: tuple[int, int]
+    ) -> None:
         """The steps for some rows of the batch: the first, and how many."""
         n = self.size
         self.plan.loop(arrays, (0, backward, self.reverse, _GATES[self.op], n.steps, n.batch,
                                 *rows, n.units, 0, 1))
 
-    def packing(self, weight: Value, packed: Value, backward: bool, part: int, parts: int) -> None:
+    def packing(
+        self, weight: PlanArray, packed: PlanArray, backward: bool, part: int, parts: int
+    ) -> None:
         self.plan.loop((weight, packed), (1, backward, 0, _GATES[self.op], 0, 0, 0, 0,
                                           self.size.units, part, parts))
 
-    def packed(self) -> Value:
+    def packed(self) -> PlanArray:
         """Room for the hidden weights, whatever the width of vectors."""
         return self.between(4 * self.size.units * -(-self.size.units // 64) * 64)
 
@@ -227,7 +231,7 @@ class _Layer:
         n, plan, a, wide = self.size, self.plan, self.call.attributes, self.wide
         names = kept(self.op, a["backward_argnums"], [t is not None for t in _types(self.call)])
         given = {name: self.operand(k) for k, name in enumerate(names)}
-        late: list[Value | None] = [None] * 3
+        late: list[PlanArray | None] = [None] * 3
         for k, number in enumerate(a["backward_outnums"], len(names)):
             late[number] = self.operand(k)
         numbers = {name: k for k, name in enumerate(_by(self.call)) if k in self.results}
@@ -252,7 +256,7 @@ class _Layer:
         plan.stage()
         biases = [name for name in ("b_input", "b_hidden") if name in numbers]
         # of an LSTM both biases' gradients are the same sums
-        sums: dict[str, list[Value]] = {
+        sums: dict[str, list[PlanArray]] = {
             name: [] for name in (biases if self.op == "gru" else biases and ["b_input"])}
         for part in parts_of(n.batch, self.lanes):
             plan.lane()
@@ -283,7 +287,8 @@ class _Layer:
                              parts_of(rows, self.lanes)[number:number + 1])
 
     def _inputs(
-        self, d_gates: Value, weight: Value | None, number: int, parts: Sequence[tuple[int, int]]
+        self, d_gates: PlanArray, weight: PlanArray | None, number: int,
+        parts: Sequence[tuple[int, int]]
     ) -> None:
         """The inputs' gradient, in part."""
         n, wide = self.size, self.wide

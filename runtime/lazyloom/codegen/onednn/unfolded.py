@@ -22,7 +22,7 @@ from ...types import TensorType
 from ..generator import Call
 from . import library
 from .library import Object
-from .plan import DTYPES, Plan, Value, parts_of
+from .plan import DTYPES, OneDnnPlan, PlanArray, parts_of
 
 #: most elements of a window, and channels, that the extension takes
 PLACES, CHANNELS = 64, 8192
@@ -45,7 +45,7 @@ class Geometry(NamedTuple):
     groups: int
 
 
-class Sizes(NamedTuple):
+class ProductSizes(NamedTuple):
     """A convolution as a product: ``rows`` by ``inside`` by ``out``.
 
     Attributes:
@@ -68,7 +68,7 @@ class Sizes(NamedTuple):
         return self.channels * self.places
 
 
-def sizes_of(call: Call, g: Geometry) -> Sizes:
+def sizes_of(call: Call, g: Geometry) -> ProductSizes:
     """The product that a convolution, or its gradient, is."""
     x, w = call.operands[:2]
     assert x is not None and w is not None
@@ -76,7 +76,7 @@ def sizes_of(call: Call, g: Geometry) -> Sizes:
     assert out is not None
     places = math.prod(w.shape[2:])
     direct = places == 1 and not any((*g.low, *g.high)) and set(g.strides) == {1}
-    return Sizes(out.size // max(w.shape[0], 1), x.shape[1], places, w.shape[0], direct)
+    return ProductSizes(out.size // max(w.shape[0], 1), x.shape[1], places, w.shape[0], direct)
 
 
 def better(call: Call, g: Geometry) -> bool:
@@ -95,7 +95,7 @@ def better(call: Call, g: Geometry) -> bool:
 class Product:
     """A convolution as a product, being added to a plan."""
 
-    def __init__(self, plan: Plan, call: Call, g: Geometry) -> None:
+    def __init__(self, plan: OneDnnPlan, call: Call, g: Geometry) -> None:
         self.plan: Final = plan
         self.call: Final = call
         self.geometry: Final = g
@@ -115,18 +115,18 @@ class Product:
         return self.plan.lib.strided(shape, dtype, strides)
 
     def _of(self, buffer: int, rows: int, columns: int, apart: int, begin: int = 0,
-            turned: bool = False) -> Value:  # fmt: skip
+            turned: bool = False) -> PlanArray:  # fmt: skip
         """A matrix in a buffer of the region; ``begin`` in elements."""
         return self.plan.value(
             self._matrix(rows, columns, apart, turned), buffer, self.bytes * begin)
 
-    def _in(self, rows: Value, begin: int, count: int, turned: bool = False) -> Value:
+    def _in(self, rows: PlanArray, begin: int, count: int, turned: bool = False) -> PlanArray:
         """Some of the rows."""
         inside = self.sizes.inside
         return self.plan.part(
             rows, self._matrix(count, inside, inside, turned), self.bytes * begin * inside)
 
-    def _multiply(self, a: Value, b: Value, out: Value) -> None:
+    def _multiply(self, a: PlanArray, b: PlanArray, out: PlanArray) -> None:
         desc = self.plan.primitive_desc("matmul", a.desc, b.desc, None, out.desc)
         self.plan.run(desc, {library.SRC: a, library.WEIGHTS: b, library.DST: out})
 
@@ -149,20 +149,20 @@ class Product:
                 *three(out.shape[2:]), *three(w.shape[2:]), *three(g.strides),
                 *three([d + 1 for d in g.dilation]), *three(g.low, 0), *strides, x.shape[0]]
 
-    def _rows(self) -> Value:
+    def _rows(self) -> PlanArray:
         s = self.sizes
         return self.plan.value(self._matrix(s.rows, s.inside, s.inside))
 
-    def _images(self, buffer: int) -> Value:
+    def _images(self, buffer: int) -> PlanArray:
         return self.plan.value(self._matrix(1, self.x.size, self.x.size), buffer)
 
-    def _unfold(self, images: int, rows: Value, first: int, count: int) -> None:
+    def _unfold(self, images: int, rows: PlanArray, first: int, count: int) -> None:
         channels = self.sizes.channels
         self.plan.windows(
             "unfold" if self.bytes == 4 else "unfold_halves", self._images(images),
             self._in(rows, first, count), self._window(first, count, 0, channels, channels))
 
-    def _fold(self, rows: Value, result: int, channel: int, count: int) -> None:
+    def _fold(self, rows: PlanArray, result: int, channel: int, count: int) -> None:
         """Add rows of float32 to where they are from: to some channels of the result."""
         plan, s = self.plan, self.sizes
         if self.bytes == 4:
@@ -188,7 +188,7 @@ class Product:
                 self._unfold(images, rows, first, count)
             plan.stage()
 
-        def some(first: int, count: int) -> Value:
+        def some(first: int, count: int) -> PlanArray:
             if rows is None:
                 return self._of(images, count, s.inside, s.inside, first * s.inside)
             return self._in(rows, first, count)

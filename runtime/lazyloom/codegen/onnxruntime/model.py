@@ -63,7 +63,7 @@ def _value(name: str, t: TensorType) -> bytes:
     return data(1, name) + data(2, data(1, number(1, DTYPES[t.dtype.name]) + data(2, shape)))
 
 
-class Graph:
+class OnnxGraph:
     """A graph that is being written: each node's results have new names."""
 
     def __init__(self) -> None:

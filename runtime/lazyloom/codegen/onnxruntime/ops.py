@@ -15,10 +15,10 @@ import numpy as np
 
 from ...types import TensorType
 from ..generator import YES, Answer, Call, No
-from .model import DTYPES, Graph
+from .model import DTYPES, OnnxGraph
 
 #: names of the operands (none for one that is absent) to names of the results
-Emit = Callable[[Graph, Call, Sequence[str]], "str | list[str]"]
+Emit = Callable[[OnnxGraph, Call, Sequence[str]], "str | list[str]"]
 Check = Callable[[Call], Answer]
 
 
@@ -54,7 +54,7 @@ def supports(call: Call) -> Answer:
     return rule.check(call)
 
 
-def emit(graph: Graph, call: Call, operands: Sequence[str]) -> list[str]:
+def emit(graph: OnnxGraph, call: Call, operands: Sequence[str]) -> list[str]:
     """Add the nodes of a call that is supported; the names of its results."""
     found = _RULES[call.op].emit(graph, call, operands)
     return [found] if isinstance(found, str) else found
@@ -130,7 +130,7 @@ _RULES["gelu"] = Rule(lambda g, call, x: g.add(
 
 
 @_rule("clip")
-def _clip(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _clip(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     least, most = _given(x, 1), _given(x, 2)
     found = g.add("Max", x[0], least) if least else x[0]
     return g.add("Min", found, most) if most else found
@@ -138,7 +138,7 @@ def _clip(g: Graph, call: Call, x: Sequence[str]) -> str:
 
 @_rule("not_equal", dtypes=(*_NUMBERS, "bool"),
        check=lambda call: No("of bool") if _type(call, 0).dtype.name == "bool" else YES)
-def _not_equal(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _not_equal(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     return g.add("Not", g.add("Equal", *x))
 
 
@@ -151,7 +151,7 @@ def _castable(call: Call) -> Answer:
 
 
 @_rule("cast", dtypes=("float32", "bool", "uint8", "int8", "int32", "int64"), check=_castable)
-def _cast(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _cast(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     return g.add("Cast", x[0], to=DTYPES[call.results[0].dtype.name])
 
 
@@ -159,7 +159,7 @@ def _cast(g: Graph, call: Call, x: Sequence[str]) -> str:
 
 
 @_rule("matmul")
-def _matmul(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _matmul(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     return g.add("MatMul", *x)
 
 
@@ -171,7 +171,7 @@ def _own_dtype(call: Call) -> Answer:
 
 
 @_rule("dot_general", check=_own_dtype)
-def _dot_general(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _dot_general(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     """A product of matrices behind transposes and reshapes, those that are none left out."""
     left, right = _type(call, 0), _type(call, 1)
     lb, lc = ([d % left.ndim for d in call.attributes[f"lhs_{n}"]] for n in ("batch", "contract"))
@@ -223,7 +223,7 @@ def _conv_check(call: Call) -> Answer:
 
 
 @_rule("conv", check=_conv_check)
-def _conv(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _conv(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     n = _type(call, 0).ndim - 2
     return g.add(
         "Conv", *x, kernel_shape=_type(call, 1).shape[2:], strides=_spread(call, "strides", n, 1),
@@ -250,7 +250,7 @@ def _pool_check(call: Call) -> Answer:
 
 
 @_rule("max_pool", "avg_pool", check=_pool_check)
-def _pool(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _pool(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     a = call.attributes
     n = len(a["window"])
     common: dict[str, Any] = {
@@ -276,7 +276,7 @@ def _adaptive_check(call: Call) -> Answer:
 
 
 @_rule("adaptive_avg_pool", check=_adaptive_check)
-def _adaptive(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _adaptive(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     output, t = call.attributes["output"], _type(call, 0)
     axes = range(t.ndim - len(output), t.ndim)
     if all(parts == 1 for parts in output):
@@ -290,7 +290,7 @@ def _adaptive(g: Graph, call: Call, x: Sequence[str]) -> str:
 
 # not max and min, which leave out NaN here and there
 @_rule("sum", "mean", "prod")
-def _reduce(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _reduce(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     axes = call.attributes["axes"]
     ndim = _type(call, 0).ndim
     axes = range(ndim) if axes is None else [d % ndim for d in axes]
@@ -301,17 +301,17 @@ def _reduce(g: Graph, call: Call, x: Sequence[str]) -> str:
 
 @_rule("softmax", "log_softmax", check=lambda call: (
     YES if _type(call, 0).ndim else No("of a scalar")))
-def _softmax(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _softmax(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     return g.add("Softmax" if call.op == "softmax" else "LogSoftmax", x[0],
                  axis=int(call.attributes["axis"]))
 
 
-def _full(g: Graph, shape: Sequence[int], value: float) -> str:
+def _full(g: OnnxGraph, shape: Sequence[int], value: float) -> str:
     return g.constant(np.full(tuple(shape), value, np.float32))
 
 
 @_rule("layer_norm")
-def _layer_norm(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _layer_norm(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     n = int(call.attributes["normalized_ndim"])
     shape = _type(call, 0).shape[_type(call, 0).ndim - n:]
     given = [_given(x, 1) or _full(g, shape, 1), _given(x, 2) or _full(g, shape, 0)]
@@ -320,7 +320,7 @@ def _layer_norm(g: Graph, call: Call, x: Sequence[str]) -> str:
 
 
 @_rule("rms_norm")
-def _rms_norm(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _rms_norm(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     n, ndim = int(call.attributes["normalized_ndim"]), _type(call, 0).ndim
     power = g.add("ReduceMean", g.add("Mul", x[0], x[0]), g.ints(range(ndim - n, ndim)), keepdims=1)
     root = g.add("Sqrt", g.add("Add", power, g.float(call.attributes["eps"])))
@@ -330,7 +330,7 @@ def _rms_norm(g: Graph, call: Call, x: Sequence[str]) -> str:
 
 
 @_rule("batch_norm_infer")
-def _batch_norm(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _batch_norm(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     channels = _type(call, 1).shape
     return g.add(
         "BatchNormalization", x[0], _given(x, 3) or _full(g, channels, 1),
@@ -338,7 +338,7 @@ def _batch_norm(g: Graph, call: Call, x: Sequence[str]) -> str:
 
 
 @_rule("group_norm")
-def _group_norm(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _group_norm(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     t, groups = _type(call, 0), int(call.attributes["groups"])
     parts = g.add("Reshape", x[0], g.ints([t.shape[0], groups, -1]))
     normal = g.add("InstanceNormalization", parts, _full(g, [groups], 1), _full(g, [groups], 0),
@@ -362,7 +362,7 @@ def _attention_check(call: Call) -> Answer:
 
 
 @_rule("scaled_dot_product_attention", check=_attention_check)
-def _attention(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _attention(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     q, k = _type(call, 0), _type(call, 1)
     scale = call.attributes["scale"]
     if scale is None:
@@ -381,17 +381,17 @@ def _attention(g: Graph, call: Call, x: Sequence[str]) -> str:
 
 
 @_rule("reshape", "expand_dims", "squeeze", "identity", dtypes=_ANY)
-def _reshape(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _reshape(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     return g.add("Reshape", x[0], g.ints(call.results[0].shape))
 
 
 @_rule("broadcast_to", dtypes=_ANY)
-def _broadcast(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _broadcast(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     return g.add("Expand", x[0], g.ints(call.results[0].shape))
 
 
 @_rule("transpose", dtypes=_ANY)
-def _transpose(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _transpose(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     ndim = _type(call, 0).ndim
     axes = call.attributes["axes"]
     order = list(reversed(range(ndim))) if axes is None else [d % ndim for d in axes]
@@ -399,25 +399,25 @@ def _transpose(g: Graph, call: Call, x: Sequence[str]) -> str:
 
 
 @_rule("concatenate", dtypes=_ANY)
-def _concatenate(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _concatenate(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     return g.add("Concat", *x, axis=int(call.attributes["axis"]))
 
 
 @_rule("stack", dtypes=_ANY)
-def _stack(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _stack(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     axis = int(call.attributes["axis"]) % call.results[0].ndim
     return g.add("Concat", *[g.add("Unsqueeze", each, g.ints([axis])) for each in x], axis=axis)
 
 
 @_rule("split", dtypes=_ANY)
-def _split(g: Graph, call: Call, x: Sequence[str]) -> list[str]:
+def _split(g: OnnxGraph, call: Call, x: Sequence[str]) -> list[str]:
     sizes = call.attributes["sizes"]
     return g.several(len(sizes), "Split", x[0], g.ints(sizes), axis=int(call.attributes["axis"]))
 
 
 @_rule("slice", dtypes=_ANY, check=lambda call: (
     YES if _type(call, 0).ndim else No("of a scalar")))
-def _slice(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _slice(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     a, t = call.attributes, _type(call, 0)
     # a stop of -1 is the place before the first; in ONNX it counts from the end
     stops = [-1 - n if stop < 0 else stop for stop, n in zip(a["stops"], t.shape, strict=True)]
@@ -427,7 +427,7 @@ def _slice(g: Graph, call: Call, x: Sequence[str]) -> str:
 
 @_rule("dynamic_slice", dtypes=_ANY, check=lambda call: (
     YES if _type(call, 0).ndim else No("of a scalar")))
-def _dynamic_slice(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _dynamic_slice(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     """Starts below 0 count from the end; then the block is moved inside."""
     shape, sizes = _type(call, 0).shape, call.attributes["sizes"]
     moved = []
@@ -452,13 +452,13 @@ def _pad_check(call: Call) -> Answer:
 
 
 @_rule("pad", check=_pad_check)
-def _pad(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _pad(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     a = call.attributes
     return g.add("Pad", x[0], g.ints([*a["low"], *a["high"]]), x[1], mode="constant")
 
 
 @_rule("take", "embedding", dtypes=_NUMBERS)
-def _take(g: Graph, call: Call, x: Sequence[str]) -> str:
+def _take(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     """Indices below 0 count from the end; those out of range are clamped."""
     t = _type(call, 0)
     axis = int(call.attributes.get("axis", 0)) % t.ndim

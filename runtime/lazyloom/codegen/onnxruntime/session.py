@@ -11,7 +11,7 @@ from ...program.program import Leaf, Result
 from ...trace.scalars import Baked
 from ..generator import Call, Region
 from . import ops
-from .model import Graph
+from .model import OnnxGraph
 
 #: bytes that a model may have: protocol buffers have 2 GiB at most
 MOST: Final = 1 << 30
@@ -35,7 +35,7 @@ def model(region: Region, values: Mapping[int, Any]) -> tuple[bytes, list[str]]:
     """A region's model, in which operands that have values are initializers, and its outputs."""
     import numpy as np
 
-    graph = Graph()
+    graph = OnnxGraph()
     known = {k: graph.constant(value) for k, value in values.items()}
     results: list[list[str]] = []
     for i in region.program.structure.instructions:

@@ -51,7 +51,7 @@ class _Stopped(Exception):
     """The process ends."""
 
 
-class Functions(Protocol):
+class FunctionQueue(Protocol):
     """What knows functions in C that wait to be compiled."""
 
     def waiting(self) -> dict[str, str]:
@@ -108,7 +108,7 @@ class _Compiler:
         self.lock = threading.RLock()
         self.waiting: list[Any] = []
         self.queue: list[_Job] = []
-        self.functions: Functions | None = None
+        self.functions: FunctionQueue | None = None
         self.asked = False
         self.thread: threading.Thread | None = None
         self.busy = False
@@ -218,7 +218,7 @@ class _Compiler:
         finally:
             history.queued = False
 
-    def compile_functions(self, functions: Functions) -> None:
+    def compile_functions(self, functions: FunctionQueue) -> None:
         """Have the functions in C compiled that wait."""
         texts = functions.waiting()
         try:
@@ -359,7 +359,7 @@ def request(
     return True
 
 
-def request_functions(functions: Functions, begin: bool) -> None:
+def request_functions(functions: FunctionQueue, begin: bool) -> None:
     """Have functions in C compiled that wait.
 
     Where no process is there to do so, one is begun if ``begin`` says so.

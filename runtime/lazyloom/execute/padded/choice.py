@@ -23,7 +23,7 @@ from ..history import History, history_of
 from ..prepare import estimated
 from . import extent_marks
 from .extent_marks import Mark
-from .members import ALONE, MEMBERS, Family, Member, State, member_of
+from .members import ALONE, MEMBERS, Member, State, StructureFamily, member_of
 from .targets import Target
 
 #: structures of fewer ops run op by op as quickly as one is padded
@@ -118,7 +118,8 @@ def _marks(entry: memory.Entry, plan: Plan, form: Form) -> dict[int, Mark]:
 
 
 def _loaded(
-    chosen: Chosen, entry: memory.Entry, plan: Plan, donate: bool, family: Family, marked: bool
+    chosen: Chosen, entry: memory.Entry, plan: Plan, donate: bool, family: StructureFamily,
+    marked: bool
 ) -> bool:
     """Whether the padded program was on disk; it is looked for there once that has paid."""
     target = chosen.target.entry
@@ -135,7 +136,7 @@ def _loaded(
 
 
 def _compiled(
-    chosen: Chosen, plan: Plan, donate: bool, family: Family, waits: bool, marked: bool
+    chosen: Chosen, plan: Plan, donate: bool, family: StructureFamily, waits: bool, marked: bool
 ) -> bool:
     """Whether the padded program is there now, compiled; it may be requested beside the program.
 

@@ -24,7 +24,7 @@ KEPT: Final = 1024
 
 
 @final
-class Family:
+class StructureFamily:
     """Structures that differ in extents alone.
 
     Attributes:
@@ -93,7 +93,7 @@ class Member:
 
     __slots__ = ("family", "numbers", "state")
 
-    def __init__(self, family: Family, numbers: tuple[int, ...]) -> None:
+    def __init__(self, family: StructureFamily, numbers: tuple[int, ...]) -> None:
         self.family: Final = family
         self.numbers: Final = numbers
         self.state: State | None = None
@@ -125,11 +125,11 @@ class Member:
 
 
 #: what no other is like, or nobody looks whether one is
-ALONE: Final = Member(Family(), ())
+ALONE: Final = Member(StructureFamily(), ())
 
 #: of each size of a structure the first one, or None once there were others
 _first: Final[dict[tuple[int, int, bool], Structure | None]] = {}
-_families: Final[dict[Any, Family]] = {}
+_families: Final[dict[Any, StructureFamily]] = {}
 
 
 def member_of(entry: memory.Entry) -> Member | None:
@@ -165,13 +165,13 @@ def _join(entry: memory.Entry) -> Member:
     if family is None:
         if len(_families) >= KEPT:
             _families.pop(next(iter(_families)), None)
-        family = _families.setdefault(key, Family())
+        family = _families.setdefault(key, StructureFamily())
     family.add(numbers)
     member = history_of(entry).member = Member(family, numbers)
     return member
 
 
-def known() -> list[Family]:
+def known() -> list[StructureFamily]:
     """The families that were seen."""
     return list(_families.values())
 

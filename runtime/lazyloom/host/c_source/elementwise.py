@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .values import Body, Lazy, NoCode, Value, constant, number_text, same
+from .values import CValue, InnerLoop, Lazy, NoCode, constant, number_text, same
 
 #: what an element costs of functions that are no single instruction
 _DEAR: Final = 10
@@ -29,10 +29,10 @@ _OWN: Final = frozenset("exp log log1p tanh logistic".split())
 #: what an element of the others costs, in multiplications of products: NumPy makes vectors of them
 LIBRARY: Final = 50
 
-Rule = Callable[[Any, Sequence[Value], Any], "tuple[Callable[..., str], int]"]
+Rule = Callable[[Any, Sequence[CValue], Any], "tuple[Callable[..., str], int]"]
 
 
-def elementwise(name: str, p: Any, xs: Sequence[Value], shape: Any, dtype: Any) -> Value | None:
+def elementwise(name: str, p: Any, xs: Sequence[CValue], shape: Any, dtype: Any) -> CValue | None:
     """The step's result; None if it is no elementwise step. Raises NoCode."""
     rule = _RULES.get(name)
     found: tuple[Callable[..., str], int]
@@ -61,9 +61,9 @@ def is_of_library(name: str, dtype: Any) -> bool:
 
 class _Elementwise(Lazy):
     def __init__(
-        self, shape: Any, dtype: Any, write: Callable[..., str], xs: Sequence[Value], cost: int
+        self, shape: Any, dtype: Any, write: Callable[..., str], xs: Sequence[CValue], cost: int
     ) -> None:
-        def element(body: Body, index: Sequence[str]) -> str:
+        def element(body: InnerLoop, index: Sequence[str]) -> str:
             key = (id(self), tuple(index))
             if key in body.elements:
                 return body.elements[key]
@@ -76,61 +76,61 @@ class _Elementwise(Lazy):
         super().__init__(shape, dtype, element, cost + sum(x.cost for x in xs))
 
 
-def _div(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+def _div(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
     if dtype.kind != "f":
         return (lambda a, b: f"l_div_{xs[0].kind}({a}, {b})"), 3
     return (lambda a, b: f"({a} / {b})"), 3
 
 
-def _rem(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+def _rem(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
     name = "l_fmod" if dtype.kind == "f" else "l_rem"
     return (lambda a, b: f"{name}_{xs[0].kind}({a}, {b})"), _DEAR
 
 
 def _extremum(which: str) -> Rule:
-    def rule(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+    def rule(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
         return (lambda a, b: f"l_{which}_{xs[0].kind}({a}, {b})"), 1
 
     return rule
 
 
-def _neg(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+def _neg(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
     return (lambda a: f"(-{a})"), 1
 
 
-def _not(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+def _not(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
     sign = "!" if dtype.kind == "b" else "~"
     return (lambda a: f"({sign}{a})"), 1
 
 
-def _sign(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+def _sign(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
     if dtype.kind == "u":
         return (lambda a: f"({a} != 0)"), 1
     return (lambda a: f"l_sign_{xs[0].kind}({a})"), 2
 
 
-def _abs(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+def _abs(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
     if dtype.kind == "u":
         return (lambda a: a), 0
     return (lambda a: f"l_abs_{xs[0].kind}({a})"), 1
 
 
-def _round(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+def _round(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
     if p["rounding_method"].name != "TO_NEAREST_EVEN":
         raise NoCode("round away from zero")
     return (lambda a: f"l_rint_{xs[0].kind}({a})"), 1
 
 
-def _square(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+def _square(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
     return (lambda a: f"({a} * {a})"), 1
 
 
-def _is_finite(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+def _is_finite(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
     most = number_text(np.finfo(xs[0].dtype).max, xs[0].dtype)
     return (lambda a: f"(l_abs_{xs[0].kind}({a}) <= {most})"), 1
 
 
-def _integer_pow(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+def _integer_pow(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
     y = p["y"]
     if not isinstance(y, int) or abs(y) > 16 or (y < 0 and dtype.kind != "f"):
         raise NoCode(f"integer_pow {y} of {dtype}")
@@ -150,12 +150,12 @@ def _integer_pow(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[...,
     return write, 2
 
 
-def _clamp(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+def _clamp(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
     kind = xs[1].kind
     return (lambda low, a, high: f"l_min_{kind}(l_max_{kind}({a}, {low}), {high})"), 2
 
 
-def _select(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+def _select(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
     if len(xs) == 2:
         return (lambda which, a: a), 0
     if len(xs) != 3:
@@ -164,7 +164,7 @@ def _select(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str]
     return (lambda which, a, b: f"({which}{sign} ? {b} : {a})"), 1
 
 
-def _convert(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+def _convert(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
     x = xs[0]
     if x.dtype == dtype:
         return (lambda a: a), 0
@@ -176,11 +176,11 @@ def _convert(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str
     return (lambda a: f"(({kind}){a})"), 1
 
 
-def _same(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+def _same(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
     return (lambda a: a), 0
 
 
-def _bits(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+def _bits(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
     """The same bits as another type."""
     x = xs[0]
     if x.dtype.itemsize != dtype.itemsize or "b" in (x.dtype.kind, dtype.kind):
@@ -193,14 +193,14 @@ def _bits(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], 
     return (lambda a: f"(({kind}){a})"), 0
 
 
-def _erf_inv(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+def _erf_inv(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
     if dtype != np.float32:
         raise NoCode(f"erf_inv of {dtype}")
     return (lambda a: f"l_erf_inv_f32({a})"), _DEAR
 
 
 def _shift(sign: str) -> Rule:
-    def rule(p: Any, xs: Sequence[Value], dtype: Any) -> tuple[Callable[..., str], int]:
+    def rule(p: Any, xs: Sequence[CValue], dtype: Any) -> tuple[Callable[..., str], int]:
         if dtype.kind != "u" and sign == ">>":
             raise NoCode(f"shifts of {dtype}")
         bits = 8 * dtype.itemsize

@@ -15,13 +15,13 @@ from .linalg import LINALG
 from .moves import MOVES, number, split
 from .sums import COMBINED, whole_index
 from .values import (
-    Body,
-    Buffer,
-    Function,
+    CArray,
+    CValue,
+    FunctionWriter,
+    InnerLoop,
     Lazy,
     NoCode,
     Shape,
-    Value,
     array,
     c_type,
     constant,
@@ -42,7 +42,7 @@ STEPS: Final = ELEMENTWISE | RESHAPED | {"optimization_barrier"}
 STACK: Final = 16384
 
 
-class Source(NamedTuple):
+class CFunctionSource(NamedTuple):
     """A C function.
 
     Attributes:
@@ -60,17 +60,17 @@ class Source(NamedTuple):
     work: str
 
 
-def source_of(closed: Any, symbols: Sequence[str] = ()) -> Source:
+def source_of(closed: Any, symbols: Sequence[str] = ()) -> CFunctionSource:
     """The function in C. Raises NoCode."""
-    f = Function()
+    f = FunctionWriter()
     jaxpr = closed.jaxpr
     size = size_text(_largest(jaxpr))
     flat = not size.isdigit() and _is_flat(jaxpr, size)
     shape_of = _flat if flat else _shape
-    operands: list[Value] = []
+    operands: list[CValue] = []
     for k, v in enumerate(jaxpr.invars):
         c_type(v.aval.dtype)
-        operands.append(Buffer(shape_of(v.aval), np.dtype(str(v.aval.dtype)), f"a{k}"))
+        operands.append(CArray(shape_of(v.aval), np.dtype(str(v.aval.dtype)), f"a{k}"))
     writer = _Writer(f, shape_of)
     results = writer.body(jaxpr, closed.consts, operands)
     names = {}
@@ -78,12 +78,12 @@ def source_of(closed: Any, symbols: Sequence[str] = ()) -> Source:
         dtype = np.dtype(str(var.aval.dtype))
         if value.dtype != dtype:
             raise NoCode(f"a result of {value.dtype} in place of {dtype}")
-        if isinstance(value, Buffer) and value.name in f.scratch:
+        if isinstance(value, CArray) and value.name in f.scratch:
             names[k] = value.name
             del f.scratch[value.name]
         else:
             names[k] = f"o{k}"
-            f.store(Buffer(value.shape, dtype, names[k]), value)
+            f.store(CArray(value.shape, dtype, names[k]), value)
     head = ["{"]
     head += [f"const i64 {s} = e[{k}]; (void){s};" for k, s in enumerate(
         [FLAT] if flat else symbols)]
@@ -92,7 +92,7 @@ def source_of(closed: Any, symbols: Sequence[str] = ()) -> Source:
              for k, v in enumerate(jaxpr.outvars)]
     first, last = _memory(f)
     text = "\n".join([*head, *first, *f.lines, *last, "return 0;", "}"])
-    return Source(
+    return CFunctionSource(
         text, (size,) if flat else tuple(symbols), _arrays(jaxpr.invars),
         _arrays(jaxpr.outvars), " + ".join(f.work) or "0")
 
@@ -101,7 +101,7 @@ def _arrays(variables: Sequence[Any]) -> tuple[tuple[Shape, str], ...]:
     return tuple((tuple(v.aval.shape), str(v.aval.dtype)) for v in variables)
 
 
-def _memory(f: Function) -> tuple[list[str], list[str]]:
+def _memory(f: FunctionWriter) -> tuple[list[str], list[str]]:
     """The lines that take scratch memory, and those that give it back."""
     if not f.scratch:
         return [], []
@@ -196,17 +196,17 @@ def _in_one_loop(step: Any, v: Any) -> bool:
 
 
 class _Writer:
-    def __init__(self, function: Function, shape_of: Callable[[Any], Shape]) -> None:
+    def __init__(self, function: FunctionWriter, shape_of: Callable[[Any], Shape]) -> None:
         self.f: Final = function
         self.shape_of: Final = shape_of
 
-    def body(self, jaxpr: Any, consts: Sequence[Any], operands: Sequence[Value]) -> list[Value]:
-        values: dict[Any, Value] = {}
+    def body(self, jaxpr: Any, consts: Sequence[Any], operands: Sequence[CValue]) -> list[CValue]:
+        values: dict[Any, CValue] = {}
         for var, const in zip(jaxpr.constvars, consts, strict=True):
             values[var] = array(self.f, const)
         values.update(zip(jaxpr.invars, operands, strict=True))
 
-        def read(atom: Any) -> Value:
+        def read(atom: Any) -> CValue:
             if is_literal(atom):
                 return constant(atom.val, np.dtype(str(atom.aval.dtype)), self.shape_of(atom.aval))
             return values[atom]
@@ -219,12 +219,12 @@ class _Writer:
                 values[var] = self._kept(value, uses[var])
         return [read(v) for v in jaxpr.outvars]
 
-    def _kept(self, value: Value, uses: int) -> Value:
+    def _kept(self, value: CValue, uses: int) -> CValue:
         """The value, in memory if it were computed more than once otherwise."""
         if not isinstance(value, Lazy) or not value.cost:
             return value
         if all(same(n, 1) for n in value.shape):
-            body = Body(self.f)
+            body = InnerLoop(self.f)
             text = value.at(body, ["0"] * len(value.shape))
             for line in body.lines:
                 self.f.line(line)
@@ -232,7 +232,7 @@ class _Writer:
             return Lazy(value.shape, value.dtype, lambda body, index: name, 0)
         return self.f.held(value) if uses > 1 and value.cost > CHEAP else value
 
-    def _step(self, step: Any, xs: list[Value]) -> Sequence[Value]:
+    def _step(self, step: Any, xs: list[CValue]) -> Sequence[CValue]:
         name, p = step.primitive.name, step.params
         inner = called(step)
         if inner is not None:
@@ -274,26 +274,26 @@ class _Writer:
             self.f.work.append(product([str(LIBRARY), *map(dim_text, out.shape)]))
         return [found]
 
-    def _inner(self, jaxpr: Any, consts: Sequence[Any], xs: Sequence[Value]) -> list[Value]:
+    def _inner(self, jaxpr: Any, consts: Sequence[Any], xs: Sequence[CValue]) -> list[CValue]:
         """A function that a step has in its parameters."""
         uses = _places(jaxpr, needed(jaxpr))
         return self.body(jaxpr, consts, [
             self._kept(x, uses[v]) for x, v in zip(xs, jaxpr.invars, strict=True)])
 
-    def _reduced(self, p: Any, xs: list[Value], shape: Shape, dtype: Any) -> Value:
+    def _reduced(self, p: Any, xs: list[CValue], shape: Shape, dtype: Any) -> CValue:
         """A reduction by a function of its own."""
         f, (x, start), axes = self.f, xs, p["dimensions"]
         found = f.buffer(shape, dtype)
         index = f.open(shape)
         name = f.fresh("r")
-        body = Body(f)
+        body = InnerLoop(f)
         text = start.at(body, ())
         for line in body.lines:
             f.line(line)
         f.line(f"{found.kind} {name} = {text};")
         inner = tuple(x.shape[k] for k in axes)
         along = f.open(inner)
-        body = Body(f)
+        body = InnerLoop(f)
         element = x.at(body, whole_index(x.shape, axes, index, along))
         for line in body.lines:
             f.line(line)
@@ -302,13 +302,13 @@ class _Writer:
         closed = p["jaxpr"]
         inside = closed.jaxpr if hasattr(closed, "jaxpr") else closed
         (result,) = self.body(inside, getattr(closed, "consts", ()), given)
-        f.line(f"{name} = {result.at(Body(f), ())};")
+        f.line(f"{name} = {result.at(InnerLoop(f), ())};")
         f.close(inner)
-        f.line(f"{found.at(Body(f), index)} = {name};")
+        f.line(f"{found.at(InnerLoop(f), index)} = {name};")
         f.close(shape)
         return found
 
-    def _random(self, step: Any, xs: list[Value]) -> Sequence[Value]:
+    def _random(self, step: Any, xs: list[CValue]) -> Sequence[CValue]:
         """Steps on keys, which are written as the arrays that they wrap."""
         name, p = step.primitive.name, step.params
         if name == "random_wrap":

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ...interrupts import reraise_from_handler
 from .. import native
-from .function import Source, source_of
+from .function import CFunctionSource, source_of
 from .place import arrays_text, calls_of, put, tuple_text
 
 #: functions that are compiled together
@@ -41,7 +41,7 @@ def prelude() -> str:
         return file.read()
 
 
-class Functions:
+class CFunctions:
     """C functions by their names, which are digests of their texts."""
 
     def __init__(self, seconds: float | None = None) -> None:
@@ -49,7 +49,7 @@ class Functions:
         #: what the compiler may take for one file, in seconds
         self.seconds: Final = seconds
 
-    def add(self, source: Source) -> str:
+    def add(self, source: CFunctionSource) -> str:
         """The function's name."""
         name = _name_of(source.body)
         self.texts[name] = source.body
@@ -98,7 +98,7 @@ def _name_of(body: str) -> str:
 
 
 def _in_c(
-    text: str, closed: Any, symbols: Sequence[str] | None, add: Callable[[Source], str],
+    text: str, closed: Any, symbols: Sequence[str] | None, add: Callable[[CFunctionSource], str],
     with_body: bool,
 ) -> str:
     calls = calls_of(text, closed)
@@ -183,7 +183,7 @@ def _object(folder: str, name: str, text: str, seconds: float | None) -> str:
 
 def library_of(texts: Mapping[str, str]) -> bytes:
     """A library of functions by their names. Raises CompilerError where none can be compiled."""
-    functions = Functions(SECONDS)
+    functions = CFunctions(SECONDS)
     functions.texts.update(texts)
     with tempfile.TemporaryDirectory(prefix="lazyloom-") as folder:
         objects = functions.compiled(folder)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from .values import Buffer, Function, NoCode, Shape, Value, View, dim_text, product, total
+from .values import CArray, CValue, FunctionWriter, NoCode, Shape, View, dim_text, product, total
 
-Rule = Callable[[Function, Any, Sequence[Value], Sequence[tuple[Shape, Any]]], Sequence[Value]]
+Rule = Callable[[FunctionWriter, Any, Sequence[CValue], Sequence[tuple[Shape, Any]]],
+    Sequence[CValue]]
 
 
-def _lu(f: Function, p: Any, xs: Sequence[Value],
-        outs: Sequence[tuple[Shape, Any]]) -> Sequence[Value]:  # fmt: skip
+def _lu(f: FunctionWriter, p: Any, xs: Sequence[CValue],
+        outs: Sequence[tuple[Shape, Any]]) -> Sequence[CValue]:  # fmt: skip
     _check(xs)
     found = _copied(f, xs[0])
     pivots, order = (f.buffer(*out) for out in outs[1:])
@@ -23,8 +24,8 @@ def _lu(f: Function, p: Any, xs: Sequence[Value],
     return found, pivots, order
 
 
-def _permutation(f: Function, p: Any, xs: Sequence[Value],
-                 outs: Sequence[tuple[Shape, Any]]) -> Sequence[Value]:  # fmt: skip
+def _permutation(f: FunctionWriter, p: Any, xs: Sequence[CValue],
+                 outs: Sequence[tuple[Shape, Any]]) -> Sequence[CValue]:  # fmt: skip
     pivots, order = f.held(xs[0]), f.buffer(*outs[0])
     *batches, count = pivots.shape
     batch = f.open(tuple(batches))
@@ -34,8 +35,8 @@ def _permutation(f: Function, p: Any, xs: Sequence[Value],
     return [order]
 
 
-def _triangular_solve(f: Function, p: Any, xs: Sequence[Value],
-                      outs: Sequence[tuple[Shape, Any]]) -> Sequence[Value]:  # fmt: skip
+def _triangular_solve(f: FunctionWriter, p: Any, xs: Sequence[CValue],
+                      outs: Sequence[tuple[Shape, Any]]) -> Sequence[CValue]:  # fmt: skip
     _check(xs)
     a, x = f.viewed(xs[0]), _copied(f, xs[1])
     left, lower = bool(p["left_side"]), bool(p["lower"])
@@ -55,8 +56,8 @@ def _triangular_solve(f: Function, p: Any, xs: Sequence[Value],
     return [x]
 
 
-def _cholesky(f: Function, p: Any, xs: Sequence[Value],
-              outs: Sequence[tuple[Shape, Any]]) -> Sequence[Value]:  # fmt: skip
+def _cholesky(f: FunctionWriter, p: Any, xs: Sequence[CValue],
+              outs: Sequence[tuple[Shape, Any]]) -> Sequence[CValue]:  # fmt: skip
     _check(xs)
     found = _copied(f, xs[0])
     *batches, n = found.shape[:-1]
@@ -66,12 +67,12 @@ def _cholesky(f: Function, p: Any, xs: Sequence[Value],
     return [found]
 
 
-def _check(xs: Sequence[Value]) -> None:
+def _check(xs: Sequence[CValue]) -> None:
     if any(x.dtype.kind != "f" for x in xs):
         raise NoCode(f"matrices of {xs[0].dtype}")
 
 
-def _copied(f: Function, x: Value) -> Buffer:
+def _copied(f: FunctionWriter, x: CValue) -> CArray:
     """Memory of its own, which has the value's elements."""
     found = f.buffer(x.shape, x.dtype)
     f.store(found, x)

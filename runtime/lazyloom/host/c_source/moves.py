@@ -10,13 +10,13 @@ import numpy as np
 from ...jaxprs.walking import positive
 from .values import (
     Axis,
-    Body,
-    Buffer,
-    Function,
+    CArray,
+    CValue,
+    FunctionWriter,
+    InnerLoop,
     Lazy,
     NoCode,
     Shape,
-    Value,
     View,
     c_type,
     dim_text,
@@ -24,10 +24,10 @@ from .values import (
     total,
 )
 
-Rule = Callable[[Function, Any, Sequence[Value], Shape], Value]
+Rule = Callable[[FunctionWriter, Any, Sequence[CValue], Shape], CValue]
 
 
-def _broadcast_in_dim(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
+def _broadcast_in_dim(f: FunctionWriter, p: Any, xs: Sequence[CValue], shape: Shape) -> CValue:
     x, places = xs[0], p["broadcast_dimensions"]
     grows = len(shape) > len(x.shape) and any(
         not same(n, 1) for k, n in enumerate(shape) if k not in places) or any(
@@ -42,9 +42,9 @@ def _without_ones(shape: Shape) -> list[int]:
     return [k for k, n in enumerate(shape) if not same(n, 1)]
 
 
-def _reshape(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
+def _reshape(f: FunctionWriter, p: Any, xs: Sequence[CValue], shape: Shape) -> CValue:
     x = xs[0]
-    if isinstance(x, Buffer):
+    if isinstance(x, CArray):
         return x.reshaped(shape)
     old, new = _without_ones(x.shape), _without_ones(shape)
     if len(old) == len(new) and all(
@@ -55,31 +55,31 @@ def _reshape(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
     return f.held(x).reshaped(shape)
 
 
-def _permuted(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
+def _permuted(f: FunctionWriter, p: Any, xs: Sequence[CValue], shape: Shape) -> CValue:
     if p["dimensions"] is not None:
         raise NoCode("reshape of transposed dimensions")
     return _reshape(f, p, xs, shape)
 
 
-def _transpose(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
+def _transpose(f: FunctionWriter, p: Any, xs: Sequence[CValue], shape: Shape) -> CValue:
     order = list(p["permutation"])
     return xs[0].mapped(shape, [Axis(axis=order.index(k)) for k in range(len(order))])
 
 
-def _slice(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
+def _slice(f: FunctionWriter, p: Any, xs: Sequence[CValue], shape: Shape) -> CValue:
     strides = p["strides"] or (1,) * len(shape)
     return xs[0].mapped(shape, [
         Axis(dim_text(start), dim_text(stride), k)
         for k, (start, stride) in enumerate(zip(p["start_indices"], strides, strict=True))])
 
 
-def _rev(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
+def _rev(f: FunctionWriter, p: Any, xs: Sequence[CValue], shape: Shape) -> CValue:
     return xs[0].mapped(shape, [
         Axis(f"({dim_text(n)} - 1)", "(-1)", k) if k in p["dimensions"] else Axis(axis=k)
         for k, n in enumerate(shape)])
 
 
-def _concatenate(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
+def _concatenate(f: FunctionWriter, p: Any, xs: Sequence[CValue], shape: Shape) -> CValue:
     if len(xs) == 1:
         return xs[0]
     found = f.buffer(shape, xs[0].dtype)
@@ -95,9 +95,9 @@ def _concatenate(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Valu
     return found
 
 
-def split(p: Any, x: Value, shapes: Sequence[Shape]) -> list[Value]:
+def split(p: Any, x: CValue, shapes: Sequence[Shape]) -> list[CValue]:
     """The parts of an array along an axis."""
-    found: list[Value] = []
+    found: list[CValue] = []
     start: list[str] = []
     for shape in shapes:
         base = total(start)
@@ -107,7 +107,7 @@ def split(p: Any, x: Value, shapes: Sequence[Shape]) -> list[Value]:
     return found
 
 
-def _pad(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
+def _pad(f: FunctionWriter, p: Any, xs: Sequence[CValue], shape: Shape) -> CValue:
     x, filling = xs
     config = p["padding_config"]
     if any(isinstance(n, (int, np.integer)) and n < 0 for row in config for n in row) or any(
@@ -127,20 +127,20 @@ def _not_negative(n: Any) -> bool:
     return positive(n) or positive(n + 1)
 
 
-def _iota(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
+def _iota(f: FunctionWriter, p: Any, xs: Sequence[CValue], shape: Shape) -> CValue:
     kind, d = c_type(p["dtype"]), p["dimension"]
     return Lazy(shape, p["dtype"], lambda body, index: f"(({kind}){index[d]})", 0)
 
 
-def number(n: Any, shape: Shape, dtype: Any) -> Value:
+def number(n: Any, shape: Shape, dtype: Any) -> CValue:
     """An extent as a value."""
     text = f"(({c_type(dtype)}){dim_text(n)})"
     return Lazy(shape, dtype, lambda body, index: text, 0)
 
 
-def _start(f: Function, value: Value, room: str) -> str:
+def _start(f: FunctionWriter, value: CValue, room: str) -> str:
     """A place from which on there is as much room, as close to the one given as can be."""
-    body = Body(f)
+    body = InnerLoop(f)
     text = value.at(body, ())
     for line in body.lines:
         f.line(line)
@@ -148,14 +148,14 @@ def _start(f: Function, value: Value, room: str) -> str:
     return f.scalar("i64", f"{name} < 0 ? 0 : {name} > ({room}) ? ({room}) : {name}")
 
 
-def _dynamic_slice(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
+def _dynamic_slice(f: FunctionWriter, p: Any, xs: Sequence[CValue], shape: Shape) -> CValue:
     x, *given = xs
     axes = [Axis(_start(f, s, f"{dim_text(n)} - {dim_text(m)}"), axis=k)
             for k, (s, n, m) in enumerate(zip(given, x.shape, shape, strict=True))]
     return x.mapped(shape, axes)
 
 
-def _dynamic_update_slice(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
+def _dynamic_update_slice(f: FunctionWriter, p: Any, xs: Sequence[CValue], shape: Shape) -> CValue:
     x, update, *given = xs
     found = f.buffer(shape, x.dtype)
     f.store(found, x)
@@ -172,7 +172,7 @@ def _mode(p: Any) -> str:
     return "clip" if mode is None else str(getattr(mode, "name", mode)).lower()
 
 
-def _gather(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
+def _gather(f: FunctionWriter, p: Any, xs: Sequence[CValue], shape: Shape) -> CValue:
     x, indices = xs
     d = p["dimension_numbers"]
     mode, sizes = _mode(p), p["slice_sizes"]
@@ -198,7 +198,7 @@ def _gather(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
 
         filling = number_text(value, x.dtype)
 
-    def element(body: Body, index: Sequence[str]) -> str:
+    def element(body: InnerLoop, index: Sequence[str]) -> str:
         at = ["0"] * len(x.shape)
         for k, place in zip(inner, d.offset_dims, strict=True):
             at[k] = index[place]
@@ -222,7 +222,7 @@ def _gather(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
 
 
 def _scatter(combine: str) -> Rule:
-    def rule(f: Function, p: Any, xs: Sequence[Value], shape: Shape) -> Value:
+    def rule(f: FunctionWriter, p: Any, xs: Sequence[CValue], shape: Shape) -> CValue:
         x, indices, updates = xs
         d = p["dimension_numbers"]
         mode = _mode(p)
@@ -234,7 +234,7 @@ def _scatter(combine: str) -> Rule:
         window = [updates.shape[k] for k in d.update_window_dims]
         outer = [k for k in range(len(updates.shape)) if k not in d.update_window_dims]
         rows = f.open(tuple(updates.shape[k] for k in outer))
-        body = Body(f)
+        body = InnerLoop(f)
         start = ["0"] * len(shape)
         for k, of in zip(d.operand_batching_dims, d.scatter_indices_batching_dims, strict=True):
             start[k] = rows[of]
@@ -255,7 +255,7 @@ def _scatter(combine: str) -> Rule:
             f.line(text)
         f.line(f"if ({' && '.join(inside) or '1'}) {{")
 
-        def write(body: Body, index: list[str]) -> None:
+        def write(body: InnerLoop, index: list[str]) -> None:
             of_update = ["0"] * len(updates.shape)
             for k, i in zip(outer, rows, strict=True):
                 of_update[k] = i

@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 
 from .values import (
-    Body,
-    Function,
+    CValue,
+    FunctionWriter,
+    InnerLoop,
     NoCode,
     Shape,
-    Value,
     View,
     c_type,
     dim_text,
@@ -21,7 +21,7 @@ from .values import (
     same,
 )
 
-Rule = Callable[[Function, Any, Sequence[Value], Shape, Any], Value]
+Rule = Callable[[FunctionWriter, Any, Sequence[CValue], Shape, Any], CValue]
 
 
 def whole_index(
@@ -36,7 +36,7 @@ def whole_index(
 
 
 def _reduce(sign: str, start: Any, extremum: str = "") -> Rule:
-    def rule(f: Function, p: Any, xs: Sequence[Value], shape: Shape, dtype: Any) -> Value:
+    def rule(f: FunctionWriter, p: Any, xs: Sequence[CValue], shape: Shape, dtype: Any) -> CValue:
         x, axes = xs[0], sorted(p["axes"])
         if p.get("out_sharding") is not None:
             raise NoCode("sharded")
@@ -57,7 +57,7 @@ def _reduce(sign: str, start: Any, extremum: str = "") -> Rule:
             f.line(f"i32 {name}n = 0;")
         along, own, closing = _opened(
             f, tuple(x.shape[k] for k in axes), name, "" if extremum else sign, dtype)
-        body = Body(f)
+        body = InnerLoop(f)
         text = x.at(body, whole_index(x.shape, axes, index, along))
         for line in body.lines:
             f.line(line)
@@ -87,7 +87,7 @@ _TOO_MUCH: Final = 1 << 30
 
 
 def _opened(
-    f: Function, shape: Shape, name: str, sign: str, dtype: Any
+    f: FunctionWriter, shape: Shape, name: str, sign: str, dtype: Any
 ) -> tuple[list[str], str, str]:
     """Loops whose innermost is computed in parts by vectors.
 
@@ -135,18 +135,18 @@ def _most(dtype: Any) -> Any:
 
 
 def _arg(extremum: str) -> Rule:
-    def rule(f: Function, p: Any, xs: Sequence[Value], shape: Shape, dtype: Any) -> Value:
+    def rule(f: FunctionWriter, p: Any, xs: Sequence[CValue], shape: Shape, dtype: Any) -> CValue:
         x, (axis,) = xs[0], p["axes"]
         found = f.buffer(shape, dtype)
         index = f.open(shape)
-        body = Body(f)
+        body = InnerLoop(f)
         best, place, i = f.fresh("b"), f.fresh("p"), f.fresh("j")
         first = x.at(body, whole_index(x.shape, [axis], index, ["0"]))
         for line in body.lines:
             f.line(line)
         f.line(f"{x.kind} {best} = {first}; i64 {place} = 0;")
         f.line(f"for (i64 {i} = 1; {i} < {dim_text(x.shape[axis])}; {i}++) {{")
-        body = Body(f)
+        body = InnerLoop(f)
         text = x.at(body, whole_index(x.shape, [axis], index, [i]))
         for line in body.lines:
             f.line(line)
@@ -169,7 +169,7 @@ def _cumulative(combine: str, from_zero: bool = False, computed: bool = False) -
     What is ``computed`` of the first one, too, is no subnormal number.
     """
 
-    def rule(f: Function, p: Any, xs: Sequence[Value], shape: Shape, dtype: Any) -> Value:
+    def rule(f: FunctionWriter, p: Any, xs: Sequence[CValue], shape: Shape, dtype: Any) -> CValue:
         x, axis = xs[0], p["axis"]
         found = f.buffer(shape, dtype)
         outer = tuple(1 if k == axis else n for k, n in enumerate(shape))
@@ -178,7 +178,7 @@ def _cumulative(combine: str, from_zero: bool = False, computed: bool = False) -
         f.line(f"{found.kind} {last} = 0;")
         f.line(f"for (i64 {i} = 0; {i} < {length}; {i}++) {{")
         index[axis] = f.scalar("i64", f"{length} - 1 - {i}") if p["reverse"] else i
-        body = Body(f)
+        body = InnerLoop(f)
         text = x.at(body, index)
         for line in body.lines:
             f.line(line)
@@ -194,7 +194,9 @@ def _cumulative(combine: str, from_zero: bool = False, computed: bool = False) -
     return rule
 
 
-def _dot_general(f: Function, p: Any, xs: Sequence[Value], shape: Shape, dtype: Any) -> Value:
+def _dot_general(
+    f: FunctionWriter, p: Any, xs: Sequence[CValue], shape: Shape, dtype: Any
+) -> CValue:
     if any(x.dtype != dtype for x in xs) or dtype.kind == "b":
         raise NoCode("a product in another dtype")
     if len(shape) > 3:
@@ -215,21 +217,21 @@ def _dot_general(f: Function, p: Any, xs: Sequence[Value], shape: Shape, dtype: 
         for places, index in parts:
             for k, i in zip(places, index, strict=True):
                 at[k] = i
-        return of.at(Body(f), at)
+        return of.at(InnerLoop(f), at)
 
     batch, row = f.open(batches), f.open(rows)
     if _side_by_side(b, n) and not _side_by_side(b, rhs_contract):
         # a row of the result is a sum of rows, which are added one by one: long ones by NumPy
         f.work.append(f"({product(map(dim_text, summed))} > {_ROWS}) * {_TOO_MUCH}")
         column = f.open(columns)
-        f.line(f"{found.at(Body(f), [*batch, *row, *column])} = 0;")
+        f.line(f"{found.at(InnerLoop(f), [*batch, *row, *column])} = 0;")
         f.close(columns)
         along = f.open(summed)
         left = f.scalar(
             found.kind, placed(a, [(lhs_batch, batch), (m, row), (lhs_contract, along)]))
         column = f.open(columns)
         right = placed(b, [(rhs_batch, batch), (n, column), (rhs_contract, along)])
-        f.line(f"{found.at(Body(f), [*batch, *row, *column])} += {left} * {right};")
+        f.line(f"{found.at(InnerLoop(f), [*batch, *row, *column])} += {left} * {right};")
         f.close(columns)
         f.close(summed)
     else:
@@ -241,7 +243,7 @@ def _dot_general(f: Function, p: Any, xs: Sequence[Value], shape: Shape, dtype: 
         right = placed(b, [(rhs_batch, batch), (n, column), (rhs_contract, along)])
         f.line(f"{own} += {left} * {right};")
         f.line(closing)
-        f.line(f"{found.at(Body(f), [*batch, *row, *column])} = {name};")
+        f.line(f"{found.at(InnerLoop(f), [*batch, *row, *column])} = {name};")
         f.close(columns)
     f.close(rows)
     f.close(batches)

@@ -90,10 +90,10 @@ class Axis(NamedTuple):
         return total([self.base, product([self.factor, index[self.axis]])])
 
 
-class Body:
+class InnerLoop:
     """The statements in the innermost loop of a nest; equal expressions are computed once."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: FunctionWriter) -> None:
         self.function: Final = function
         self.lines: Final[list[str]] = []
         #: of arrays that are nowhere, by their identities, the elements that were computed
@@ -109,7 +109,7 @@ class Body:
         return found
 
 
-class Value(ABC):
+class CValue(ABC):
     """An array in the text.
 
     Attributes:
@@ -125,30 +125,31 @@ class Value(ABC):
         self.kind: Final = c_type(self.dtype)
 
     @abstractmethod
-    def at(self, body: Body, index: Sequence[str]) -> str:
+    def at(self, body: InnerLoop, index: Sequence[str]) -> str:
         """The text of one element."""
 
-    def mapped(self, shape: Shape, axes: Sequence[Axis]) -> Value:
+    def mapped(self, shape: Shape, axes: Sequence[Axis]) -> CValue:
         """The array whose elements are this one's at an index for each of its axes."""
         return Lazy(shape, self.dtype,
                     lambda body, index: self.at(body, [a.at(index) for a in axes]), self.cost)
 
 
-class Lazy(Value):
+class Lazy(CValue):
     """An array that is nowhere: its elements are computed where they are used."""
 
     def __init__(
-        self, shape: Shape, dtype: Any, element: Callable[[Body, Sequence[str]], str], cost: int
+        self, shape: Shape, dtype: Any, element: Callable[[InnerLoop, Sequence[str]], str],
+        cost: int
     ) -> None:
         super().__init__(shape, dtype)
         self._element: Final = element
         self.cost = cost
 
-    def at(self, body: Body, index: Sequence[str]) -> str:
+    def at(self, body: InnerLoop, index: Sequence[str]) -> str:
         return self._element(body, index)
 
 
-class View(Value):
+class View(CValue):
     """An array in memory: ``name[offset + sum(index * strides)]``."""
 
     def __init__(
@@ -159,12 +160,12 @@ class View(Value):
         self.offset: Final = offset
         self.strides: Final = tuple(strides)
 
-    def at(self, body: Body, index: Sequence[str]) -> str:
+    def at(self, body: InnerLoop, index: Sequence[str]) -> str:
         place = total([self.offset, *(product([i, s]) for i, s in zip(
             index, self.strides, strict=True))])
         return f"{self.name}[{place}]"
 
-    def mapped(self, shape: Shape, axes: Sequence[Axis]) -> Value:
+    def mapped(self, shape: Shape, axes: Sequence[Axis]) -> CValue:
         strides = ["0"] * len(shape)
         offset = [self.offset]
         for a, stride in zip(axes, self.strides, strict=True):
@@ -174,7 +175,7 @@ class View(Value):
         return View(shape, self.dtype, self.name, total(offset), strides)
 
 
-class Buffer(View):
+class CArray(View):
     """An array whose elements lie one after the other, in row-major order."""
 
     def __init__(self, shape: Shape, dtype: Any, name: str) -> None:
@@ -183,11 +184,11 @@ class Buffer(View):
             strides.append(product(map(dim_text, shape[k + 1 :])))
         super().__init__(shape, dtype, name, "0", strides)
 
-    def reshaped(self, shape: Shape) -> Buffer:
-        return Buffer(shape, self.dtype, self.name)
+    def reshaped(self, shape: Shape) -> CArray:
+        return CArray(shape, self.dtype, self.name)
 
 
-class Function:
+class FunctionWriter:
     """Writes one C function.
 
     Attributes:
@@ -198,11 +199,11 @@ class Function:
 
     def __init__(self) -> None:
         self.lines: Final[list[str]] = []
-        self.scratch: Final[dict[str, Buffer]] = {}
+        self.scratch: Final[dict[str, CArray]] = {}
         self.work: Final[list[str]] = []
         self.generator: Any = None
         self._count = 0
-        self._held: Final[dict[int, tuple[Value, Buffer]]] = {}
+        self._held: Final[dict[int, tuple[CValue, CArray]]] = {}
 
     def fresh(self, prefix: str) -> str:
         self._count += 1
@@ -213,8 +214,8 @@ class Function:
             raise NoCode(f"more than {LONGEST} lines")
         self.lines.append(text)
 
-    def buffer(self, shape: Shape, dtype: Any) -> Buffer:
-        found = Buffer(shape, dtype, self.fresh("v"))
+    def buffer(self, shape: Shape, dtype: Any) -> CArray:
+        found = CArray(shape, dtype, self.fresh("v"))
         self.scratch[found.name] = found
         return found
 
@@ -228,10 +229,10 @@ class Function:
         """An index that is used more than once."""
         return expression if re.fullmatch(r"\w+", expression) else self.scalar("i64", expression)
 
-    def loops(self, shape: Shape, write: Callable[[Body, list[str]], None]) -> None:
+    def loops(self, shape: Shape, write: Callable[[InnerLoop, list[str]], None]) -> None:
         """A nest of loops over an array; ``write`` writes what is done at an index."""
         index = self.open(shape)
-        body = Body(self)
+        body = InnerLoop(self)
         write(body, index)
         for text in body.lines:
             self.line(text)
@@ -253,18 +254,18 @@ class Function:
     def close(self, shape: Shape) -> None:
         self.line("}" * max(1, sum(not same(n, 1) for n in shape)))
 
-    def store(self, target: View, value: Value) -> None:
+    def store(self, target: View, value: CValue) -> None:
         """Write a value's elements to memory."""
 
-        def write(body: Body, index: list[str]) -> None:
+        def write(body: InnerLoop, index: list[str]) -> None:
             text = value.at(body, index)
             body.lines.append(f"{target.at(body, index)} = {text};")
 
         self.loops(value.shape, write)
 
-    def held(self, value: Value) -> Buffer:
+    def held(self, value: CValue) -> CArray:
         """The value in memory, its elements one after the other."""
-        if isinstance(value, Buffer):
+        if isinstance(value, CArray):
             return value
         known = self._held.get(id(value))
         if known is not None:
@@ -274,7 +275,7 @@ class Function:
         self._held[id(value)] = (value, found)
         return found
 
-    def viewed(self, value: Value) -> View:
+    def viewed(self, value: CValue) -> View:
         """The value in memory, in whatever order."""
         return value if isinstance(value, View) else self.held(value)
 
@@ -298,13 +299,13 @@ def number_text(number: Any, dtype: Any) -> str:
     return f"(({kind}){whole}{suffix})"
 
 
-def constant(number: Any, dtype: Any, shape: Shape = ()) -> Value:
+def constant(number: Any, dtype: Any, shape: Shape = ()) -> CValue:
     """An array whose elements are all that number."""
     text = number_text(number, dtype)
     return Lazy(shape, dtype, lambda body, index: text, 0)
 
 
-def array(function: Function, given: Any) -> Value:
+def array(function: FunctionWriter, given: Any) -> CValue:
     """A constant array. Raises NoCode."""
     found = np.asarray(given)
     c_type(found.dtype)
@@ -317,4 +318,4 @@ def array(function: Function, given: Any) -> Value:
     name = function.fresh("k")
     numbers = ", ".join(number_text(x, found.dtype) for x in found.flat)
     function.line(f"static const {c_type(found.dtype)} {name}[] = {{{numbers}}};")
-    return Buffer(found.shape, found.dtype, name)
+    return CArray(found.shape, found.dtype, name)

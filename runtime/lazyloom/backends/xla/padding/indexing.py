@@ -9,7 +9,7 @@ import numpy as np
 
 from .dims import Description, NotPadded, is_dynamic, is_static, unified
 from .identities import IDENTITIES
-from .interpret import Rule, Run, Value
+from .interpret import PaddedRun, PaddedValue, Rule
 from .moving import moved, part_from
 
 #: a position that no element has
@@ -37,7 +37,7 @@ def _column(at: Any, number: int) -> Any:
 
 
 def _located(
-    run: Run, column: Any, description: Description, size: str, mode: str
+    run: PaddedRun, column: Any, description: Description, size: str, mode: str
 ) -> Any:
     """Starts of windows along a dimension without padding, as starts in the padded one, int64.
 
@@ -77,7 +77,7 @@ def _with_columns(at: Any, columns: dict[int, Any]) -> Any:
         [at.ndim - 1]) for c, new in enumerate(each)], at.ndim - 1)
 
 
-def _gather(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _gather(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     x, at = xs
     p, mode = step.params, _mode(step)
     n = p["dimension_numbers"]
@@ -114,20 +114,20 @@ def _gather(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     for d in range(step.outvars[0].aval.ndim):
         dims.append(inner.pop(0) if d in n.offset_dims else lead.pop(0))
     return run.bound(
-        step, [x, Value(_with_columns(index, columns), at.dims)], tuple(dims),
+        step, [x, PaddedValue(_with_columns(index, columns), at.dims)], tuple(dims),
         slice_sizes=tuple(map(run.sizes.at_bucket, sizes)))
 
 
 def _scatter(identity: Callable[[Any], Any] | None) -> Rule:
-    def rule(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    def rule(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
         return _scattered(run, step, xs, identity)
 
     return rule
 
 
 def _scattered(
-    run: Run, step: Any, xs: list[Value], identity: Callable[[Any], Any] | None
-) -> list[Value]:
+    run: PaddedRun, step: Any, xs: list[PaddedValue], identity: Callable[[Any], Any] | None
+) -> list[PaddedValue]:
     from jax import lax
 
     x, at, new = xs
@@ -171,13 +171,14 @@ def _scattered(
             changed = {"mode": _drop(), "unique_indices": False, "indices_are_sorted": False}
         elif identity is not None:
             update = run.filled(
-                Value(update, tuple(given)), [lead[a] for a in apart], identity(update.dtype))
+                PaddedValue(update, tuple(given)), [lead[a] for a in apart], identity(update.dtype))
         else:
             raise NotPadded("a scatter of a dynamic number of windows to one place")
     elif columns:
         changed = {"unique_indices": False, "indices_are_sorted": False}
     return run.bound(
-        step, [x, Value(_with_columns(at.data, columns), at.dims), Value(update, new.dims)],
+        step, [x, PaddedValue(_with_columns(at.data, columns), at.dims), PaddedValue(update,
+            new.dims)],
         tuple(dims), **changed)
 
 

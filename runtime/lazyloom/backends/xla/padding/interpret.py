@@ -21,14 +21,14 @@ from .dims import (
     is_static,
     unified,
 )
-from .sizes import Sizes
+from .sizes import SymbolicSizes
 
 
 class NeedsExtents(Exception):
     """The actual extents are asked for in a function that does not take them."""
 
 
-class Value(NamedTuple):
+class PaddedValue(NamedTuple):
     """An array at the bucket. What its padding is does not matter, and may be anything.
 
     Attributes:
@@ -48,10 +48,10 @@ class Value(NamedTuple):
 #: steps that are done by a rule whatever their sizes: which branch is taken is known
 CHOICES: Final = ("platform_index",)
 
-Rule = Callable[["Run", Any, "list[Value]"], "list[Value]"]
+Rule = Callable[["PaddedRun", Any, "list[PaddedValue]"], "list[PaddedValue]"]
 
 
-class Run:
+class PaddedRun:
     """One run of a traced function.
 
     Attributes:
@@ -63,7 +63,7 @@ class Run:
     __slots__ = ("sizes", "rules", "conditions", "_extents", "_actual", "_masks")
 
     def __init__(
-        self, sizes: Sizes, rules: Mapping[str, Rule], extents: Any,
+        self, sizes: SymbolicSizes, rules: Mapping[str, Rule], extents: Any,
         conditions: dict[str, None] | None = None,
     ) -> None:
         self.sizes: Final = sizes
@@ -74,18 +74,20 @@ class Run:
         self._actual: Final[dict[str, Any]] = {}
         self._masks: Final[dict[Description, Any]] = {}
 
-    def jaxpr(self, jaxpr: Any, consts: Sequence[Any], operands: Sequence[Value]) -> list[Value]:
+    def jaxpr(
+        self, jaxpr: Any, consts: Sequence[Any], operands: Sequence[PaddedValue]
+    ) -> list[PaddedValue]:
         """The results of a traced function. Raises NotPadded, NeedsExtents."""
-        values: dict[Any, Value] = {}
+        values: dict[Any, PaddedValue] = {}
         for var, const in zip(jaxpr.constvars, consts, strict=True):
-            values[var] = Value(const, tuple((str(n),) for n in np.shape(const)))
+            values[var] = PaddedValue(const, tuple((str(n),) for n in np.shape(const)))
         values.update(zip(jaxpr.invars, operands, strict=True))
 
-        def read(atom: Any) -> Value:
+        def read(atom: Any) -> PaddedValue:
             if not is_literal(atom):
                 return values[atom]
             # JAX writes a Python number into a step as a number that knows its dtype
-            return Value(np.asarray(atom.val, atom.aval.dtype),
+            return PaddedValue(np.asarray(atom.val, atom.aval.dtype),
                          tuple((str(n),) for n in atom.aval.shape))
 
         for step in needed(jaxpr):
@@ -93,7 +95,7 @@ class Run:
             values.update(zip(step.outvars, results, strict=True))
         return [read(v) for v in jaxpr.outvars]
 
-    def _step(self, step: Any, xs: list[Value]) -> list[Value]:
+    def _step(self, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
         call = called(step)
         if call is not None:
             return self.jaxpr(*call, xs)
@@ -106,8 +108,8 @@ class Run:
         return rule(self, step, xs)
 
     def bound(
-        self, step: Any, xs: Sequence[Value], *dims: tuple[Description, ...], **changed: Any
-    ) -> list[Value]:
+        self, step: Any, xs: Sequence[PaddedValue], *dims: tuple[Description, ...], **changed: Any
+    ) -> list[PaddedValue]:
         """The step at the bucket, on whatever the padding is.
 
         ``dims`` describe the results, if these are not all static; ``changed`` are parameters
@@ -119,11 +121,11 @@ class Run:
         found = run_step(step, [x.data for x in xs], changed)
         if not dims:
             dims = tuple(tuple((str(n),) for n in v.aval.shape) for v in step.outvars)
-        return [Value(x, d) for x, d in zip(found, dims, strict=True)]
+        return [PaddedValue(x, d) for x, d in zip(found, dims, strict=True)]
 
-    def inside(self) -> Run:
+    def inside(self) -> PaddedRun:
         """A run of a body, which may use what this run has made but not the other way round."""
-        return Run(self.sizes, self.rules, self._extents, self.conditions)
+        return PaddedRun(self.sizes, self.rules, self._extents, self.conditions)
 
     # what is valid
 
@@ -183,7 +185,7 @@ class Run:
                 masks.append(lax.broadcast_in_dim(along, shape, (axis,)))
         return functools.reduce(operator.and_, masks) if masks else None
 
-    def filled(self, x: Value, axes: Sequence[int], fill: Any) -> Any:
+    def filled(self, x: PaddedValue, axes: Sequence[int], fill: Any) -> Any:
         """The array with ``fill``, a scalar, wherever it is padding along these axes."""
         from jax import lax
 
@@ -193,7 +195,7 @@ class Run:
         fill = lax.convert_element_type(fill, x.data.dtype)
         return lax.select(mask, x.data, lax.broadcast(fill, x.data.shape))
 
-    def counted(self, dims: tuple[Description, ...], dtype: Any) -> Value:
+    def counted(self, dims: tuple[Description, ...], dtype: Any) -> PaddedValue:
         """The position of each element in a value of these dimensions without padding."""
         from jax import lax
 
@@ -209,11 +211,11 @@ class Run:
             inner.append(factors[k])
             found = at if found is None else found + at
         data = lax.reshape(found, [self.sizes.at_bucket(self.sizes.total(d)) for d in dims])
-        return Value(data, dims, True)
+        return PaddedValue(data, dims, True)
 
     # descriptions
 
-    def common(self, xs: Sequence[Value]) -> tuple[Description, ...]:
+    def common(self, xs: Sequence[PaddedValue]) -> tuple[Description, ...]:
         """The descriptions of values of one shape. Raises NotPadded if they differ."""
         return tuple(functools.reduce(unified, each)
                      for each in zip(*[x.dims for x in xs], strict=True))

@@ -12,18 +12,18 @@ from ....jaxprs import tracing
 from ....jaxprs.walking import scan_counts
 from .. import jax_compat
 from .dims import Description, NotPadded, python, unified
-from .interpret import Rule, Run, Value
-from .sizes import Sizes
+from .interpret import PaddedRun, PaddedValue, Rule
+from .sizes import SymbolicSizes
 
 _Dims = tuple[tuple[Description, ...], ...]
 
 
-def _inner(run: Run, closed: Any, operands: Sequence[Value]) -> list[Value]:
+def _inner(run: PaddedRun, closed: Any, operands: Sequence[PaddedValue]) -> list[PaddedValue]:
     """The results of a body, in whose trace nothing of the trace around it is made."""
     return run.inside().jaxpr(closed.jaxpr, closed.consts, operands)
 
 
-def _dims_of(run: Run, closed: Any, operands: Sequence[Value]) -> _Dims:
+def _dims_of(run: PaddedRun, closed: Any, operands: Sequence[PaddedValue]) -> _Dims:
     """The descriptions of a body's results."""
     import jax
 
@@ -38,8 +38,8 @@ def _dims_of(run: Run, closed: Any, operands: Sequence[Value]) -> _Dims:
     return found[-1]
 
 
-def _valued(arrays: Sequence[Any], dims: Sequence[tuple[Description, ...]]) -> list[Value]:
-    return [Value(x, d) for x, d in zip(arrays, dims, strict=True)]
+def _valued(arrays: Sequence[Any], dims: Sequence[tuple[Description, ...]]) -> list[PaddedValue]:
+    return [PaddedValue(x, d) for x, d in zip(arrays, dims, strict=True)]
 
 
 def _both(a: _Dims, b: _Dims) -> _Dims:
@@ -57,7 +57,7 @@ def _carried(first: _Dims, after: Callable[[_Dims], _Dims]) -> _Dims:
         dims = found
 
 
-def _while(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _while(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     from jax import lax
 
     p = step.params
@@ -68,7 +68,7 @@ def _while(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     dims = _carried(tuple(x.dims for x in carry), lambda dims: _dims_of(
         run, body, [*of_body, *_valued(arrays, dims)]))
 
-    def going(arrays: Sequence[Any]) -> Value:
+    def going(arrays: Sequence[Any]) -> PaddedValue:
         (found,) = _inner(run, condition, [*of_condition, *_valued(arrays, dims)])
         return found
 
@@ -90,7 +90,7 @@ def _while(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     return _valued(lax.while_loop(goes_on, once, arrays), dims)
 
 
-def _scan(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _scan(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     import jax
     from jax import lax
 
@@ -105,7 +105,7 @@ def _scan(run: Run, step: Any, xs: list[Value]) -> list[Value]:
             along = unified(along, x.dims[0])
         along = run.varying(along)
     arrays = [x.data for x in carry]
-    first = [Value(jax.ShapeDtypeStruct(x.data.shape[1:], x.data.dtype), x.dims[1:])
+    first = [PaddedValue(jax.ShapeDtypeStruct(x.data.shape[1:], x.data.dtype), x.dims[1:])
              for x in rows]
 
     def results(dims: _Dims) -> _Dims:
@@ -130,7 +130,7 @@ def _scan(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     return [*_valued(after, dims), *_valued(made, stacked)]
 
 
-def _cond(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _cond(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     from jax import lax
 
     branches, operands = step.params["branches"], xs[1:]
@@ -150,16 +150,17 @@ def _cond(run: Run, step: Any, xs: list[Value]) -> list[Value]:
         xs[0].data, list(map(branch, branches)), *[x.data for x in operands]), common)
 
 
-def _platform_index(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _platform_index(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     """The number of the branch that is for the device, or for any."""
     choices = list(step.params["platforms"])
     here = jax_compat.device().platform
     number = next((k for k, names in enumerate(choices) if names is not None and here in names),
                   None)
-    return [Value(np.asarray(choices.index(None) if number is None else number, np.int32), ())]
+    return [PaddedValue(np.asarray(choices.index(None) if number is None else number, np.int32),
+        ())]
 
 
-def _linear_solve(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _linear_solve(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     """What solves the system, of the functions that JAX carries along for derivatives."""
     lengths, closed = step.params["const_lengths"], step.params["jaxprs"].solve
     start = lengths.matvec + lengths.vecmat
@@ -167,7 +168,7 @@ def _linear_solve(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     return run.jaxpr(closed.jaxpr, closed.consts, [*constants, *xs[sum(lengths) :]])
 
 
-def _random_bits(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _random_bits(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     """What the generator computes from the key and the positions of the elements."""
     (key,), p = xs, step.params
     if key.dims:
@@ -177,7 +178,7 @@ def _random_bits(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     texts = [run.sizes.text(n) for n in p["shape"]]
 
     def attempt(symbols: Sequence[Any], conditions: Sequence[str]) -> Any:
-        sizes = Sizes(symbols, run.sizes.bucket.values())
+        sizes = SymbolicSizes(symbols, run.sizes.bucket.values())
         shape = tuple(map(sizes.expression, texts))
         closed = tracing.trace(
             lambda key: generator.random_bits(key, p["bit_width"], shape),
@@ -191,10 +192,10 @@ def _random_bits(run: Run, step: Any, xs: list[Value]) -> list[Value]:
         raise NotPadded(f"random_bits: {type(error).__name__}: {error}") from error
     run.conditions.update(dict.fromkeys(map(python, conditions)))
     return run.jaxpr(closed.jaxpr, closed.consts, [
-        Value(data, tuple((str(n),) for n in data.shape))])
+        PaddedValue(data, tuple((str(n),) for n in data.shape))])
 
 
-def _effect(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _effect(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     raise NotPadded(f"{step.primitive.name} of dynamic sizes, which would draw other numbers")
 
 

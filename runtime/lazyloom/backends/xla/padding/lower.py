@@ -20,9 +20,9 @@ from ... import fingerprint
 from ..lowered import Lowered
 from ..lowering import lower, name_of, text_of
 from .dims import Description, NotPadded, is_static, named, python
-from .interpret import NeedsExtents, Run, Value
+from .interpret import NeedsExtents, PaddedRun, PaddedValue
 from .rules import RULES
-from .sizes import Sizes
+from .sizes import SymbolicSizes
 
 
 class Padded(NamedTuple):
@@ -153,7 +153,7 @@ def _text(
         raise NotPadded(f"{type(error).__name__}: {error}") from error
 
 
-class Function:
+class PaddedFunction:
     """An op as a JAX function of the actual extents and operands at the bucket.
 
     Attributes:
@@ -164,7 +164,7 @@ class Function:
     __slots__ = ("_closed", "_sizes", "_dims", "_dtypes", "conditions", "dims")
 
     def __init__(
-        self, closed: Any, sizes: Sizes, dims: Sequence[tuple[Description, ...]],
+        self, closed: Any, sizes: SymbolicSizes, dims: Sequence[tuple[Description, ...]],
         dtypes: Sequence[Any], conditions: tuple[str, ...],
     ) -> None:
         self._closed: Final = closed
@@ -176,9 +176,9 @@ class Function:
 
     def call(self, extents: Any, *operands: Any) -> tuple[Any, ...]:
         """The results. Raises NotPadded; NeedsExtents where ``extents`` are None but needed."""
-        run = Run(self._sizes, RULES, extents)
+        run = PaddedRun(self._sizes, RULES, extents)
         results = run.jaxpr(self._closed.jaxpr, self._closed.consts, [
-            Value(x, d) for x, d in zip(operands, self._dims, strict=True)])
+            PaddedValue(x, d) for x, d in zip(operands, self._dims, strict=True)])
         self.dims = tuple(r.dims for r in results)
         self.conditions = tuple(dict.fromkeys([
             *self.conditions, *self._sizes.conditions, *run.conditions]))
@@ -198,15 +198,15 @@ def _narrowed(x: Any, dtype: Any) -> Any:
 def padded_function(
     spec: Spec, types: tuple[TensorType | None, ...], numbers: tuple[str, ...],
     dims: tuple[tuple[Description, ...] | None, ...], bucket: tuple[int, ...],
-) -> Function:
+) -> PaddedFunction:
     """What :func:`lower_padded` lowers. Raises NotPadded."""
     if not may_vary(spec):
         raise NotPadded(f"{spec.op.name}, which may do something else at other extents")
 
     dtypes = [t.dtype.numpy for t in spec.infer(types)]
 
-    def attempt(symbols: Sequence[Any], conditions: Sequence[str]) -> Function:
-        sizes = Sizes(symbols, bucket)
+    def attempt(symbols: Sequence[Any], conditions: Sequence[str]) -> PaddedFunction:
+        sizes = SymbolicSizes(symbols, bucket)
         given = [tuple(map(sizes.given, each)) for each in dims if each is not None]
         for each in given:
             for d in each:
@@ -215,19 +215,19 @@ def padded_function(
         attributes = [_number(sizes, n) for n in numbers]
         shapes, attrs = arranged(spec, types, [*extents, *attributes])
         closed = trace(function_of(spec, types, attrs), shapes)
-        return Function(closed, sizes, given, dtypes, tuple(map(python, conditions)))
+        return PaddedFunction(closed, sizes, given, dtypes, tuple(map(python, conditions)))
 
     return _attempted(spec.op.name, attempt, named(bucket))
 
 
-def _number(sizes: Sizes, text: str) -> Any:
+def _number(sizes: SymbolicSizes, text: str) -> Any:
     return int(text) if is_static(text.removeprefix("-")) else sizes.expression(text)
 
 
 def _attempted(
-    name: str, attempt: Callable[[Sequence[Any], Sequence[str]], Function],
+    name: str, attempt: Callable[[Sequence[Any], Sequence[str]], PaddedFunction],
     at_bucket: Mapping[str, int],
-) -> Function:
+) -> PaddedFunction:
     """The function as its definition decides at the bucket.
 
     What no operand of the bucket's size can be, such as a slice of more rows than a table has, is

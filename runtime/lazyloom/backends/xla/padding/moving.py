@@ -8,10 +8,10 @@ from typing import Any, Final
 import numpy as np
 
 from .dims import ANY, Description, NotPadded, is_any, is_dynamic, is_static, unified
-from .interpret import Rule, Run, Value
+from .interpret import PaddedRun, PaddedValue, Rule
 
 
-def moved(run: Run, at: Any, description: Description, *, to_padded: bool) -> Any:
+def moved(run: PaddedRun, at: Any, description: Description, *, to_padded: bool) -> Any:
     """Positions along a dimension without padding as positions in the padded one, or back."""
     from jax import lax
 
@@ -70,7 +70,9 @@ def cut(
     return data if stride == 1 else lax.slice_in_dim(data, 0, reach, stride, axis)
 
 
-def _part(run: Run, x: Value, axis: int, start: Any, size: Any, stride: int = 1) -> Value:
+def _part(
+    run: PaddedRun, x: PaddedValue, axis: int, start: Any, size: Any, stride: int = 1
+) -> PaddedValue:
     """A slice along one axis; start and size are ints or JAX's expressions."""
     described, text = x.dims[axis], run.sizes.text(size)
     first = run.sizes.text(start)
@@ -84,10 +86,10 @@ def _part(run: Run, x: Value, axis: int, start: Any, size: Any, stride: int = 1)
         at = int(first) if is_static(first) else run.actual(first)
         data = cut(x.data, axis, at, many, inside=is_static(text), stride=stride)
         found = run.sizes.plain(size)
-    return Value(data, (*x.dims[:axis], found, *x.dims[axis + 1 :]))
+    return PaddedValue(data, (*x.dims[:axis], found, *x.dims[axis + 1 :]))
 
 
-def _slice(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _slice(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     p, x = step.params, xs[0]
     strides = p["strides"] or (1,) * len(x.dims)
     for axis, (start, size, stride) in enumerate(
@@ -99,7 +101,7 @@ def _slice(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     return [x]
 
 
-def _split(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _split(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     axis, at, found = int(step.params["axis"]), 0, []
     for size in step.params["sizes"]:
         found.append(_part(run, xs[0], axis, at, size))
@@ -107,7 +109,7 @@ def _split(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     return found
 
 
-def clipped(run: Run, start: Any, description: Description, size: str) -> Any:
+def clipped(run: PaddedRun, start: Any, description: Description, size: str) -> Any:
     """A start moved inside, as of a slice of that size along a dimension without padding."""
     from jax import lax
 
@@ -124,7 +126,7 @@ def clamped(start: Any, last: int) -> Any:
     return lax.clamp(np.int64(0), lax.convert_element_type(start, np.int64), np.int64(last))
 
 
-def part_from(run: Run, x: Value, axis: int, start: Any, size: Any) -> Value:
+def part_from(run: PaddedRun, x: PaddedValue, axis: int, start: Any, size: Any) -> PaddedValue:
     """A slice along one axis from a start that is data."""
     described, text = x.dims[axis], run.sizes.text(size)
     if text == run.sizes.total(described):
@@ -136,17 +138,17 @@ def part_from(run: Run, x: Value, axis: int, start: Any, size: Any) -> Value:
         run.first(described)
         data = cut(x.data, axis, clipped(run, start, described, text), many,
                    inside=is_static(text))
-    return Value(data, (*x.dims[:axis], found, *x.dims[axis + 1 :]))
+    return PaddedValue(data, (*x.dims[:axis], found, *x.dims[axis + 1 :]))
 
 
-def _dynamic_slice(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _dynamic_slice(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     x = xs[0]
     for axis, (start, size) in enumerate(zip(xs[1:], step.params["slice_sizes"], strict=True)):
         x = part_from(run, x, axis, start.data, size)
     return [x]
 
 
-def _dynamic_update_slice(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _dynamic_update_slice(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     from jax import lax
 
     x, new, *starts = xs
@@ -171,10 +173,10 @@ def _dynamic_update_slice(run: Run, step: Any, xs: list[Value]) -> list[Value]:
         there = lax.dynamic_slice(data, position, update.shape)
         update = lax.select(run.mask(new.dims, masked), update, there)
     data = lax.dynamic_update_slice(data, update, position)
-    return [Value(lax.slice(data, [0] * data.ndim, x.data.shape), tuple(dims))]
+    return [PaddedValue(lax.slice(data, [0] * data.ndim, x.data.shape), tuple(dims))]
 
 
-def _concatenate(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _concatenate(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     from jax import lax
 
     axis = int(step.params["dimension"])
@@ -187,17 +189,17 @@ def _concatenate(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     dims[axis] = run.sizes.plain(size)
     if not any(is_dynamic(x.dims[axis]) for x in parts[:-1]):
         run.first(parts[-1].dims[axis])
-        return [Value(lax.concatenate([x.data for x in parts], axis), tuple(dims))]
+        return [PaddedValue(lax.concatenate([x.data for x in parts], axis), tuple(dims))]
     # in order: what follows a part overwrites its padding
     data = _longer(parts[0].data, axis, run.sizes.at_bucket(size))
     at: Any = run.actual(run.first(parts[0].dims[axis]))
     for x in parts[1:]:
         data = lax.dynamic_update_slice(data, x.data, _starts(data, {axis: at}))
         at = at + run.actual(run.first(x.dims[axis]))
-    return [Value(data, tuple(dims))]
+    return [PaddedValue(data, tuple(dims))]
 
 
-def _pad(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _pad(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     from jax import lax
 
     x, fill = xs
@@ -226,14 +228,14 @@ def _pad(run: Run, step: Any, xs: list[Value]) -> list[Value]:
             # from -have to size, since otherwise there is nothing but what is filled in
             data = cut(padded(size, size, int(between)), axis,
                        np.int64(size) - run.actual(low), size, inside=True)
-    return [Value(data, tuple(dims))]
+    return [PaddedValue(data, tuple(dims))]
 
 
 def _is_number(text: str) -> bool:
     return is_static(text.removeprefix("-"))
 
 
-def _rev(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _rev(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     from jax import lax
 
     x, axes = xs[0], [int(d) for d in step.params["dimensions"]]
@@ -253,7 +255,7 @@ def _rev(run: Run, step: Any, xs: list[Value]) -> list[Value]:
         if not is_static(factor):
             # what is padding came first
             data = cut(data, k, np.int64(shape[k]) - run.actual(factor), shape[k])
-    return [Value(lax.reshape(data, x.data.shape), x.dims)]
+    return [PaddedValue(lax.reshape(data, x.data.shape), x.dims)]
 
 
 MOVING: Final[dict[str, Rule]] = {

@@ -11,7 +11,7 @@ import numpy as np
 from .dims import ANY, NotPadded, is_dynamic, is_static, unified
 from .identities import IDENTITIES, lowest, ones
 from .indexing import INDEXING
-from .interpret import Rule, Run, Value
+from .interpret import PaddedRun, PaddedValue, Rule
 from .loops import LOOPS
 from .moving import MOVING, moved
 from .windows import WINDOWS
@@ -27,7 +27,7 @@ _ELEMENTWISE: Final = (
     "zeta").split()
 
 
-def _elementwise(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _elementwise(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     # dimensions of one element are broadcast, and scalars
     full = [x.dims for x in xs if x.dims]
     dims = tuple(
@@ -36,7 +36,7 @@ def _elementwise(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     return run.bound(step, xs, dims)
 
 
-def _bitcast(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _bitcast(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     x, shape = xs[0], step.outvars[0].aval.shape
     # an element of a larger type is those of one more dimension of a smaller
     gone = x.dims[len(shape) :]
@@ -46,7 +46,7 @@ def _bitcast(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     return run.bound(step, xs, (*x.dims[: len(shape)], *more))
 
 
-def _each(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _each(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     """Several operands that come out one by one."""
     return run.bound(step, xs, *[x.dims for x in xs])
 
@@ -54,7 +54,7 @@ def _each(run: Run, step: Any, xs: list[Value]) -> list[Value]:
 # shapes
 
 
-def _broadcast_in_dim(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _broadcast_in_dim(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     from jax import lax
 
     x, shape = xs[0], step.params["shape"]
@@ -64,10 +64,10 @@ def _broadcast_in_dim(run: Run, step: Any, xs: list[Value]) -> list[Value]:
             dims[d] = description
     found = lax.broadcast_in_dim(
         x.data, [run.sizes.at_bucket(n) for n in shape], step.params["broadcast_dimensions"])
-    return [Value(found, tuple(dims))]
+    return [PaddedValue(found, tuple(dims))]
 
 
-def _reshape(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _reshape(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     from jax import lax
 
     if step.params.get("dimensions") is not None:
@@ -76,25 +76,25 @@ def _reshape(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     if x.counter:
         return [run.counted(tuple(map(run.sizes.alike, shape)), x.data.dtype)]
     dims = run.sizes.reshaped(x.dims, shape)
-    return [Value(lax.reshape(x.data, [run.sizes.at_bucket(n) for n in shape]), dims)]
+    return [PaddedValue(lax.reshape(x.data, [run.sizes.at_bucket(n) for n in shape]), dims)]
 
 
-def _stack(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _stack(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     dims, axis = list(run.common(xs)), int(step.params["axis"])
     dims.insert(axis, (str(len(xs)),))
     return run.bound(step, xs, tuple(dims))
 
 
-def _squeeze(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _squeeze(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     gone = {int(d) for d in step.params["dimensions"]}
     return run.bound(step, xs, tuple(d for k, d in enumerate(xs[0].dims) if k not in gone))
 
 
-def _transpose(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _transpose(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     return run.bound(step, xs, tuple(xs[0].dims[d] for d in step.params["permutation"]))
 
 
-def _iota(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _iota(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     from jax import lax
 
     p = step.params
@@ -103,75 +103,75 @@ def _iota(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     if len(shape) == 1:
         return [along]
     dims = tuple(along.dims[0] if d == axis else run.sizes.free(n) for d, n in enumerate(shape))
-    return [Value(lax.broadcast_in_dim(
+    return [PaddedValue(lax.broadcast_in_dim(
         along.data, [run.sizes.at_bucket(n) for n in shape], (axis,)), dims)]
 
 
-def _dim_as_value(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _dim_as_value(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     from jax import lax
 
     size = run.actual(run.sizes.text(step.params["dim"]))
-    return [Value(lax.convert_element_type(size, step.outvars[0].aval.dtype), ())]
+    return [PaddedValue(lax.convert_element_type(size, step.outvars[0].aval.dtype), ())]
 
 
 # folds
 
 
 def _reduce(identity: Callable[[Any], Any]) -> Rule:
-    def rule(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    def rule(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
         x, axes = xs[0], step.params["axes"]
         filled = run.filled(x, axes, identity(x.data.dtype)) if _any(x, axes) else x.data
-        return run.bound(step, [Value(filled, x.dims)], _without(x, axes))
+        return run.bound(step, [PaddedValue(filled, x.dims)], _without(x, axes))
 
     return rule
 
 
-def _any(x: Value, axes: Sequence[int]) -> bool:
+def _any(x: PaddedValue, axes: Sequence[int]) -> bool:
     return any(is_dynamic(x.dims[a]) for a in axes)
 
 
-def _without(x: Value, axes: Sequence[int]) -> tuple[Any, ...]:
+def _without(x: PaddedValue, axes: Sequence[int]) -> tuple[Any, ...]:
     return tuple(d for k, d in enumerate(x.dims) if k not in axes)
 
 
-def _reduce_by(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _reduce_by(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     """A reduction by a function of its own; its initial values are that function's identity."""
     half, axes = len(xs) // 2, step.params["dimensions"]
     given, initial = xs[:half], xs[half:]
     dims = run.common(given)
     left = tuple(d for k, d in enumerate(dims) if k not in axes)
-    filled = [Value(run.filled(x, axes, first.data), x.dims)
+    filled = [PaddedValue(run.filled(x, axes, first.data), x.dims)
               for x, first in zip(given, initial, strict=True)]
     return run.bound(step, [*filled, *initial], *[left] * half)
 
 
 def _arg(sign: int) -> Rule:
-    def rule(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    def rule(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
         x, axes = xs[0], step.params["axes"]
         if not _any(x, axes):
             return run.bound(step, xs, _without(x, axes))
         # of equal ones the first is found, and what is valid comes before what is not
         filled = run.filled(x, axes, lowest(x.data.dtype, sign))
-        found = run.bound(step, [Value(filled, x.dims)], _without(x, axes))[0]
+        found = run.bound(step, [PaddedValue(filled, x.dims)], _without(x, axes))[0]
         (axis,) = axes
-        return [Value(moved(run, found.data, x.dims[axis], to_padded=False), found.dims)]
+        return [PaddedValue(moved(run, found.data, x.dims[axis], to_padded=False), found.dims)]
 
     return rule
 
 
 def _cumulative(identity: Callable[[Any], Any]) -> Rule:
-    def rule(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+    def rule(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
         x, axis = xs[0], step.params["axis"]
         first = len(x.dims[axis]) == 1 or x.dims[axis][0] == ANY
         if is_dynamic(x.dims[axis]) and (step.params["reverse"] or not first):
-            x = Value(run.filled(x, [axis], identity(x.data.dtype)), x.dims)
+            x = PaddedValue(run.filled(x, [axis], identity(x.data.dtype)), x.dims)
         dims = tuple(run.varying(d) if k == axis else d for k, d in enumerate(x.dims))
         return run.bound(step, [x], dims)
 
     return rule
 
 
-def _sort(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _sort(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     from jax import lax
 
     axis, dims = step.params["dimension"], run.common(xs)
@@ -184,15 +184,15 @@ def _sort(run: Run, step: Any, xs: list[Value]) -> list[Value]:
                      is_stable=step.params["is_stable"], num_keys=step.params["num_keys"] + 1)
     total = (run.sizes.total(dims[axis]),)
     dims = (*dims[:axis], total, *dims[axis + 1 :])
-    return [Value(x, dims) for x in found[1:]]
+    return [PaddedValue(x, dims) for x in found[1:]]
 
 
-def _top_k(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _top_k(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     x, k = xs[0], step.params["k"]
     axis = int(step.params.get("axis", len(x.dims) - 1))
     if is_dynamic(x.dims[axis]):
         run.first(x.dims[axis])
-        x = Value(run.filled(x, [axis], _last(x.data.dtype)), x.dims)
+        x = PaddedValue(run.filled(x, [axis], _last(x.data.dtype)), x.dims)
     dims = (*x.dims[:axis], run.sizes.plain(k), *x.dims[axis + 1 :])
     return run.bound(step, [x], dims, dims, k=run.sizes.at_bucket(k))
 
@@ -208,7 +208,7 @@ def _last(dtype: Any) -> Any:
 # products
 
 
-def _dot_general(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _dot_general(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     contract, batch = step.params["dimension_numbers"]
     shared = [unified(xs[0].dims[a], xs[1].dims[b]) for a, b in zip(*batch, strict=True)]
     along = [unified(xs[0].dims[a], xs[1].dims[b]) for a, b in zip(*contract, strict=True)]
@@ -218,8 +218,8 @@ def _dot_general(run: Run, step: Any, xs: list[Value]) -> list[Value]:
         for axis, description in zip(axes, along, strict=True):
             described[axis] = description
         # both, since 0 times what is no number is none either
-        filled.append(Value(run.filled(
-            Value(x.data, tuple(described)), axes, np.zeros((), x.data.dtype)), ()))
+        filled.append(PaddedValue(run.filled(
+            PaddedValue(x.data, tuple(described)), axes, np.zeros((), x.data.dtype)), ()))
         dims += [d for k, d in enumerate(x.dims) if k not in axes and k not in others]
     return run.bound(step, filled, tuple(dims))
 
@@ -228,7 +228,7 @@ def _dot_general(run: Run, step: Any, xs: list[Value]) -> list[Value]:
 _ROWS: Final = {"lu_pivots_to_permutation": 1}
 
 
-def _batched(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _batched(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     """Linear algebra on matrices of a static size: the first dimensions are any number of them.
 
     The padding is zeros, as some algorithms end late or never on what is no number.
@@ -244,12 +244,13 @@ def _batched(run: Run, step: Any, xs: list[Value]) -> list[Value]:
         if not all(is_static(run.sizes.text(n)) for n in rest):
             raise NotPadded(f"{step.primitive.name} of matrices of a dynamic size")
         results.append((*dims, *[(str(n),) for n in rest]))
-    filled = [Value(run.filled(Value(x.data, (*dims, *x.dims[-inner:])), range(len(dims)),
+    filled = [PaddedValue(run.filled(PaddedValue(x.data, (*dims, *x.dims[-inner:])),
+        range(len(dims)),
                                np.zeros((), x.data.dtype)), x.dims) for x in xs]
     return run.bound(step, filled, *results)
 
 
-def _fft(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _fft(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     x, n = xs[0], len(step.params["fft_lengths"])
     if any(map(is_dynamic, x.dims[len(x.dims) - n :])):
         raise NotPadded("fft over a dynamic dimension")

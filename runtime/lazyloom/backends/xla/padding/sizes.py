@@ -28,7 +28,7 @@ _At = tuple[int, ...]
 _REST: Final = re.compile(r"mod\((- )?(\d+), (e\d+)\)")
 
 
-class Sizes:
+class SymbolicSizes:
     """Sizes in the symbols of a trace, which are JAX's.
 
     Attributes:

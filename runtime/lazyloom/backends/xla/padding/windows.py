@@ -10,10 +10,10 @@ import numpy as np
 
 from .dims import Description, NotPadded, is_dynamic, is_static, unified
 from .identities import IDENTITIES, lowest, nothing
-from .interpret import Rule, Run, Value
+from .interpret import PaddedRun, PaddedValue, Rule
 
 
-def _convolution(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _convolution(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     x, w = xs
     p = step.params
     numbers = p["dimension_numbers"]
@@ -43,13 +43,13 @@ def _convolution(run: Run, step: Any, xs: list[Value]) -> list[Value]:
             run, low, dims[out[2 + k]], _reach(x.data.shape[lhs[2 + k]], p["lhs_dilation"][k]),
             _reach(w.data.shape[rhs[2 + k]], p["rhs_dilation"][k]), p["window_strides"][k]))
     # what is summed over: zeros, as what lies around
-    filled: list[Value] = []
+    filled: list[PaddedValue] = []
     for v, spec in ((x, lhs), (w, rhs)):
         described = list(v.dims)
         if features is not None:
             described[spec[1]] = features
-        filled.append(Value(run.filled(
-            Value(v.data, tuple(described)), spec[1:], np.zeros((), v.data.dtype)), v.dims))
+        filled.append(PaddedValue(run.filled(
+            PaddedValue(v.data, tuple(described)), spec[1:], np.zeros((), v.data.dtype)), v.dims))
     axes = [k for k in range(len(padding)) if is_dynamic(w.dims[rhs[2 + k]])]
     if axes:
         return _by_position(run, step, filled[0], filled[1], dims, padding, axes)
@@ -61,9 +61,9 @@ MOST_POSITIONS: Final = 49
 
 
 def _by_position(
-    run: Run, step: Any, x: Value, w: Value, dims: Sequence[Description],
+    run: PaddedRun, step: Any, x: PaddedValue, w: PaddedValue, dims: Sequence[Description],
     padding: Sequence[tuple[int, int]], axes: Sequence[int],
-) -> list[Value]:
+) -> list[PaddedValue]:
     """A convolution whose kernel is dynamic along these spatial axes, as by-weight derivatives are.
 
     The padding of the kernel meets valid elements of ``x``, other ones at each position, and zeros
@@ -105,14 +105,14 @@ def _by_position(
 
     def applied(data: Any, axes: Sequence[int]) -> Any:
         if not axes:
-            (found,) = run.bound(step, [Value(data, x.dims), w], tuple(dims),
+            (found,) = run.bound(step, [PaddedValue(data, x.dims), w], tuple(dims),
                                  **{key: tuple(each) for key, each in changed.items()})
             return found.data
         k, *others = axes
         return lax.concatenate(
             [applied(part(data, k, i), others) for i in range(counts[k])], out[2 + k])
 
-    return [Value(applied(data, axes), tuple(dims))]
+    return [PaddedValue(applied(data, axes), tuple(dims))]
 
 
 def _reach(size: int, dilation: int) -> int:
@@ -121,7 +121,7 @@ def _reach(size: int, dilation: int) -> int:
 
 
 def edges(
-    run: Run, low: Any, description: Description, size: int, window: int, stride: int
+    run: PaddedRun, low: Any, description: Description, size: int, window: int, stride: int
 ) -> tuple[int, int]:
     """The padding of a dimension at the bucket, with which windows fit in as often as they should.
 
@@ -144,7 +144,7 @@ _IN_WINDOWS: Final[dict[str, Callable[[Any], Any]]] = {
     f"reduce_window_{name}": IDENTITIES[name] for name in ("sum", "max", "min")}
 
 
-def _windowed(run: Run, step: Any, xs: list[Value]) -> list[Value]:
+def _windowed(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     name, p = step.primitive.name, step.params
     # a window changes how long a dimension is: the last operand's is the longer one
     x = xs[-1] if name == "select_and_scatter_add" else xs[0]
@@ -179,14 +179,14 @@ def _windowed(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     if moved_over:
         identity = _IN_WINDOWS.get(name)
         if name == "select_and_scatter_add":
-            source = Value(run.filled(xs[0], moved_over, nothing(x.data.dtype)), xs[0].dims)
+            source = PaddedValue(run.filled(xs[0], moved_over, nothing(x.data.dtype)), xs[0].dims)
             sign = {"ge": 1, "le": -1}.get(str(p["select_prim"]))
             if sign is None:
                 raise NotPadded(f"select_and_scatter_add by {p['select_prim']}")
-            given = [source, Value(
+            given = [source, PaddedValue(
                 run.filled(x, moved_over, lowest(x.data.dtype, sign)), x.dims)]
         elif identity is not None:
-            given = [Value(run.filled(x, moved_over, identity(x.data.dtype)), x.dims)]
+            given = [PaddedValue(run.filled(x, moved_over, identity(x.data.dtype)), x.dims)]
         else:
             raise NotPadded(f"{name} over a dynamic dimension")
     others = [v.dims for v in xs if v.dims and v is not x]
@@ -202,14 +202,14 @@ def _windowed(run: Run, step: Any, xs: list[Value]) -> list[Value]:
     return run.bound(step, given, *results, **{k: tuple(v) for k, v in changed.items()})
 
 
-def _alone(run: Run, entry: Any, alone: Any) -> bool:
+def _alone(run: PaddedRun, entry: Any, alone: Any) -> bool:
     """Whether an entry of a step over windows leaves its dimension alone, whatever the extents."""
     if isinstance(entry, tuple):
         return all(run.sizes.text(n) == "0" for n in entry)
     return run.sizes.text(entry) == str(alone)
 
 
-def _as_at_bucket(run: Run, entries: dict[str, Any], a: Description, b: Description) -> bool:
+def _as_at_bucket(run: PaddedRun, entries: dict[str, Any], a: Description, b: Description) -> bool:
     """Whether windows over a dimension ``a``, ``b`` of them, are at the bucket as they should be.
 
     They are where nothing about them is dynamic, and where there is one, over the whole dimension.

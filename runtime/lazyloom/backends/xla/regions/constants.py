@@ -38,7 +38,7 @@ from .engines import Engine, failure, in_order
 SETS: Final = 4
 
 
-class Site(NamedTuple):
+class RegionSite(NamedTuple):
     """A call of a region with operands that may be bound.
 
     Attributes:
@@ -134,7 +134,7 @@ class Constants:
 
     __slots__ = ("sites", "engines", "_sets", "_failed", "_none")
 
-    def __init__(self, sites: Sequence[Site], engines: Sequence[Engine]) -> None:
+    def __init__(self, sites: Sequence[RegionSite], engines: Sequence[Engine]) -> None:
         self.sites: Final = tuple(sites)
         self.engines: Final = {engine.called.key: engine for engine in engines}
         self._sets: Final[list[list[_Arrays]]] = [[] for _ in sites]

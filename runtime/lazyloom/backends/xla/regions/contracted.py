@@ -22,7 +22,7 @@ from ....types import tensor_type
 from ..jax_compat import on_other_device
 from . import engines, pages
 from .comparison import Comparison, comparison_of
-from .constants import Site
+from .constants import RegionSite
 from .engines import Engine, NotBuilt, engine_of, failure
 from .region_op import TARGET, Called, Compared, called, spec_of_comparison, spec_of_region
 
@@ -41,7 +41,7 @@ class Contracted(NamedTuple):
     instructions: list[Instruction]
     outputs: Outputs
     regions: ProgramRegions
-    sites: tuple[Site, ...]
+    sites: tuple[RegionSite, ...]
 
 
 class Calls(NamedTuple):
@@ -55,7 +55,7 @@ class Calls(NamedTuple):
 
     engines: Sequence[Engine | Comparison] = ()
     regions: ProgramRegions = NO_REGIONS
-    sites: Sequence[Site] = ()
+    sites: Sequence[RegionSite] = ()
 
 
 def divided(
@@ -93,7 +93,7 @@ def contracted(
     or those of its ops where the region's are wrong. ``donated`` are leaves whose memory the
     program takes; without them no constants are bound.
     """
-    sites: dict[Site, Leaf] = {}
+    sites: dict[RegionSite, Leaf] = {}
     place: dict[tuple[int, int], Result] = {}
     instructions: list[Instruction] = []
 
@@ -122,7 +122,7 @@ def contracted(
             one = called(spec)
             assert one is not None
             token = sites.setdefault(
-                Site(one.key, bound), Leaf(len(structure.leaf_types) + len(sites)))
+                RegionSite(one.key, bound), Leaf(len(structure.leaf_types) + len(sites)))
             operands, types = (*operands, token), (*types, tensor_type((), int64))
         results = add(Instruction(spec, operands, types, region.results))
         if verify:
@@ -211,6 +211,6 @@ def unpacked(data: bytes) -> tuple[Calls, bytes]:
         regions.append(ProgramRegion(str(name), tuple(map(str, ops)), str(key),
                                      None if v is None else (v.seconds, v.of_xla)))
     left = tuple(map(str, head["left"]))
-    sites = [Site(int(key), tuple((int(k), int(leaf)) for k, leaf in operands))
+    sites = [RegionSite(int(key), tuple((int(k), int(leaf)) for k, leaf in operands))
              for key, operands in head["sites"]]
     return Calls(found, ProgramRegions(tuple(regions), left=left), sites), data[start + length :]

@@ -1,0 +1,71 @@
+"""What the architecture promises of the code: names, sizes of the core's objects, its layers."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from lazyloom.cache.memory import Entry
+
+ROOT = Path(__file__).parents[2]
+RUNTIME = ROOT / "runtime" / "lazyloom"
+MODULES = sorted(RUNTIME.rglob("*.py"))
+
+
+def classes(path: Path) -> list[ast.ClassDef]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [n for n in ast.walk(tree) if isinstance(n, ast.ClassDef)]
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    found: dict[str, list[str]] = defaultdict(list)
+    for path in MODULES:
+        for each in classes(path):
+            if not each.name.startswith("_"):
+                found[each.name].append(path.relative_to(RUNTIME).as_posix())
+    assert len(found) > 200
+    assert {name: where for name, where in found.items() if len(where) > 1} == {}
+
+
+def slots(module: str, name: str) -> list[str]:
+    """The names in ``__slots__`` of a class, which a compiled one does not keep."""
+    (found,) = [c for c in classes(RUNTIME / f"{module}.py") if c.name == name]
+    for statement in found.body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__slots__":
+            names = ast.literal_eval(statement.value)
+            assert isinstance(names, tuple)
+            return list(names)
+    raise AssertionError(f"{name} has no __slots__")
+
+
+@pytest.mark.parametrize(("module", "name", "most"), [
+    ("cache/memory", "Entry", 14),
+    ("trace/graph", "Node", 28),
+    ("trace/graph", "Component", 12),
+])
+def test_objects_of_the_core_stay_small(module: str, name: str, most: int) -> None:
+    assert 4 < len(slots(module, name)) <= most
+
+
+def test_an_entry_says_nothing_of_how_its_program_runs() -> None:
+    assert Entry.__init__ is not None
+    measured = {"runs", "spent", "queued", "estimate", "compile_estimate", "schedule", "member"}
+    assert measured <= set(slots("execute/history", "History"))
+    assert not measured & set(slots("cache/memory", "Entry"))
+
+
+@pytest.mark.parametrize(("package", "unknown"), [
+    ("host", "backends"), ("jaxprs", "backends"), ("backends", "execute"), ("cache", "execute"),
+    ("trace", "evaluate"), ("program", "execute"),
+])
+def test_lower_packages_do_not_import_higher_ones_even_when_called(
+    package: str, unknown: str
+) -> None:
+    for path in sorted((RUNTIME / package).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or "", *(a.name for a in node.names if not node.module)]
+                assert not any(n.split(".")[0] == unknown for n in names if node.level), path
