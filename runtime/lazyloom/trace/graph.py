@@ -570,11 +570,12 @@ def join(a: Component, b: Component) -> Component:
     return a
 
 
-def link(node: Node, fresh: bool) -> Component | None:
-    """Enter a node in the component of its operands, or a new one; that one if it has grown.
+def connect(node: Node, fresh: bool) -> bool:
+    """Enter a node in the component of its operands, unless it is mapped.
 
-    The operands of a ``fresh`` node, which was just recorded, are counted. The caller holds the
-    lock, or is alone: nothing here then lets another thread run.
+    False where nothing that it takes is pending, or goes on after a cut: it begins a component. The
+    operands of a ``fresh`` node, which was just recorded, are counted. The caller holds the lock,
+    or is alone: nothing here then lets another thread run.
     """
     component: Component | None = None
     depth = 0
@@ -600,22 +601,32 @@ def link(node: Node, fresh: bool) -> Component | None:
     if mapping is not None:
         node.state = MAPPED
         node.mapping = mapping
-        return None
+        return True
     if component is None:
+        if history is None and depth == 0:
+            return False
         component = Component()
         trace.components[component] = None
     if history is not None and component.cut_history is None and component.depth < 2:
         component.cut_history = history
         component.check_at = history.check_at
+    _enter(node, component, depth + 1)
+    return True
+
+
+def begin_component(node: Node) -> None:
+    """Enter a node in a component of its own; the caller holds the lock, or is alone."""
+    component = Component()
+    trace.components[component] = None
+    _enter(node, component, 1)
+
+
+def _enter(node: Node, component: Component, depth: int) -> None:
     node.component = component
-    depth += 1
     node.depth = depth
     if depth > component.depth:
         component.depth = depth
     component.nodes.append(node)
-    if len(component.nodes) - component.dead >= component.check_at:
-        return component
-    return None
 
 
 def by_sequence(n: Node) -> int:

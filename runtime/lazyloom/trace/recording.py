@@ -15,9 +15,9 @@ from ..errors import ArgumentError, LoomError
 from ..hooks import hooks
 from ..ops.spec import OpDef, lookup
 from ..types import TensorType
-from .graph import MAPPED, Component, Input, Node, Value, drain, link, trace
+from .graph import MAPPED, Component, Input, Node, Value, begin_component, connect, drain, trace
 from .mapping import BodyCall, innermost
-from .matching.match import matched, matching
+from .matching.match import begins, goes_on, matching
 from .matching.recording import record_expected, record_expected_operands
 from .matching.starts import starts
 from .results import Handles
@@ -140,7 +140,7 @@ def record_one(spec: Spec, a: Value, site: Site | None = None) -> Value:
     """:func:`record_spec` for one operand and one result, without detours."""
     node = a.node
     index = a.index
-    if index == 0:
+    if index == 0 and matching.newest is not None:
         quick = record_expected(spec, node, None, 1 if a.requires_grad else 0, site)
         if quick is not None:
             return quick
@@ -165,7 +165,7 @@ def record_two(spec: Spec, a: Value, b: Value, site: Site | None = None) -> Valu
         mask = 1
     if b.requires_grad:
         mask |= 2
-    if i == 0 and j == 0:
+    if i == 0 and j == 0 and matching.newest is not None:
         quick = record_expected(spec, left, right, mask, site)
         if quick is not None:
             return quick
@@ -279,6 +279,13 @@ def _link(node: Node) -> Component | None:
     trace.sequence = sequence
     trace.recorded += 1
     node.seq = sequence
-    if starts.count and matched(node):
+    if matching.matches and goes_on(node):
         return None
-    return link(node, True)
+    if not connect(node, True):
+        if starts.count and begins(node):
+            return None
+        begin_component(node)
+    component = node.component
+    if component is None or len(component.nodes) - component.dead < component.check_at:
+        return None
+    return component

@@ -118,36 +118,15 @@ def set_enabled(enabled: bool) -> bool:
     return before
 
 
-def matched(node: Node) -> bool:
-    """Whether a new node goes on a match, or begins one; it is not linked then.
+def begins(node: Node) -> bool:
+    """Whether a match begins with a new node, which takes nothing that is pending.
 
-    A match from which it differs is settled. The caller holds the lock.
+    Its operands are counted; the caller holds the lock.
     """
-    if not matching.matches and not _may_begin(node):
-        return False
     if COMPILED:
-        return _matched(node)
+        return _begins(node)
     with Deferred():
-        return _matched(node)
-
-
-def _matched(node: Node) -> bool:
-    if not _goes_on(node) and not (_may_begin(node) and _begins(node)):
-        return False
-    for m in node.inputs:
-        if isinstance(m, Node):
-            m.refs += 1
-    return True
-
-
-def _may_begin(node: Node) -> bool:
-    """Whether a match may begin with a node: nothing that it takes is pending, mapped or cut."""
-    for m in node.inputs:
-        if isinstance(m, Node) and (
-            m.state == PENDING or m.state == MAPPED or m.cut_history is not None
-        ):
-            return False
-    return True
+        return _begins(node)
 
 
 def _begins(node: Node) -> bool:
@@ -194,6 +173,17 @@ def advance(match: Match, op: PastOp, node: Node) -> None:
     match.next = op.next
 
 
+def goes_on(node: Node) -> bool:
+    """Whether a new node goes on a match, or is set aside by one; the caller holds the lock.
+
+    A match from which it differs is settled.
+    """
+    if COMPILED:
+        return _goes_on(node)
+    with Deferred():
+        return _goes_on(node)
+
+
 def _goes_on(node: Node) -> bool:
     k = 0
     while k < len(matching.matches):
@@ -201,17 +191,19 @@ def _goes_on(node: Node) -> bool:
         op = match.next
         if op is not None and _agrees(match, op, node):
             advance(match, op, node)
-            return True
-        if _turns(match, node):
-            return True
-        became = _otherwise(match, node)
-        if became == EXTRA:
-            return True
-        if became == DIFFERS:
-            # which takes it from the list
-            match.settle()
-        else:
-            k += 1
+        elif not _turns(match, node):
+            became = _otherwise(match, node)
+            if became == UNRELATED:
+                k += 1
+                continue
+            if became == DIFFERS:
+                # which takes it from the list
+                match.settle()
+                continue
+        for m in node.inputs:
+            if isinstance(m, Node):
+                m.refs += 1
+        return True
     return False
 
 
@@ -434,7 +426,8 @@ def _settle(match: Match) -> None:
     for n in nodes:
         n.component = None
     for n in nodes:
-        graph.link(n, False)
+        if not graph.connect(n, False):
+            graph.begin_component(n)
         component = n.component
         if component is not None and len(component.nodes) == 1:
             component.thread = match.thread
