@@ -108,3 +108,16 @@ def test_what_is_neither_a_function_nor_a_module() -> None:
         pickle.loads(pickle.dumps(x))
         copy.deepcopy(x)
     assert pickle.loads(pickle.dumps(np.vectorize(abs)))([-1.0]).tolist() == [1.0]
+
+
+def test_arrays_that_earlier_versions_pickled() -> None:
+    # protocol 2, written by version 0.1.0
+    data = (
+        b"\x80\x02clazyloom_numpy._interop\nrebuild\ncnumpy._core.multiarray\n_reconstruct\ncnumpy\n"
+        b"ndarray\nK\x00\x85c_codecs\nencode\nX\x01\x00\x00\x00bX\x06\x00\x00\x00latin1\x86R\x87R"
+        b"(K\x01K\x03\x85cnumpy\ndtype\nX\x02\x00\x00\x00i4\x89\x88\x87R(K\x03X\x01\x00\x00\x00<NNN"
+        b"J\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89c_codecs\nencode\nX\x0c\x00\x00\x00\x00\x00"
+        b"\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00X\x06\x00\x00\x00latin1\x86Rtb\x89\x86R.")
+    found = pickle.loads(data)
+    assert type(found) is np.ndarray and found.dtype == np.int32 and found.tolist() == [0, 1, 2]
+    assert b"clazyloom_numpy._interop\nrebuild\n" in pickle.dumps(found, 2)

@@ -146,7 +146,7 @@ def array2string(a: Any, *args: Any, **kwargs: Any) -> str:
     return onp.array2string(onp.asarray(a), *args, **kwargs)
 
 
-def rebuild(data: onp.ndarray[Any, Any], scalar: bool) -> ndarray:
+def rebuilt(data: onp.ndarray[Any, Any], scalar: bool) -> ndarray:
     """The array that was pickled."""
     value = lazyloom.from_host(data)
     return wrap(value) if scalar else ndarray.from_value(value)

@@ -28,7 +28,7 @@ from .._array.ndarray import ScalarArray, assign, ndarray, plain, recast, wrap
 from .._functions import elementwise, manipulation, memory, products, reductions, selecting, sorting
 from .._functions.creation import zeros
 from .._indexing import flat, items
-from .._interop import protocols
+from .._interop import protocols, rebuild
 from .._ufuncs import operators
 from .._ufuncs import ufunc as _u
 from . import gufuncs
@@ -241,7 +241,7 @@ class ArrayMethods(lazyloom.Tensor):
         return protocols.array_str(self)
 
     def __reduce__(self: Any) -> Any:
-        return protocols.rebuild, (self.read(), type(self) is ScalarArray)
+        return rebuild, (self.read(), type(self) is ScalarArray)
 
     def astype(self: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
                copy: bool = True) -> ndarray:  # fmt: skip
