@@ -13,9 +13,6 @@ import threading
 import time
 from typing import Final
 
-from ..cache import disk
-from ..host import storage
-
 #: seconds of processor that compilations may take which have not paid, and the share of the
 #: process's own seconds beside them (no constants, as tests set them)
 ALLOWANCE = 5.0
@@ -52,6 +49,10 @@ def factor() -> float:
 def _ask() -> None:
     global _estimated, _measured, _asked
     _asked = True
+    # slow to import, and asked of by the first compilation
+    from ..cache import disk
+    from ..host import storage
+
     kept = storage.load(_KIND, _DESCRIPTION) if disk.enabled() else None
     if kept is not None and len(kept) == _NUMBERS.size:
         estimated, measured = _NUMBERS.unpack(kept)
@@ -78,6 +79,8 @@ def compiled(estimated: float, seconds: float, alone: bool) -> None:
             _measured *= REMEMBERED / _estimated
             _estimated = REMEMBERED
         kept = _NUMBERS.pack(_estimated, _measured)
+    from ..host import storage
+
     storage.store(_KIND, _DESCRIPTION, kept)
 
 
