@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
+import re
+import subprocess
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -69,3 +73,46 @@ def test_lower_packages_do_not_import_higher_ones_even_when_called(
             if isinstance(node, ast.ImportFrom):
                 names = [node.module or "", *(a.name for a in node.names if not node.module)]
                 assert not any(n.split(".")[0] == unknown for n in names if node.level), path
+
+
+#: prints the modules of the runtime that a read passes of what was recorded and run before
+READ = """
+import os, sys
+import numpy, lazyloom
+package = os.path.dirname(lazyloom.__file__)
+x = lazyloom.from_host(numpy.arange(6.0))
+passed = []
+
+def entered(frame, event, argument):
+    name = frame.f_code.co_filename
+    if event == "call" and name.startswith(package):
+        passed.append(os.path.relpath(name, package))
+
+for _ in range(6):
+    y = x
+    for _ in range(3):
+        y = lazyloom.record("sin", [lazyloom.record("add", [y, y])])
+    passed.clear()
+    sys.setprofile(entered)
+    try:
+        y.read()
+    finally:
+        sys.setprofile(None)
+print(*dict.fromkeys(passed))
+"""
+
+
+def test_a_read_takes_the_road_that_the_page_draws(tmp_path: Path) -> None:
+    # compiled functions are not seen
+    paths = os.pathsep.join(str(ROOT / folder) for folder in ("runtime", "frontends", "capi"))
+    done = subprocess.run(
+        [sys.executable, "-c", READ], text=True, capture_output=True, cwd=tmp_path, timeout=300,
+        env={**os.environ, "PYTHONPATH": paths, "LAZYLOOM_REPRODUCIBLE": "1",
+             "LAZYLOOM_CACHE_DIR": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+    passed = [name for name in done.stdout.split() if "/" in name]
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    drawn = re.search(r"## The road of a read\n.*?```text\n(.*?)```", page, re.S)
+    assert drawn is not None
+    assert passed == [line.split()[0] for line in drawn[1].splitlines()]
+    assert len(passed) <= 16
