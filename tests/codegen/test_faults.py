@@ -294,8 +294,8 @@ def test_a_program_with_another_head_is_compiled_again(
     monkeypatch.setenv("LAZYLOOM_CACHE_DIR", str(tmp_path / "cache"))
     load = fingerprint.load
 
-    def changed(kind: str, description: bytes, host: bool = False) -> bytes | None:
-        found = load(kind, description, host)
+    def changed(kind: str, description: bytes) -> bytes | None:
+        found = load(kind, description)
         if kind != "program" or found is None:
             return found
         return found[: found.index(b"LLREGION")] + head

@@ -119,7 +119,8 @@ def test_all_that_makes_host_kernels_is_in_their_fingerprint() -> None:
     assert {"lazyloom.host.steps", "lazyloom.host.writer", "lazyloom.jaxprs.tracing"} <= found
     modules = {"lazyloom." + name.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
                for name in storage.sources()}
-    assert found - KEPT_AS_THEY_ARE <= modules
+    # residuals' types are given to the ops by whoever selects the backend
+    assert found - KEPT_AS_THEY_ARE - {"lazyloom.backends.selection"} <= modules
 
 
 def test_whole_packages_are_in_the_fingerprint() -> None:

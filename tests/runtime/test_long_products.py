@@ -13,6 +13,7 @@ import lazyloom_numpy as lp
 import lazyloom_torch as torch
 from lazyloom.backends.xla.long_products import in_blocks
 from lazyloom.cache import memory
+from lazyloom.execute.op_by_op.blas_threads import Threads, using
 
 pytestmark = [
     pytest.mark.xla,
@@ -108,10 +109,18 @@ def test_equal_numbers(
         found = np.ravel(products[name]().read())[0]
     exact = np.longdouble(x[0].real) ** 2 * x.size
     bound = 128 * np.log2(terms) / 7
+
+    def error(product: Any) -> Any:
+        return abs(product - exact) / exact / (np.finfo(dtype).eps / 2)
+
+    if form == "pieces" and name == "matrices":
+        # a product is NumPy's there, whose BLAS is further off on some processors
+        with using(Threads.ONE):
+            bound = max(bound, 1.01 * error((columns.T @ (2 * columns) / 2)[0, 0]))
     if form == "whole" and name in ("matrix by vector", "its columns"):
         # what docs/forms.md leaves as it is
         bound = max(bound, terms / (5 if dtype.startswith("complex") else 20))
-    assert abs(found - exact) / exact / (np.finfo(dtype).eps / 2) <= bound
+    assert error(found) <= bound
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -171,6 +171,7 @@ def test_an_import_of_jax_that_fails_is_an_error_and_can_be_repeated() -> None:
     import numpy as np
     import lazyloom as ll
     from lazyloom.backends.xla import jax_compat
+    from lazyloom.jaxprs import tracing
 
     real = np.random.rand
     class Missing:
@@ -208,6 +209,7 @@ def test_draws_go_on_where_they_were_whatever_is_first_to_import_jax(first: str)
     import numpy as np
     import lazyloom
     from lazyloom.backends.xla import jax_compat
+    from lazyloom.jaxprs import tracing
 
     assert "jax" not in sys.modules
     np.random.seed(3)
@@ -263,6 +265,7 @@ def test_a_fork_after_a_first_use_warns_of_nothing_that_the_program_does_not_kno
 def test_nothing_is_said_of_devices_that_jax_could_use_with_other_packages() -> None:
     done = script("""
     from lazyloom.backends.xla import jax_compat
+    from lazyloom.jaxprs import tracing
 
     tracing.load()
     from jax._src import hardware_utils, xla_bridge

@@ -100,7 +100,9 @@ def compiler_options() -> list[tuple[str, str]]:
     on_cpu = device().platform == "cpu"
     if not on_cpu:
         return XLA_OPTIONS
-    from .compiler_defects import options
+    # a signal's handler that computes arrays would find half of it
+    with Deferred(True):
+        from .compiler_defects import options
 
     return XLA_OPTIONS + options(versions()["jaxlib"])
 
