@@ -41,7 +41,7 @@ CORE = [
     "execute/op_by_op/single_run", "execute/run", "execute/whole_program",
     "frontend", "hooks", "interrupts", "locks", "ops/spec", "ops/traits",
     "program/donation", "program/evaluations", "program/extents", "program/families",
-    "program/plan", "program/program", "program/repetition", "settings",
+    "program/plan", "program/program", "program/repetition", "program/stream", "settings",
     "tensor/apply", "tensor/inference", "tensor/operators", "tensor/storage", "tensor/tensor",
     "tensor/views",
     "trace/cut_history", "trace/graph", "trace/matching/match", "trace/matching/past_traces",

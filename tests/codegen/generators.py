@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazyloom import codegen
-from lazyloom.program.program import Leaf, Result
+from lazyloom.program.stream import Leaf, Result
 
 #: what the ops of a region are in NumPy
 NUMPY: dict[str, Callable[..., Any]] = {

@@ -20,7 +20,8 @@ from lazyloom.codegen import (
 )
 from lazyloom.codegen.check import check
 from lazyloom.ops.spec import lookup
-from lazyloom.program.program import Leaf, Operand, Program, Result, Structure, encoded
+from lazyloom.program.program import Program, Structure
+from lazyloom.program.stream import Leaf, Operand, Result, encode_operand
 from lazyloom.trace.scalars import baked_constant
 from lazyloom.types import TensorType
 
@@ -87,9 +88,9 @@ def written(text: str, leaf: TensorType = VECTOR) -> Written:
             elif base.isdigit():
                 stream.append(baked_constant(int(base), F32))
             elif base in numbers:
-                stream.append(encoded(Result(numbers[base], int(result or 0))))
+                stream.append(encode_operand(Result(numbers[base], int(result or 0))))
             else:
-                stream.append(encoded(Leaf(leaves.setdefault(base, len(leaves)))))
+                stream.append(encode_operand(Leaf(leaves.setdefault(base, len(leaves)))))
         numbers[name] = len(numbers)
     return Written(Structure(tuple(stream), (leaf,) * len(leaves)), numbers)
 

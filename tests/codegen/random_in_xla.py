@@ -24,7 +24,8 @@ from lazyloom.backends.selection import backend
 from lazyloom.backends.xla import jax_compat
 from lazyloom.cache import memory
 from lazyloom.codegen import Code, Layout, PythonCode, Region
-from lazyloom.program.program import Instruction, Leaf, Operand, Result, ScalarSlot, Structure
+from lazyloom.program.program import Instruction, Structure
+from lazyloom.program.stream import Leaf, Operand, Result, ScalarSlot
 
 from .random_partitions import (
     NUMPY,

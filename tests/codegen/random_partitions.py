@@ -35,16 +35,8 @@ from lazyloom.codegen import (
 )
 from lazyloom.codegen.check import Unsound, check
 from lazyloom.ops.spec import lookup
-from lazyloom.program.program import (
-    Instruction,
-    Leaf,
-    Operand,
-    Program,
-    Result,
-    ScalarSlot,
-    Structure,
-    encoded,
-)
+from lazyloom.program.program import Instruction, Program, Structure
+from lazyloom.program.stream import Leaf, Operand, Result, ScalarSlot, encode_operand
 from lazyloom.trace.scalars import baked_constant
 from lazyloom.types import TensorType
 
@@ -93,7 +85,7 @@ class Values:
         """One more op, whose results can be operands."""
         given = [o for o, _ in operands]
         spec = ll.spec_of(lookup(op), attributes, len(given))
-        self.stream += [spec, *map(encoded, given)]
+        self.stream += [spec, *map(encode_operand, given)]
         for r, t in enumerate(spec.infer(tuple(t for _, t in operands))):
             self.known.append((Result(self.count, r), t))
         self.count += 1

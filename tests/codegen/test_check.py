@@ -11,7 +11,8 @@ import lazyloom as ll
 from lazyloom.codegen import Part, Partition, Region
 from lazyloom.codegen.check import Unsound, check
 from lazyloom.ops.spec import lookup
-from lazyloom.program.program import Leaf, Program, Result, ScalarSlot, Structure
+from lazyloom.program.program import Program, Structure
+from lazyloom.program.stream import Leaf, Result, ScalarSlot
 from lazyloom.trace.scalars import baked_constant
 from tests.codegen.programs import F32, VECTOR, Doing, divided, regions, takes, theirs, written
 

@@ -13,7 +13,8 @@ import lazyloom as ll
 import lazyloom_numpy as np
 import lazyloom_torch as torch
 from lazyloom.codegen import Partition
-from lazyloom.program.program import Baked, Leaf, Program, Result, ScalarSlot, Structure
+from lazyloom.program.program import Baked, Program, Structure
+from lazyloom.program.stream import Leaf, Result, ScalarSlot
 from tests.codegen.programs import (
     F32,
     VECTOR,

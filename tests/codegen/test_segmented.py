@@ -21,7 +21,7 @@ from lazyloom.backends.xla.regions import engines
 from lazyloom.backends.xla.regions.segments import in_order
 from lazyloom.codegen import partition
 from lazyloom.errors import ArgumentError
-from lazyloom.program.program import Result
+from lazyloom.program.stream import Result
 from tests.codegen.generators import InNumPy
 from tests.codegen.random_partitions import Random, Values, structure
 from tests.codegen.test_constants import Binding

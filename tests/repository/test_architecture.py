@@ -54,6 +54,26 @@ def test_objects_of_the_core_stay_small(module: str, name: str, most: int) -> No
     assert 4 < len(slots(module, name)) <= most
 
 
+def reads_of_streams(path: Path) -> list[int]:
+    """The lines that read an attribute ``stream``, but for its length, and call no method of it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    other = {
+        id(use) for n in ast.walk(tree) if isinstance(n, ast.Call)
+        for use in ([n.func] if ast.unparse(n.func) != "len" else n.args)}
+    return [n.lineno for n in ast.walk(tree)
+            if isinstance(n, ast.Attribute) and n.attr == "stream" and id(n) not in other]
+
+
+def test_one_module_decodes_the_stream_of_a_structure() -> None:
+    readers = {path.relative_to(RUNTIME).as_posix() for path in MODULES if reads_of_streams(path)}
+    # a structure hands its stream to the decoder; the difference of two compares streams whole
+    assert readers == {"program/program.py", "program/difference.py"}
+    callers = {
+        path.relative_to(RUNTIME).as_posix() for path in MODULES
+        if "Decoded(" in path.read_text(encoding="utf-8")}
+    assert callers == {"program/program.py"}
+
+
 def test_an_entry_says_nothing_of_how_its_program_runs() -> None:
     assert Entry.__init__ is not None
     measured = {"runs", "spent", "queued", "estimate", "compile_estimate", "schedule", "member"}

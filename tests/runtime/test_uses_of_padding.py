@@ -38,7 +38,8 @@ from lazyloom.ops.samples import random_source
 from lazyloom.ops.spec import lookup
 from lazyloom.program.extents import at_numbers
 from lazyloom.program.padding import Padding
-from lazyloom.program.program import Instruction, Leaf, Structure
+from lazyloom.program.program import Instruction, Structure
+from lazyloom.program.stream import Leaf
 from lazyloom.trace.specs import Spec, spec_of
 from lazyloom.types import TensorType, tensor_type
 from tests import quick_options

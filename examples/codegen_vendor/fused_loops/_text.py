@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lazyloom.codegen import Region
-from lazyloom.program.program import Leaf, Operand, Result
+from lazyloom.program.stream import Leaf, Operand, Result
 
 #: of an op, its result; of a derivative, the cotangent of each operand of the op
 EXPRESSIONS = {

@@ -14,16 +14,9 @@ from typing import Any, NamedTuple
 
 from ..host.kernel import HostKernel
 from ..ops.spec import OpDef
-from ..program.program import (
-    Instruction,
-    Leaf,
-    Operand,
-    Program,
-    Result,
-    ScalarSlot,
-    Structure,
-)
+from ..program.program import Instruction, Program, Structure
 from ..program.regions import NO_REGIONS, PartRun, ProgramRegions
+from ..program.stream import Leaf, Operand, Result, ScalarSlot
 from ..trace.scalars import Baked
 from ..trace.specs import Spec
 from ..types import TensorType

@@ -4,7 +4,7 @@ A vendor subclasses :class:`Generator` and names it by an entry point; users cho
 and see by :func:`explain` what went where, and why. See ``docs/codegen.md``.
 """
 
-from ..program.program import Leaf, Result
+from ..program.stream import Leaf, Result
 from ..trace.scalars import Baked
 from .faults import Failure, failures
 from .generator import (

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import LoomError
-from ..program.program import Leaf, Result, ScalarSlot, Structure
+from ..program.program import Structure
+from ..program.stream import Leaf, Result, ScalarSlot
 from ..trace.scalars import Baked
 from .partition import Partition
 

@@ -21,17 +21,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..interrupts import reraise_from_handler
-from ..program.program import (
-    Instruction,
-    Leaf,
-    Operand,
-    Program,
-    Result,
-    ScalarSlot,
-    Structure,
-    encoded,
-)
+from ..program.program import Instruction, Program, Structure
 from ..program.regions import ProgramRegion
+from ..program.stream import Leaf, Operand, Result, ScalarSlot, encode_operand
 from ..trace.scalars import Baked
 from ..types import TensorType, tensor_type
 from .faults import Failure, failed, told
@@ -386,16 +378,16 @@ class _Claims:
             stream.append(i.spec)
             for item, t in zip(i.operands, i.operand_types, strict=True):
                 if item is None or isinstance(item, Baked):
-                    stream.append(encoded(item))
+                    stream.append(encode_operand(item))
                 elif isinstance(item, Result) and item.instruction in inside:
-                    stream.append(encoded(Result(renumbered[item.instruction], item.number)))
+                    stream.append(encode_operand(Result(renumbered[item.instruction], item.number)))
                 else:
                     if item not in operands:
                         operands[item] = len(operands)
                         types.append(
                             tensor_type((), item.dtype) if isinstance(item, ScalarSlot)
                             else _present(t))
-                    stream.append(encoded(Leaf(operands[item])))
+                    stream.append(encode_operand(Leaf(operands[item])))
         given = [
             (n, r) for n in members for r in range(len(self.instructions[n].types))
             if (n, r) in self.outputs or self.readers.get((n, r), set()) - inside]

@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from ..program.program import Instruction, Operand, Result
+from ..program.program import Instruction
+from ..program.stream import Operand, Result
 
 if TYPE_CHECKING:
     from .generator import Answer, Call

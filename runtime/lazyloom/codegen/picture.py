@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from ..program.program import Result
+from ..program.stream import Result
 from .layered import Line, PictureLayout, Point, layered
 
 if TYPE_CHECKING:

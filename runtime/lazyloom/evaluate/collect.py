@@ -10,7 +10,8 @@ from typing import Any, Final
 from ..dtypes import DType
 from ..program.donation import program_of_plan
 from ..program.plan import Plan
-from ..program.program import Leaf, Operand, Program, Result, ScalarSlot, Structure
+from ..program.program import Program, Structure
+from ..program.stream import Leaf, Operand, Result, ScalarSlot
 from ..trace import graph
 from ..trace.graph import DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node
 from ..trace.matching.match import Match, ended
@@ -134,7 +135,7 @@ def canonical(
 
     Numbers the nodes and buffers, and counts the uses of each node, for who goes on from here
     (:func:`wanted_outputs`); the next call numbers and counts anew. Operands go into the stream as
-    :data:`lazyloom.program.program.Item` says, without an object for each.
+    :data:`lazyloom.program.stream.Item` says, without an object for each.
     """
     epoch = graph.trace.epoch + 1
     graph.trace.epoch = epoch

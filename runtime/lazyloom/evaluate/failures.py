@@ -15,7 +15,7 @@ from ..execute.run import run
 from ..interrupts import half_imported, reraise_from_handler
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
-from ..program.program import Leaf, Result, ScalarSlot
+from ..program.stream import Leaf, Result, ScalarSlot
 from ..trace import graph
 from ..trace.graph import DONE, FAILED, SCHEDULED, Buffer, Value
 from . import collect

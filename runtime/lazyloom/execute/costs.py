@@ -12,7 +12,7 @@ from typing import Final, final
 
 from ..program.loops import compile_seconds
 from ..program.plan import Plan
-from ..trace.specs import Spec
+from ..program.stream import INDEX_BITS, INDEX_MASK
 from . import compile_costs
 
 # Op by op: a call of NumPy and the way there; a byte of result; a floating-point operation of a
@@ -95,27 +95,27 @@ def run_estimate(plan: Plan) -> Estimate:
     """The estimate of a plan, which rests on its structure alone."""
     longest = products = 0.0
     seconds = PER_OP * len(plan.nodes)
-    stream = plan.structure.stream
+    stream = plan.stream()
     leaf_types = plan.structure.leaf_types
     nodes = plan.nodes
-    at = 0
-    for n in nodes:
-        spec: Spec = stream[at]
+    for number, n in enumerate(nodes):
         size = n.types[0].nbytes
         if size > 4096:
             seconds += PER_BYTE * size
-        if spec.heavy:
+        if stream.specs[number].heavy:
             # right for a product of matrices: (m k)(k n)(m n) = (m k n)^2
             product = float(n.types[0].size)
-            for item in stream[at + 1 : at + 3]:
-                if isinstance(item, int):
-                    t = nodes[item].types[0] if item >= 0 else leaf_types[-1 - item]
-                    product *= t.size
+            start = stream.ends[number - 1] if number else 0
+            for code in stream.operands[start : min(start + 2, stream.ends[number])]:
+                if code < 0:
+                    source = -1 - code
+                    product *= nodes[source >> INDEX_BITS].types[source & INDEX_MASK].size
+                elif code < stream.leaves:
+                    product *= leaf_types[code].size
             work = 2 * math.sqrt(product) * PER_FLOP
             seconds += work
             products += work
             longest = max(longest, work)
-        at += 1 + spec.arity
     return Estimate(seconds, longest, products)
 
 

@@ -7,7 +7,8 @@ from typing import Final
 
 from ..ops.derived import BACKWARD, VJP
 from ..types import TensorType
-from .program import Instruction, Leaf, Program, Result, Structure
+from .program import Instruction, Program, Structure
+from .stream import Leaf, Result
 
 #: how many light ops an update in place may take from the old contents to the new
 LIGHT: Final = 12

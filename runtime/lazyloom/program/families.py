@@ -41,16 +41,13 @@ def outline_of(structure: Structure) -> tuple[Any, tuple[int, ...]]:
         key.append(len(t.shape))
         key.append(t.placement)
         numbers += t.shape
-    stream = structure.stream
-    at = 0
-    while at < len(stream):
-        spec: Spec = stream[at]
-        end = at + 1 + spec.arity
+    stream = structure.decode()
+    for spec in stream.specs:
         outline, sizes = _outline_of(spec)
         key.append(outline)
-        key += stream[at + 1 : end]
         numbers += sizes
-        at = end
+    key += stream.operands
+    key += stream.others
     return tuple(key), tuple(numbers)
 
 
@@ -82,25 +79,18 @@ def padded(
         sizes.append(tuple([term.text for term in own]))
         shape = tuple([term.of(bucket) for term in own])
         leaf_types.append(tensor_type(shape, t.dtype, t.placement))
-    stream: list[Any] = []
     numbers = []
-    place = number = 0
-    while place < len(structure.stream):
-        spec: Spec = structure.stream[place]
-        end = place + 1 + spec.arity
+    specs: dict[int, Spec] = {}
+    for number, spec in enumerate(structure.specs):
         count = len(_outline_of(spec)[1])
         if count:
             own = terms[at : at + count]
             at += count
             if any(term.symbols for term in own):
                 numbers.append((number, tuple([term.text for term in own])))
-                spec = spec_of(
+                specs[number] = spec_of(
                     spec.op, with_numbers(spec, [term.of(bucket) for term in own]), spec.arity)
-        stream.append(spec)
-        stream += structure.stream[place + 1 : end]
-        place = end
-        number += 1
     padding = Padding(tuple(bucket), tuple(lowest), tuple(sizes), tuple(numbers))
-    found = Structure(tuple(stream), tuple(leaf_types), padding)
+    found = Structure(structure.stream_with(specs), tuple(leaf_types), padding)
     found.instructions  # noqa: B018 - infers all types
     return found, padding

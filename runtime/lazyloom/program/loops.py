@@ -23,7 +23,8 @@ import numpy as np
 
 from ..settings import WITHOUT, tuning
 from ..types import TensorType
-from .program import Instruction, Operand, Result, Structure
+from .program import Instruction, Structure
+from .stream import Operand, Result
 
 #: a loop goes round so often at least
 LEAST: Final = 4
@@ -124,7 +125,7 @@ class Loop(NamedTuple):
 
 def rolled_size(structure: Structure) -> int:
     """How many instructions of a program a compiler has to do with, about."""
-    instructions = structure.decoded()
+    instructions = structure.decode_instructions()
     program = Loops(instructions, (), {}, search=False)
     return len(instructions) - sum(
         (loop.times - 1) * loop.period for loop in program.search())

@@ -7,6 +7,7 @@ from typing import Any, Final, final
 from ..dtypes import DType
 from ..trace.graph import Buffer, Node
 from .program import Structure
+from .stream import Decoded
 
 
 @final
@@ -14,7 +15,7 @@ class Plan:
     """A program about to run, with its inputs and the nodes that wait for its results."""
 
     __slots__ = ("nodes", "structure", "leaves", "scalars", "wanted", "results", "donatable",
-                 "evaluation", "places", "attached", "finished", "failed")
+                 "evaluation", "places", "attached", "finished", "failed", "_stream")
 
     def __init__(
         self, nodes: list[Node], structure: Structure, leaves: list[Buffer],
@@ -37,3 +38,11 @@ class Plan:
         self.finished = False
         #: some of its nodes have an error
         self.failed = False
+        self._stream: Decoded | None = None
+
+    def stream(self) -> Decoded:
+        """The structure's stream, decoded once."""
+        stream = self._stream
+        if stream is None:
+            stream = self._stream = self.structure.decode()
+        return stream

@@ -1,9 +1,8 @@
 """Canonical programs: what was recorded, freed of addresses, names and numbers.
 
-A :class:`Structure` is compared by equality of a flat stream of interned objects and
-small integers, which costs no object for each operand: for each instruction its spec, then one
-item an operand (:data:`Item`). Nobody else looks at items: who wants to know what a program does
-asks for its instructions, whose operands are objects (:data:`Operand`).
+A :class:`Structure` is compared by equality of its stream (:mod:`lazyloom.program.stream`). Who
+wants to know what a program does asks for its instructions, whose operands are objects, or for
+the decoded stream, where time counts.
 
 Instructions stand in the order of recording, and an operand's comes before its own.
 """
@@ -13,7 +12,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from ..dtypes import DType, dtype_named
 from ..errors import ArgumentError
@@ -23,49 +22,19 @@ from ..trace.scalars import Baked, baked_constant
 from ..trace.specs import Spec, spec_of
 from ..types import TensorType, tensor_type
 from .padding import Padding
+from .stream import (
+    INDEX_BITS,
+    INDEX_MASK,
+    Decoded,
+    Item,
+    Leaf,
+    Operand,
+    Result,
+    ScalarSlot,
+    encode_operand,
+)
 
 FORMAT: Final = 1
-
-
-class Result(NamedTuple):
-    """Result ``number`` of that instruction of the program."""
-
-    instruction: int
-    number: int
-
-
-class Leaf(NamedTuple):
-    """An input of the program; they are numbered by first use."""
-
-    number: int
-
-
-class ScalarSlot(NamedTuple):
-    """Run-time scalar number ``ordinal`` of that dtype; they are numbered by first use, too."""
-
-    dtype: DType
-    ordinal: int
-
-
-#: an operand of an instruction; None is one that is absent
-Operand: TypeAlias = "Result | Leaf | ScalarSlot | Baked | None"
-
-#: an operand in the stream: the number of an instruction for its first result, (instruction,
-#: result) for another, ``-1 - number`` for a leaf, a dtype for the next run-time scalar of it, a
-#: constant, or None. Written by :func:`encoded` and, for each node that runs, by
-#: :func:`lazyloom.evaluate.collect.canonical`; read by :attr:`Structure.instructions` alone.
-Item: TypeAlias = "int | tuple[int, int] | DType | Baked | None"
-
-
-def encoded(operand: Operand) -> Item:
-    """An operand as an item of the stream."""
-    if isinstance(operand, Result):
-        return (operand.instruction, operand.number) if operand.number else operand.instruction
-    if isinstance(operand, Leaf):
-        return -1 - operand.number
-    if isinstance(operand, ScalarSlot):
-        return operand.dtype
-    return operand
 
 
 class Instruction(NamedTuple):
@@ -111,43 +80,36 @@ class Structure:
     @property
     def instructions(self) -> list[Instruction]:
         if self._instructions is None:
-            self._instructions = self.decoded()
+            self._instructions = self.decode_instructions()
         return self._instructions
 
-    def decoded(self) -> list[Instruction]:
-        """:attr:`instructions` for who asks once: they are not kept."""
-        result: list[Instruction] = []
-        ordinals: dict[DType, int] = {}
-        stream = self.stream
-        at = 0
-        while at < len(stream):
-            spec = stream[at]
-            items = stream[at + 1 : at + 1 + spec.arity]
-            at += 1 + spec.arity
+    def decode(self) -> Decoded:
+        """The stream as integers, decoded at each call."""
+        return Decoded(self.stream, len(self.leaf_types))
+
+    def decode_instructions(self) -> list[Instruction]:
+        """:attr:`instructions`, decoded at each call and not kept."""
+        stream = self.decode()
+        inputs = stream.inputs()
+        input_types = stream.input_types(self.leaf_types)
+        instructions: list[Instruction] = []
+        start = 0
+        for spec, end in zip(stream.specs, stream.ends, strict=True):
             operands: list[Operand] = []
             types: list[TensorType | None] = []
-            for item in items:
-                if isinstance(item, int):
-                    if item >= 0:
-                        types.append(result[item].types[0])
-                        operands.append(Result(item, 0))
-                    else:
-                        types.append(self.leaf_types[-1 - item])
-                        operands.append(Leaf(-1 - item))
-                elif isinstance(item, tuple):
-                    types.append(result[item[0]].types[item[1]])
-                    operands.append(Result(item[0], item[1]))
-                elif isinstance(item, DType):
-                    ordinal = ordinals.get(item, 0)
-                    ordinals[item] = ordinal + 1
-                    types.append(tensor_type((), item))
-                    operands.append(ScalarSlot(item, ordinal))
+            for code in stream.operands[start:end]:
+                if code >= 0:
+                    operands.append(inputs[code])
+                    types.append(input_types[code])
                 else:
-                    types.append(None if item is None else tensor_type((), item.dtype))
-                    operands.append(item)
-            known = tuple(types)
-            result.append(Instruction(spec, tuple(operands), known, spec.infer(known)))
-        return result
+                    number, index = (-1 - code) >> INDEX_BITS, (-1 - code) & INDEX_MASK
+                    operands.append(Result(number, index))
+                    types.append(instructions[number].types[index])
+            start = end
+            operand_types = tuple(types)
+            instructions.append(
+                Instruction(spec, tuple(operands), operand_types, spec.infer(operand_types)))
+        return instructions
 
     @property
     def scalar_counts(self) -> dict[DType, int]:
@@ -171,29 +133,33 @@ class Structure:
             head["padding"] = self.padding
         lines = [json.dumps(head)]
         heads: dict[Spec, str] = {}
-        stream = self.stream
-        at = 0
-        while at < len(stream):
-            spec = stream[at]
-            start = heads.get(spec)
-            if start is None:
-                start = heads[spec] = json.dumps(
+        start = 0
+        stream = self.decode()
+        inputs = [_packed_operand(operand) for operand in stream.inputs()]
+        for spec, end in zip(stream.specs, stream.ends, strict=True):
+            head_of_spec = heads.get(spec)
+            if head_of_spec is None:
+                head_of_spec = heads[spec] = json.dumps(
                     [spec.op.name, {k: _pack(v) for k, v in spec.attrs.items()}])[:-1]
-            end = at + 1 + spec.arity
-            items = ", ".join([_packed_item(item) for item in stream[at + 1 : end]])
-            lines.append(f"{start}, [{items}]]")
-            at = end
+            operands = ", ".join([
+                inputs[code] if code >= 0 else _packed_result(-1 - code)
+                for code in stream.operands[start:end]])
+            lines.append(f"{head_of_spec}, [{operands}]]")
+            start = end
         return "\n".join(lines).encode()
 
     @property
     def specs(self) -> list[Spec]:
         """The spec of each instruction."""
-        found: list[Spec] = []
-        at = 0
-        while at < len(self.stream):
-            found.append(self.stream[at])
-            at += 1 + found[-1].arity
-        return found
+        return self.decode().specs
+
+    def stream_with(self, specs: dict[int, Spec]) -> tuple[Any, ...]:
+        """The stream with other specs for some instructions, which take as many operands."""
+        decoded = self.decode()
+        stream = list(self.stream)
+        for number, spec in specs.items():
+            stream[decoded.place_of(number)] = spec
+        return tuple(stream)
 
     @property
     def digest(self) -> str:
@@ -242,7 +208,7 @@ class Structure:
                     item = Result(renumber[item.instruction], item.number)
                 elif isinstance(item, Leaf):
                     item = Leaf(leaves.setdefault(item.number, len(leaves)))
-                stream.append(encoded(item))
+                stream.append(encode_operand(item))
         return (
             Structure(tuple(stream), tuple(self.leaf_types[i] for i in leaves)),
             kept,
@@ -282,17 +248,22 @@ def _unpack(value: Any) -> Any:
     return value
 
 
-def _packed_item(item: Item) -> str:
-    """JSON for an item of the stream, which :func:`_unpack_operand` reads."""
-    if item is None:
+def _packed_result(code: int) -> str:
+    """JSON for a result, by instruction and index, which :func:`_unpack_operand` reads."""
+    instruction, index = code >> INDEX_BITS, code & INDEX_MASK
+    return f'["r", {instruction}, {index}]' if index else str(instruction)
+
+
+def _packed_operand(operand: Operand) -> str:
+    """JSON for an input, which :func:`_unpack_operand` reads."""
+    if operand is None:
         return "null"
-    if isinstance(item, int):
-        return str(item)
-    if isinstance(item, tuple):
-        return f'["r", {item[0]}, {item[1]}]'
-    if isinstance(item, DType):
-        return f'["s", "{item.name}"]'
-    return f'["c", {item.number}, "{item.dtype.name}"]'
+    if isinstance(operand, Leaf):
+        return str(-1 - operand.number)
+    if isinstance(operand, ScalarSlot):
+        return f'["s", "{operand.dtype.name}"]'
+    assert isinstance(operand, Baked)
+    return f'["c", {operand.number}, "{operand.dtype.name}"]'
 
 
 def _unpack_operand(item: Any) -> Item:

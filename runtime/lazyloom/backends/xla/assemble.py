@@ -8,7 +8,8 @@ from typing import Final
 
 from ...dtypes import DType, int64
 from ...program.loops import Loops
-from ...program.program import Instruction, Leaf, Operand, Result, ScalarSlot, Structure
+from ...program.program import Instruction, Structure
+from ...program.stream import Leaf, Operand, Result, ScalarSlot
 from ...trace.scalars import Baked
 from ...types import TensorType, scalar_type, tensor_type
 from . import jax_compat

@@ -24,7 +24,8 @@ from collections import Counter
 from typing import Final
 
 from ...ops.derived import VMAP
-from ...program.program import Instruction, Result
+from ...program.program import Instruction
+from ...program.stream import Result
 from ...settings import LOWERINGS_KEPT
 from .lowering import lower
 from .reductions import LEAST

@@ -26,7 +26,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ...program.program import Instruction, Operand, Result
+from ...program.program import Instruction
+from ...program.stream import Operand, Result
 from ...settings import LOWERINGS_KEPT
 from .lowered import Lowered
 from .stablehlo_text import StableHloFunction, Statement, fractional, functions

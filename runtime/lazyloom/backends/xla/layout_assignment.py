@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ...program.program import Instruction, Operand, Result
+from ...program.program import Instruction
+from ...program.stream import Operand, Result
 from . import jax_compat
 from .layouts import Layout, identity, same_memory
 from .lowered import Lowered, Placed

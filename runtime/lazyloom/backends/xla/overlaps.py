@@ -25,7 +25,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ...program.program import Instruction, Leaf, Result
+from ...program.program import Instruction
+from ...program.stream import Leaf, Result
 from ...settings import LOWERINGS_KEPT
 from ...types import TensorType
 

@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 from ...dtypes import DType, int32
 from ...program.loops import Carried, Fixed, Local, Loop, Loops, Row, Rows, Taken
-from ...program.program import Instruction, Operand, Result, ScalarSlot
+from ...program.program import Instruction
+from ...program.stream import Operand, Result, ScalarSlot
 from ...settings import LOWERINGS_KEPT
 from ...types import TensorType, scalar_type, tensor_type
 from .lowered import Lowered

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ...program.program import Leaf
+from ...program.stream import Leaf
 from ...types import TensorType
 from ..generator import Answer, Call, Layout, NativeCode, No, Region
 from ..worth import at_least

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any, Final
 
-from ...program.program import Leaf
+from ...program.stream import Leaf
 from ...types import TensorType
 from ..generator import YES, Answer, Call, NativeCode, No, Region
 from ..worth import at_least

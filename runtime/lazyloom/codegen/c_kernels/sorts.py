@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from ...program.program import Leaf
+from ...program.stream import Leaf
 from ...types import TensorType
 from ..generator import YES, Answer, Call, NativeCode, No, Region
 from .rows import code, rows

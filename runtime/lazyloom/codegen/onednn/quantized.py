@@ -10,7 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ...program.program import Instruction, Leaf, Operand, Result
+from ...program.program import Instruction
+from ...program.stream import Leaf, Operand, Result
 from ...types import TensorType
 from ..generator import YES, Answer, Call, No, Region
 from ..patterns import Pattern, PatternMatch, any_value, match

@@ -11,7 +11,7 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...program.program import Leaf, Result
+from ...program.stream import Leaf, Result
 from ..generator import Answer, Call, Code, Generator, No, PythonCode, Region
 from ..worth import at_least
 from . import ops, session

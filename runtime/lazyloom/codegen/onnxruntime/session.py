@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...program.program import Leaf, Result
+from ...program.stream import Leaf, Result
 from ...trace.scalars import Baked
 from ..generator import Call, Region
 from . import ops

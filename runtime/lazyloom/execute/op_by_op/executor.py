@@ -12,11 +12,10 @@ from typing import Any, Final, final
 import numpy as np
 
 from ...backends.backend import NotLowered
-from ...backends.data import host_view, scalar_of, scalar_vector
+from ...backends.data import scalar_vector
 from ...backends.selection import backend
 from ...cache import memory
 from ...counters import counters
-from ...dtypes import DType
 from ...host.kernel import HostKernel
 from ...host.reuse import LARGE, call, exclusive, may_write
 from ...host.subnormals import flush_subnormals, flushing, restore_mode
@@ -25,14 +24,15 @@ from ...ops.spec import lookup
 from ...program.evaluations import Evaluation
 from ...program.plan import Plan
 from ...program.program import Structure
+from ...program.stream import INDEX_BITS, INDEX_MASK
 from ...trace.graph import Node
 from ...trace.scalars import Baked
 from ...trace.specs import Spec
-from ...types import TensorType, tensor_type
+from ...types import TensorType
 from ..history import History
 from .blas_threads import Threads, using
 from .schedule import Schedule, fit, owned, run_schedule, schedule_of
-from .single_run import values_once
+from .single_run import inputs_of, values_once
 
 
 class OpFailed(Exception):
@@ -192,104 +192,74 @@ def _ready_kernels(plan: Plan, over: bool) -> list[OpKernel] | None:
     None, too, if one is to write ``over`` its operands, which steps never do.
     """
     nodes = plan.nodes
-    leaf_types = plan.structure.leaf_types
-    stream = plan.structure.stream
-    found: list[OpKernel] = []
-    at = 0
-    for n in nodes:
-        spec: Spec = stream[at]
-        end = at + 1 + spec.arity
+    stream = plan.stream()
+    input_types = stream.input_types(plan.structure.leaf_types)
+    operands = stream.operands
+    kernels: list[OpKernel] = []
+    start = 0
+    for number, n in enumerate(nodes):
         types: list[TensorType | None] = []
-        for position in range(at + 1, end):
-            item = stream[position]
-            if isinstance(item, int):
-                types.append(nodes[item].types[0] if item >= 0 else leaf_types[-1 - item])
-            elif isinstance(item, tuple):
-                number, index = item
-                types.append(nodes[number].types[index])
-            elif isinstance(item, DType):
-                types.append(tensor_type((), item))
-            elif item is None:
-                types.append(None)
+        end = stream.ends[number]
+        for position in range(start, end):
+            code = operands[position]
+            if code >= 0:
+                types.append(input_types[code])
             else:
-                types.append(tensor_type((), item.dtype))
-        at = end
-        op: OpKernel | None = spec.kernels.get(tuple(types))
+                source = -1 - code
+                types.append(nodes[source >> INDEX_BITS].types[source & INDEX_MASK])
+        start = end
+        op: OpKernel | None = stream.specs[number].kernels.get(tuple(types))
         if op is None or op.kernel is None or not op.proven:
             return None
         if over and n.types[0].nbytes >= LARGE and getattr(op.kernel, "over", None):
             return None
-        found.append(op)
-    return found
+        kernels.append(op)
+    return kernels
 
 
 def _run(plan: Plan, donate: bool) -> None:
     """Run op by op, whatever that needs to be found for it."""
     evaluation: Evaluation = plan.evaluation
     nodes = plan.nodes
-    leaves = plan.leaves
-    leaf_types = plan.structure.leaf_types
-    stream = plan.structure.stream
+    stream = plan.stream()
+    operands = stream.operands
+    input_types = stream.input_types(plan.structure.leaf_types)
+    inputs = inputs_of(plan, _constant)
     #: what holds each result until its last use
     values: list[Any] = [None] * len(nodes)
     left: list[int] = [n.uses for n in nodes]
     for slot, _ in plan.wanted:
         left[slot] += 1
-    given: list[Any] = [None] * len(leaves)
-    ordinals: dict[DType, int] = {}
     used: list[OpKernel] = []
     #: ops that may write over their operands, and what only passes their results on
     last: list[tuple[int, list[Any]]] = []
-    passed: dict[int, Any] = {}
-    at = 0
+    passed: dict[int, tuple[int, int]] = {}
+    end = 0
     for slot, n in enumerate(nodes):
-        spec: Spec = stream[at]
-        end = at + 1 + spec.arity
+        spec = stream.specs[slot]
+        start = end
+        end = stream.ends[slot]
         if slot in passed:
             # it has the same type; of its kernel nothing is needed
             used.append(op_kernel_of(spec, (n.types[0],)))
-            at = end
             continue
         types: list[TensorType | None] = []
         arguments: list[Any] = []
         dying: list[int] | None = None
-        for position in range(at + 1, end):
-            item = stream[position]
-            if isinstance(item, int):
-                if item >= 0:
-                    value = values[item]
-                    m = nodes[item]
-                    types.append(m.types[0])
-                    arguments.append(value[0] if len(m.types) > 1 else value)
-                    left[item] -= 1
-                    if left[item] == 0:
-                        dying = [item] if dying is None else [*dying, item]
-                else:
-                    k = -1 - item
-                    value = given[k]
-                    if value is None:
-                        value = given[k] = host_view(leaves[k])
-                    types.append(leaf_types[k])
-                    arguments.append(value)
-            elif isinstance(item, tuple):
-                number, index = item
-                types.append(nodes[number].types[index])
-                arguments.append(values[number][index])
+        for position in range(start, end):
+            code = operands[position]
+            if code >= 0:
+                types.append(input_types[code])
+                arguments.append(inputs[code])
+            else:
+                number, index = (-1 - code) >> INDEX_BITS, (-1 - code) & INDEX_MASK
+                value = values[number]
+                m = nodes[number]
+                types.append(m.types[index])
+                arguments.append(value[index] if len(m.types) > 1 else value)
                 left[number] -= 1
                 if left[number] == 0:
                     dying = [number] if dying is None else [*dying, number]
-            elif isinstance(item, DType):
-                ordinal = ordinals.get(item, 0)
-                ordinals[item] = ordinal + 1
-                types.append(tensor_type((), item))
-                arguments.append(scalar_of(plan.scalars[item][ordinal], item))
-            elif item is None:
-                types.append(None)
-                arguments.append(None)
-            else:
-                types.append(tensor_type((), item.dtype))
-                arguments.append(_constant(item))
-        at = end
         key = tuple(types)
         found: OpKernel | None = spec.kernels.get(key)
         op = op_kernel_of(spec, key) if found is None else found
@@ -304,7 +274,7 @@ def _run(plan: Plan, donate: bool) -> None:
             timings["prepare"] = timings.get("prepare", 0.0) + time.perf_counter() - started
         kernel = op.kernel
         if donate and getattr(kernel, "over", None) and any(t.nbytes >= LARGE for t in n.types):
-            after = _passing(plan, slot, end)
+            after = _passing(plan, slot)
             if after is not None:
                 passed.update(after)
                 last.append((slot, arguments))
@@ -332,59 +302,55 @@ def _run(plan: Plan, donate: bool) -> None:
     # once memory is written over, nothing may come between
     with Deferred(True):
         for slot, arguments in last:
-            values[slot] = _over(plan, used[slot], slot, arguments, given)
-        for slot, item in passed.items():
-            number, index = (item, 0) if isinstance(item, int) else item
+            values[slot] = _over(plan, used[slot], slot, arguments, inputs)
+        for slot, (number, index) in passed.items():
             values[slot] = values[number][index] if used[number].count > 1 else values[number]
         arrays = _results(plan, used, values, passed)
         _attach(plan, arrays, _check(plan, arrays))
 
 
 def _results(
-    plan: Plan, used: list[OpKernel], values: list[Any], passed: dict[int, Any]
+    plan: Plan, used: list[OpKernel], values: list[Any], passed: dict[int, tuple[int, int]]
 ) -> list[Any]:
     """The wanted results, each in memory of its own; ``passed`` as in :func:`_passing`."""
     found: list[Any] = []
     taken: set[tuple[int, int]] = set(plan.wanted)
     for slot, index in plan.wanted:
         op = used[slot]
-        item = passed.get(slot)
-        if item is None:
+        source = passed.get(slot)
+        if source is None:
             value = values[slot][index] if op.count > 1 else values[slot]
             found.append(owned(value, op.shared[index]))
             continue
         # the first one to pass a result on has it
-        number, index = (item, 0) if isinstance(item, int) else item
+        number, index = source
         found.append(
             owned(values[slot], used[number].shared[index] or (number, index) in taken))
         taken.add((number, index))
     return found
 
 
-def _passing(plan: Plan, slot: int, at: int) -> dict[int, Any] | None:
+def _passing(plan: Plan, slot: int) -> dict[int, tuple[int, int]] | None:
     """The identities of an op's results, if nothing else uses these, and what each is of."""
-    found: dict[int, Any] = {}
+    passing: dict[int, tuple[int, int]] = {}
     identity = lookup("identity")
-    stream = plan.structure.stream
+    stream = plan.stream()
     nodes = plan.nodes
     left = nodes[slot].uses
     number = slot
     while left:
         number += 1
-        spec: Spec = stream[at]
-        end = at + 1 + spec.arity
-        for item in stream[at + 1 : end]:
-            if (item[0] if isinstance(item, tuple) else item) == slot:
-                if spec.op is not identity or nodes[number].uses:
+        for code in stream.operands[stream.ends[number - 1] : stream.ends[number]]:
+            if code < 0 and (-1 - code) >> INDEX_BITS == slot:
+                if stream.specs[number].op is not identity or nodes[number].uses:
                     return None
-                found[number] = item
+                passing[number] = (slot, (-1 - code) & INDEX_MASK)
                 left -= 1
-        at = end
-    return found
+    return passing
 
 
 def _over(
-    plan: Plan, op: OpKernel, slot: int, arguments: list[Any], given: list[Any]
+    plan: Plan, op: OpKernel, slot: int, arguments: list[Any], inputs: list[Any]
 ) -> Any:
     """Run an op's kernel, its results in the memory of leaves that end with the plan."""
     arrays: list[Any] = []
@@ -392,8 +358,8 @@ def _over(
         allowed = [arguments[k] for k in op.kernel.over]
         for k in plan.donatable:
             # held by the leaf, the list, the op's arguments and those of them that are allowed
-            if exclusive(given, k, 3):
-                found = given[k]
+            if exclusive(inputs, k, 3):
+                found = inputs[k]
                 if any(found is x for x in allowed):
                     arrays.append(found)
     over = list(arrays)
@@ -405,7 +371,7 @@ def _over(
     for x in over:
         if not any(x is y for y in arrays):
             # it is a result now
-            given[:] = [None if x is y else y for y in given]
+            inputs[:] = [None if x is y else y for y in inputs]
     return result
 
 

@@ -17,6 +17,7 @@ from ...backends.data import host_memory, scalar_of
 from ...dtypes import DType
 from ...extension import in_c
 from ...program.plan import Plan
+from ...program.stream import INDEX_BITS, INDEX_MASK
 
 #: integers that the steps of all structures together may have, four bytes each
 MOST: Final = 16_000_000
@@ -136,44 +137,32 @@ def schedule_of(
     if not _kept.has_room(6 * len(kernels)):
         return None
     nodes = plan.nodes
-    stream = plan.structure.stream
+    stream = plan.stream()
+    #: the inputs: leaves and scalars, which each run brings, and constants
     table: list[Any] = [None] * len(plan.leaves)
     scalars: dict[DType, list[int]] = {}
-    constants: dict[Any, int] = {}
-    #: operands: places, or for results -1 less their number among all results
-    operands_of: list[list[int]] = []
+    for place, item in enumerate(stream.others, len(table)):
+        if isinstance(item, DType):
+            scalars.setdefault(item, []).append(place)
+            table.append(None)
+        else:
+            table.append(None if item is None else constant(item))
     #: of each op the number of its first result; of each result its last use, and its bytes
     first: list[int] = []
     last: list[int] = []
     sizes: list[int] = []
-    at = 0
+    codes = stream.operands
+    #: places, or for results -1 less their number among all results
+    operands: list[int] = []
     for number, n in enumerate(nodes):
-        operands: list[int] = []
-        spec = stream[at]
-        for item in stream[at + 1 : at + 1 + spec.arity]:
-            if isinstance(item, int):
-                if item >= 0:
-                    result = first[item]
-                    last[result] = number
-                    operands.append(-1 - result)
-                else:
-                    operands.append(-1 - item)
-            elif isinstance(item, tuple):
-                result = first[item[0]] + item[1]
+        end = stream.ends[number]
+        for position in range(len(operands), end):
+            operand = codes[position]
+            if operand < 0:
+                result = first[(-1 - operand) >> INDEX_BITS] + ((-1 - operand) & INDEX_MASK)
                 last[result] = number
-                operands.append(-1 - result)
-            elif isinstance(item, DType):
-                operands.append(len(table))
-                scalars.setdefault(item, []).append(len(table))
-                table.append(None)
-            else:
-                known = constants.get(item)
-                if known is None:
-                    known = constants[item] = len(table)
-                    table.append(None if item is None else constant(item))
-                operands.append(known)
-        at += 1 + spec.arity
-        operands_of.append(operands)
+                operand = -1 - result
+            operands.append(operand)
         first.append(len(last))
         for t in n.types:
             # what nothing uses ends with what makes it
@@ -182,17 +171,20 @@ def schedule_of(
     for slot, index in plan.wanted:
         last[first[slot] + index] = len(nodes)
     code: list[int] = []
-    place: list[int] = [0] * len(last)
+    places: list[int] = [0] * len(last)
     free: list[int] = []
+    end = 0
     for number, n in enumerate(nodes):
-        operands = operands_of[number]
+        start = end
+        end = stream.ends[number]
         code.append(_kept.number(kernels[number]))
-        code.append(len(operands))
+        code.append(end - start)
         large: list[int] = []
-        for operand in operands:
+        for position in range(start, end):
+            operand = operands[position]
             if operand < 0:
                 result = -1 - operand
-                operand = place[result]
+                operand = places[result]
                 if last[result] == number:
                     # once, though it may be several operands
                     last[result] = -1
@@ -211,7 +203,7 @@ def schedule_of(
             else:
                 where = len(table)
                 table.append(None)
-            place[result] = where
+            places[result] = where
             code.append(where)
             if last[result] == number:
                 ended.append(where)
@@ -230,12 +222,12 @@ def schedule_of(
     size = 0
     for slot, index in plan.wanted:
         t = nodes[slot].types[index]
-        results.append(place[first[slot] + index])
+        results.append(places[first[slot] + index])
         results.append(int(shared[slot][index]))
         types += (t.dtype.numpy, t.shape)
         size += t.nbytes
-    places = {dtype: tuple(found) for dtype, found in scalars.items()}
-    return Schedule(code, table, places, list(plan.wanted), results, tuple(types), size)
+    places_of = {dtype: tuple(of_dtype) for dtype, of_dtype in scalars.items()}
+    return Schedule(code, table, places_of, list(plan.wanted), results, tuple(types), size)
 
 
 def fit(schedule: Schedule, arrays: list[Any]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from ...backends.data import host_view, scalar_of
 from ...dtypes import DType
 from ...program.plan import Plan
-from ...trace.specs import Spec
+from ...program.stream import INDEX_BITS, INDEX_MASK
 from .schedule import LARGE, owned
 
 #: bytes of small results of a plan up to which these are there until its end
@@ -36,55 +36,55 @@ def _uses_of_large(plan: Plan) -> list[int]:
     return found
 
 
-def values_once(
-    plan: Plan, kernels: list[Any], shared: list[tuple[bool, ...]], constant: Any
-) -> list[Any]:
-    """Run a plan by these kernels, one an op; the wanted results, each in memory of its own.
+def inputs_of(plan: Plan, constant: Any) -> list[Any]:
+    """The values of a plan's inputs, by place (:attr:`~lazyloom.program.stream.Decoded.operands`).
 
     ``constant`` gives the value of a constant of the structure.
     """
-    stream = plan.structure.stream
-    leaves: list[Any] = [host_view(leaf) for leaf in plan.leaves]
-    values: list[Any] = []
+    inputs: list[Any] = [host_view(leaf) for leaf in plan.leaves]
     scalars = plan.scalars
     ordinals: dict[DType, int] = {}
+    for item in plan.stream().others:
+        if isinstance(item, DType):
+            ordinal = ordinals.get(item, 0)
+            ordinals[item] = ordinal + 1
+            inputs.append(scalar_of(scalars[item][ordinal], item))
+        else:
+            inputs.append(None if item is None else constant(item))
+    return inputs
+
+
+def values_once(
+    plan: Plan, kernels: list[Any], shared: list[tuple[bool, ...]], constant: Any
+) -> list[Any]:
+    """Run a plan by these kernels, one an op; the wanted results, each in memory of its own."""
+    stream = plan.stream()
+    operands = stream.operands
+    ends = stream.ends
+    inputs = inputs_of(plan, constant)
+    values: list[Any] = []
     #: whether an op gives a tuple of results
     several: list[bool] = [len(n.types) > 1 for n in plan.nodes]
     left = _uses_of_large(plan)
-    at = 0
-    for kernel in kernels:
-        spec: Spec = stream[at]
-        end = at + 1 + spec.arity
+    end = 0
+    for slot, kernel in enumerate(kernels):
+        start = end
+        end = ends[slot]
         arguments: list[Any] = []
-        for position in range(at + 1, end):
-            item = stream[position]
-            if isinstance(item, int):
-                if item < 0:
-                    arguments.append(leaves[-1 - item])
-                elif several[item]:
-                    arguments.append(values[item][0])
+        for position in range(start, end):
+            code = operands[position]
+            if code >= 0:
+                arguments.append(inputs[code])
+            else:
+                number = (-1 - code) >> INDEX_BITS
+                if several[number]:
+                    arguments.append(values[number][(-1 - code) & INDEX_MASK])
                 else:
-                    arguments.append(values[item])
-                if item >= 0 and left[item] > 0:
-                    left[item] -= 1
-                    if left[item] == 0:
-                        values[item] = None
-            elif isinstance(item, tuple):
-                number: int = item[0]
-                arguments.append(values[number][item[1]])
+                    arguments.append(values[number])
                 if left[number] > 0:
                     left[number] -= 1
                     if left[number] == 0:
                         values[number] = None
-            elif isinstance(item, DType):
-                ordinal = ordinals.get(item, 0)
-                ordinals[item] = ordinal + 1
-                arguments.append(scalar_of(scalars[item][ordinal], item))
-            elif item is None:
-                arguments.append(None)
-            else:
-                arguments.append(constant(item))
-        at = end
         many = len(arguments)
         if many == 2:
             values.append(kernel(arguments[0], arguments[1]))
@@ -92,11 +92,11 @@ def values_once(
             values.append(kernel(arguments[0]))
         else:
             values.append(kernel(*arguments))
-        if left[len(values) - 1] == 0:
+        if left[slot] == 0:
             # what nothing uses
-            values[-1] = None
-    found: list[Any] = []
+            values[slot] = None
+    results: list[Any] = []
     for slot, index in plan.wanted:
         value = values[slot][index] if several[slot] else values[slot]
-        found.append(owned(value, shared[slot][index]))
-    return found
+        results.append(owned(value, shared[slot][index]))
+    return results

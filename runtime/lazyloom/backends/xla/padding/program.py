@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from ....program.extents import attributes_outline, may_vary
-from ....program.program import Leaf, Result, Structure
+from ....program.program import Structure
+from ....program.stream import Leaf, Result
 from ...backend import NotPadded
 from .dims import FUNCTIONS, Description, compiled, is_any, is_dynamic
 from .lower import Padded, lower_padded

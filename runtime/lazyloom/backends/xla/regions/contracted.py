@@ -16,8 +16,9 @@ from ....codegen.verdicts import current
 from ....dtypes import int64
 from ....foreign import Foreign
 from ....interrupts import reraise_from_handler
-from ....program.program import Instruction, Leaf, Operand, Result, Structure
+from ....program.program import Instruction, Structure
 from ....program.regions import NO_REGIONS, ProgramRegion, ProgramRegions
+from ....program.stream import Leaf, Operand, Result
 from ....types import tensor_type
 from ..jax_compat import on_other_device
 from . import engines, pages

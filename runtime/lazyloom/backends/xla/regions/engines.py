@@ -19,7 +19,7 @@ from ....host.c_source.library import CompilerError
 from ....host.find import kernel_of
 from ....host.subnormals import flushing
 from ....interrupts import at_end, reraise_from_handler
-from ....program.program import Leaf, Result
+from ....program.stream import Leaf, Result
 from ....trace.scalars import Baked
 from ....types import TensorType
 from ...backend import NotLoaded

@@ -15,8 +15,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ....codegen.partition import Part, Partition, region_of
-from ....program.program import Leaf, Operand, Result, ScalarSlot, Structure, encoded
+from ....program.program import Structure
 from ....program.regions import PartRun, ProgramRegion, ProgramRegions
+from ....program.stream import Leaf, Operand, Result, ScalarSlot, encode_operand
 from ....trace.scalars import Baked
 from ....types import TensorType, tensor_type
 from ...backend import Executable, Request
@@ -224,7 +225,7 @@ def _of_xla(
                     types.append(tensor_type((), item.dtype) if isinstance(item, ScalarSlot)
                                  else t)  # type: ignore[arg-type]
                 item = Leaf(operands[item])
-            stream.append(encoded(item))
+            stream.append(encode_operand(item))
         results += [found for r in range(len(i.types)) if (found := Result(n, r)) in wanted]
     ops = tuple(structure.instructions[n].spec.op.name for n in members)
     outputs = tuple((renumbered[result.instruction], result.number) for result in results)

@@ -12,7 +12,8 @@ from ....codegen.faults import refused
 from ....codegen.generator import Generator, Layout, Region
 from ....codegen.partition import Part, Partition
 from ....ops.spec import lookup
-from ....program.program import Leaf, Operand, Result, Structure, encoded
+from ....program.program import Structure
+from ....program.stream import Leaf, Operand, Result, encode_operand
 from ....settings import options
 from ....trace.specs import spec_of
 from ....types import TensorType, tensor_type
@@ -96,7 +97,7 @@ def _in_memory(
             continue
         axes = tuple(layout.index(d) for d in range(t.ndim))
         operands.append(Result(len(stream) // 2, 0))
-        stream += [spec_of(transpose, {"axes": axes}, 1), encoded(Leaf(k))]
+        stream += [spec_of(transpose, {"axes": axes}, 1), encode_operand(Leaf(k))]
     before = len(stream) // 2
     own = region.program.structure.instructions
     for i in own:
@@ -106,14 +107,15 @@ def _in_memory(
                 item = operands[item.number]
             elif isinstance(item, Result):
                 item = Result(before + item.instruction, item.number)
-            stream.append(encoded(item))
+            stream.append(encode_operand(item))
     given = tuple((before + n, r) for n, r in region.program.outputs)
     outputs = list(given)
     number = before + len(own)
     for k, t in enumerate(region.results):
         layout = layouts[len(operands) + k]
         if layout != identity(t.ndim):
-            stream += [spec_of(transpose, {"axes": tuple(layout)}, 1), encoded(Result(*given[k]))]
+            moved = encode_operand(Result(*given[k]))
+            stream += [spec_of(transpose, {"axes": tuple(layout)}, 1), moved]
             outputs[k] = (number, 0)
             number += 1
     members = tuple(range(before, before + len(own)))
