@@ -7,6 +7,7 @@ and other extents at each; ``--thorough`` has it take them all, and fuses ops as
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import random
@@ -17,6 +18,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,10 +79,39 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     quick_options.thorough = bool(config.getoption("--thorough"))
     is_worker = hasattr(config, "workerinput")
+    if not is_worker and config.getoption("numprocesses", None):
+        config.pluginmanager.register(CrashedWorkers())
     if not is_worker and "LAZYLOOM_CACHE_DIR" not in os.environ:
         folder = tempfile.mkdtemp(prefix="lazyloom-tests-")
         os.environ["LAZYLOOM_CACHE_DIR"] = folder
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+class CrashedWorkers:
+    """Where the threads of a worker that crashed were, as part of the test's report."""
+
+    def __init__(self) -> None:
+        self.folder = tempfile.mkdtemp(prefix="lazyloom-crashes-")
+
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput["crash_file"] = os.path.join(self.folder, node.gateway.id)
+
+    def pytest_handlecrashitem(self, crashitem: str, report: Any) -> None:
+        file = Path(self.folder, report.node.gateway.id)
+        text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+        report.longrepr = f"{report.longrepr}\n" + (
+            text or "no fatal signal that Python handles: it was killed, or called os._exit")
+
+    def pytest_unconfigure(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    file = getattr(session.config, "workerinput", {}).get("crash_file")
+    if file is not None:
+        # it stays open as long as the process lives, in place of pytest's own
+        faulthandler.enable(open(file, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

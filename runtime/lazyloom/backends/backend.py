@@ -1,9 +1,9 @@
-"""The interface of a backend: what compiles programs and holds the data that they work on.
+"""The interface of a backend, which compiles programs and holds the data that they work on.
 
-The runtime above calls nothing else of it. Programs come as a
+The runtime above calls nothing else of it. A program comes as a
 :class:`~lazyloom.program.program.Structure`, whose instructions are ops of the table with their
-operand types. An array is whatever the backend makes one: it has ``shape``, a tuple, and ``dtype``,
-a NumPy dtype or what is equal to one, and nothing above looks further inside.
+operand types. An array is whatever the backend uses as one: it has ``shape``, a tuple, and
+``dtype``, a NumPy dtype or an object equal to one, and nothing above looks further inside.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Request(NamedTuple):
         aliases: leaves that the run may overwrite: number of the leaf -> position in ``outputs``
             of the result, of equal type, that may take its memory.
         generators: the names of the code generators that may take parts of it
-            (:mod:`lazyloom.codegen`), those that win first.
-        verify: compare what they give with what the backend gives, at each run.
+            (:mod:`lazyloom.codegen`), in order of preference.
+        verify: compare their results with the backend's, at each run.
         segmented: run their parts, and what lies between, one by one.
     """
 
@@ -52,44 +52,44 @@ class Request(NamedTuple):
 class NotLowered(Exception):
     """The op of instruction ``number`` could not be lowered; the cause says why.
 
-    What does not depend on the instruction runs without it.
+    Everything that does not depend on the instruction runs without it.
     """
 
     def __init__(self, number: int, cause: Exception) -> None:
         super().__init__(number)
         self.number: int = number
-        # compiled code that raises does not set it
+        # a raise in compiled code does not set it
         self.__cause__ = cause
 
 
 class NotLoaded(Exception):
-    """A stored program is as it should be, but something that it needs does not work here."""
+    """A stored program is intact, but something that it needs does not work here."""
 
 
 class NotPadded(Exception):
-    """The program of a structure with padding cannot be made; the text says why."""
+    """The program of a structure with padding cannot be built; the text says why."""
 
 
 class Executable(ABC):
     """A compiled program.
 
     Attributes:
-        run: ``run(*arguments)`` takes one array a leaf, then one vector of run-time scalars for
+        run: ``run(*arguments)`` takes one array per leaf, then one vector of run-time scalars for
             each dtype of ``structure.scalar_counts``, in that order, then for a structure with
-            padding the vector of the extents that hold, an int64 a symbol. It returns the list of
-            results, and need not wait for them; what goes wrong before or after it returns is
-            raised by it, or by whatever waits for a result. What the first run of a program
-            returns is compared with the number and the types of its outputs.
-        direct: ``run`` is one call into foreign code, which runs no Python code (so no handler of
-            a signal) before it has returned the results.
-        needs: how many bytes to look for before each run, 0 where that is little or not known.
+            padding the vector of the current extents, an int64 per symbol. It returns the list of
+            results, and need not wait for them; an error before or after it returns is raised by
+            it, or by whatever waits for a result. The results of the first run of a program are
+            compared with the number and the types of its outputs.
+        direct: ``run`` is one call into foreign code, which runs no Python code (so no signal
+            handler) before it has returned the results.
+        needs: how many free bytes to look for before each run, 0 where few or unknown.
         timings: seconds by phase (``lower``, ``compile``), for the evaluation's record.
-        regions: what other code generators run of it. Where one of them failed at a part, the
-            program is not stored: another process may do better.
+        regions: the parts of it that other code generators run. Where one of them failed at a
+            part, the program is not stored: another process may do better.
         further: None, or ``further(arguments, private)``, called before each run with all other
-            arguments and whether each leaf's memory is the runtime's own (None where that is not
-            known). It returns a list of what ``run`` takes behind them.
-        segmented: its parts run one by one, and :meth:`parts` says what each took.
+            arguments and whether each leaf's memory belongs to the runtime (None where that is
+            unknown). It returns a list of further arguments that ``run`` takes after them.
+        segmented: its parts run one by one, and :meth:`parts` says how long each took.
     """
 
     __slots__ = ("run", "direct", "needs", "timings")
@@ -104,10 +104,10 @@ class Executable(ABC):
 
     @abstractmethod
     def serialize(self) -> bytes:
-        """The program as :meth:`Backend.load` takes it. Raises where it cannot be kept."""
+        """Return the program as :meth:`Backend.load` takes it. Raises where it cannot be stored."""
 
     def parts(self) -> tuple[PartRun, ...]:
-        """What this thread's newest run consisted of, where the program is segmented."""
+        """Return the parts of this thread's newest run, where the program is segmented."""
         return ()
 
 
@@ -124,36 +124,36 @@ class Backend(ABC):
     def compile(self, request: Request) -> Executable:
         """Compile a program.
 
-        Raises NotLowered for an op that it cannot do, MemoryError, and for a structure with padding
-        NotPadded where it does not do that.
+        Raises NotLowered for an op that it cannot lower, MemoryError, and NotPadded for a structure
+        with padding that it does not support.
         """
 
     @abstractmethod
     def load(self, data: bytes, request: Request) -> Executable:
-        """The executable of that request from :meth:`Executable.serialize`'s bytes.
+        """Return the executable of a request from the bytes of :meth:`Executable.serialize`.
 
-        They were stored under the same fingerprint. Whatever this raises has the program compiled;
-        what is not NotLoaded counts as an error of the disk.
+        They were stored under the same fingerprint. If this raises anything, the program is
+        compiled; errors other than NotLoaded count as errors of the disk.
         """
 
     @abstractmethod
     def upload(self, array: Any) -> Any:
-        """An array of a NumPy array's data, of exactly its dtype, the elements in row-major order.
+        """Return an array of a NumPy array's data, of exactly its dtype, in row-major order.
 
         The NumPy array belongs to the backend from then on.
         """
 
     @abstractmethod
     def download(self, array: Any) -> Any:
-        """The data as a fresh NumPy array; waits, and raises the run's error if it failed."""
+        """Return the data as a new NumPy array; waits, and raises the run's error if it failed."""
 
     @abstractmethod
     def copy(self, array: Any) -> Any:
-        """An array of the same data in memory of its own."""
+        """Return an array of the same data in memory of its own."""
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """Everything outside a program that changes what it is compiled to, as text.
+        """Return everything outside a program that changes its machine code, as text.
 
         Versions, flags, the device. The runtime's own source is added to it. A program that was
         stored under another fingerprint is not found.
@@ -161,7 +161,7 @@ class Backend(ABC):
 
     @abstractmethod
     def describe(self) -> Mapping[str, str]:
-        """Name and value of what users are told: ``device`` ("cpu: cpu"), versions.
+        """Return information for users, by name: ``device`` ("cpu: cpu"), versions.
 
         Must have ``platform``: "cpu", "gpu", "tpu" or a vendor's own word.
         """
@@ -171,77 +171,79 @@ class Backend(ABC):
         self.download(array)
 
     def is_ready(self, array: Any) -> bool:
-        """Whether the array is computed, or failed; does not wait."""
+        """Return True if the array is computed, or failed; does not wait."""
         return True
 
     def host_view(self, array: Any) -> Any:
-        """The data as a NumPy array that the caller only reads, and soon; waits for it.
+        """Return the data as a NumPy array that the caller only reads, and soon; waits for it.
 
-        It may be the array's own memory, where that can be seen from the host.
+        It may be the array's own memory, where the host can access that.
         """
         return self.download(array)
 
     def given_up(self, array: Any) -> Any:
-        """The data of a computed array that nobody uses again, as a NumPy array to write to.
+        """Return the data of a computed array that nothing uses again, as a writable NumPy array.
 
         It may be the array's own memory, where the host can write to that.
         """
         return self.download(array)
 
     def number(self, array: Any, dtype: str) -> Any:
-        """The only element of an array of the named dtype as a Python number, as NumPy's ``item``.
+        """Return the only element of an array of a dtype as a Python number, like NumPy's ``item``.
 
-        Waits, and raises the run's error if it failed. None where :meth:`download` is as quick.
+        Waits, and raises the run's error if it failed. None where :meth:`download` is as fast.
         """
         return None
 
     def region_kernel(
         self, spec: Spec, types: tuple[TensorType | None, ...]
     ) -> HostKernel | None:
-        """One op at operand types by a code generator in use; None where none takes it.
+        """Return a kernel of an op at operand types by an active code generator; None if none
+        takes it.
 
-        Asked for ops that take long, before the host kernel that all backends share is.
+        Called for ops that take long, before the host kernel that all backends share is tried.
         """
         return None
 
     def timed(self, generator: Any, region: Any) -> list[tuple[float, float]]:
-        """Seconds of runs of a region by its generator, and of its ops by the backend, by turns.
+        """Return seconds of runs of a region by its generator, and of its ops by the backend, in
+        alternation.
 
-        Raises whatever keeps it from being measured.
+        Raises whatever prevents the measurement.
         """
         raise NotImplementedError(f"the backend {self.name} measures no regions")
 
     def loops(self, program: Program) -> Sequence[tuple[int, int]]:
-        """What of a program is compiled as loops, as (times, ops of the body); for the record."""
+        """Return the loops in a program as compiled, as (times, ops of the body), for records."""
         return ()
 
     def is_host(self) -> bool:
-        """Whether its device is the host, so that ops may run one by one as host kernels.
+        """Return True if its device is the host, so that ops may run one by one as host kernels.
 
         Programs of such a backend need not be compiled before their first run: they run op by op
-        (:mod:`lazyloom.host`), and compiling goes on beside them.
+        (:mod:`lazyloom.host`), and are compiled in parallel.
         """
         return False
 
     def compiles_elsewhere(self) -> bool:
-        """Whether another process with the same environment compiles for this one's device."""
+        """Return True if another process with the same environment compiles for this device."""
         return False
 
     def from_dlpack(self, source: Any, copy: bool | None) -> Any:
-        """An array of the data of an object of the DLPack protocol.
+        """Return an array of the data of an object of the DLPack protocol.
 
-        It shares memory where it can for None, always for False, never for True. The array has
-        ``shape`` and ``dtype``, and itself the methods of the protocol. Raises ValueError where it
-        cannot take the data over.
+        For ``copy=None`` it shares memory where it can, for False always, for True never. The array
+        has ``shape`` and ``dtype``, and itself the methods of the protocol. Raises ValueError where
+        it cannot take over the data.
         """
         raise ValueError(f"the backend {self.name} takes no data over by DLPack")
 
     def lowered_types(
         self, op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
     ) -> tuple[TensorType, ...]:
-        """The types of an op's results, for ops without a shape rule of their own.
+        """Return the types of an op's results, for ops without a type rule of their own.
 
-        Those are ops added at run time, which are defined by a JAX function and nothing else.
+        Those are ops added at run time, which are defined only by a JAX function.
         """
         raise TypeError(
             f"{op.name} has no shape rule, and the backend {self.name} does not know its result "

@@ -16,7 +16,7 @@ from .selection import backend
 
 
 def scalar_vector(numbers: list[Any], dtype: Any) -> Any:
-    """Run-time scalars of one dtype as a vector; integers wrap as C's do."""
+    """Return run-time scalars of one dtype as a vector; integers wrap as in C."""
     if dtype.kind in "iu":
         bits = dtype.itemsize * 8
         mask = (1 << bits) - 1
@@ -30,7 +30,8 @@ def scalar_vector(numbers: list[Any], dtype: Any) -> Any:
 
 
 def scalar_of(number: Any, dtype: DType) -> Any:
-    """A run-time scalar as NumPy's, the same bits as in :func:`scalar_vector`."""
+    """Return a run-time scalar as a NumPy scalar, with the same bits as in :func:`scalar_vector`.
+    """
     kind = dtype.kind
     if kind == "f" and dtype.itemsize > 2 or kind == "b":
         return dtype.numpy.type(number)
@@ -41,56 +42,57 @@ def scalar_of(number: Any, dtype: DType) -> Any:
     return scalar_vector([number], dtype.numpy)[0]
 
 
-#: one upload at a time; a signal's handler may read a value while its thread uploads another
+#: one upload at a time; a signal handler may read a value while its thread uploads another
 _uploading: Final = threading.RLock()
 
 
 def device_array(buffer: Buffer) -> Any:
-    """The buffer's device array; uploads host data on first use."""
-    found = buffer.array
-    if found is not None:
-        return found
+    """Return the buffer's device array; uploads host data on first use."""
+    array = buffer.array
+    if array is not None:
+        return array
     with _uploading:
-        found = buffer.array
-        if found is None:
+        array = buffer.array
+        if array is None:
             host = buffer.host
             if host is None:
                 raise AssertionError("a buffer without data was used")
-            # never in the place of another thread's: the compiled setter releases what it replaces
-            # while it can still be read, and a backend lets other threads run meanwhile
-            buffer.array = found = given(backend().upload(host), "upload")
+            # never in place of another thread's: the compiled setter releases the old object while
+            # it can still be read, and a backend lets other threads run meanwhile
+            buffer.array = array = given(backend().upload(host), "upload")
             counters["bytes_uploaded"] += host.nbytes
             buffer.host = None
-    return found
+    return array
 
 
 def host_memory(buffer: Buffer) -> Any:
-    """The buffer's data as a NumPy array that nobody may write to; waits for it.
+    """Return the buffer's data as a NumPy array that must not be written to; waits for it.
 
-    It is not kept: the memory may be the device's own, which a later run writes over.
+    It is not kept: the memory may be the device's own, which a later run overwrites.
     """
-    # an upload fills the one before it empties the other
+    # an upload sets ``array`` before it clears ``host``
     host = buffer.host
     return backend().host_view(buffer.array) if host is None else host
 
 
 def host_view(buffer: Buffer) -> Any:
-    """:func:`host_memory`, or a scalar where it has no dimensions."""
-    found: Any = host_memory(buffer)
-    # NumPy computes with scalars in a tenth of the time
-    return found[()] if found.ndim == 0 else found
+    """Return :func:`host_memory`, or a scalar where it has no dimensions."""
+    data: Any = host_memory(buffer)
+    # NumPy computes on scalars in a tenth of the time
+    return data[()] if data.ndim == 0 else data
 
 
 def padded_array(buffer: Buffer, t: TensorType) -> Any:
-    """A device array of the type whose first elements along each dimension are the buffer's."""
-    own = host_view(buffer)
+    """Return a device array of a type, whose first elements along each dimension are the buffer's.
+    """
+    data = host_view(buffer)
     whole = np.zeros(t.shape, t.dtype.numpy)
-    whole[tuple([slice(n) for n in own.shape])] = own
+    whole[tuple([slice(n) for n in data.shape])] = data
     return given(backend().upload(whole), "upload")
 
 
 def host_array(array: Any, t: TensorType) -> Any:
-    """The data of a device array as a fresh NumPy array; waits, and raises the run's error.
+    """Return the data of a device array as a new NumPy array; waits, and raises the run's error.
 
     Raises WrongResult unless that is an array of the type.
     """
@@ -98,7 +100,7 @@ def host_array(array: Any, t: TensorType) -> Any:
 
 
 def device_view(array: Any, t: TensorType) -> Any:
-    """The same as an array that may be the device's memory, for whoever has the value to read."""
+    """Return the same as an array that may be the device's memory, for callers that only read."""
     return _of_type(backend().host_view(array), t, "host_view")
 
 
@@ -109,20 +111,20 @@ def _of_type(data: Any, t: TensorType, method: str) -> Any:
 
 
 def host_number(array: Any, t: TensorType) -> Any:
-    """The only element of a device array as a Python number, as NumPy's ``item`` gives it.
+    """Return the only element of a device array as a Python number, like NumPy's ``item``.
 
     Waits, and raises the run's error; raises WrongResult where the backend returns something else.
     """
-    found: Any = backend().number(array, t.dtype.name)
-    if found is None:
+    number: Any = backend().number(array, t.dtype.name)
+    if number is None:
         return host_array(array, t).item()
-    if not isinstance(found, (float, int)):
-        raise returned.wrong("number", returned.type_text(found), "a Python number or None")
-    return found
+    if not isinstance(number, (float, int)):
+        raise returned.wrong("number", returned.type_text(number), "a Python number or None")
+    return number
 
 
 def given(array: Any, method: str) -> Any:
-    """An array that a method of the backend has returned. Raises WrongResult if it is none."""
+    """Return an array that a backend's method returned. Raises WrongResult if it is None."""
     if array is None:
         raise returned.wrong(method, "None", "an array")
     return array

@@ -1,6 +1,6 @@
 """The key of compiled programs and lowerings on disk.
 
-It is found only where everything that changes machine code is as it was when it was stored.
+An entry is found only if everything that changes machine code is as it was when it was stored.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from ..settings import WITHOUT
 from .returned import wrong
 from .selection import backend
 
-#: the layers that define what programs are compiled to: all that this package may import, itself
-#: included, less the cache, which keeps bytes as they are
+#: the layers that determine the machine code of programs: all that this package may import, itself
+#: included, except the cache, which keeps bytes as they are
 LAYERS: Final = ("backends", "codegen", *storage.LAYERS)
 
 
 @lru_cache(maxsize=1)
 def fingerprint() -> bytes:
-    """A digest of all that changes machine code: our source, and what the backend names."""
+    """Return a digest of all that changes machine code: our source, and the backend's fingerprint.
+    """
     current = backend()
     text: object = current.fingerprint()
     if not isinstance(text, str):
@@ -32,7 +33,7 @@ def fingerprint() -> bytes:
 
 
 def load(kind: str, description: bytes) -> bytes | None:
-    """The payload stored for that description in this environment, or None."""
+    """Return the payload stored for a description in this environment, or None."""
     return disk.load(kind, fingerprint() + description) if disk.enabled() else None
 
 

@@ -1,7 +1,7 @@
 """Checks of a backend's results against its interface.
 
-A backend is written elsewhere: what it does wrong is an error that names it and its method, and
-never a wrong answer. Results are compared on the first run of a program alone, which has the time.
+A backend is written by others: a mistake of it is an error that names it and its method, and never
+a wrong answer. Results are compared only on the first run of a program, which has time for it.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ class WrongResult(ExecutionError):
     """A backend returned what its interface does not allow.
 
     It has ``op`` and ``site`` where it is about the result of one op. Readers of a value get an
-    ExecutionError that says of which run it is.
+    ExecutionError that names the run.
     """
 
 
-def wrong(method: str, what: str, expected: str) -> WrongResult:
-    """The error of a method that returned ``what``."""
+def wrong(method: str, returned: str, expected: str) -> WrongResult:
+    """Return the error of a method that returned ``returned``."""
     return WrongResult(
-        f"{method} of the backend {backend().name} returned {what}, expected {expected}")
+        f"{method} of the backend {backend().name} returned {returned}, expected {expected}")
 
 
 def type_text(array: Any) -> str:
-    """The type of an array for messages, such as ``float32[7,3]``; its class if it is none."""
+    """Return the type of an array for messages, such as ``float32[7,3]``, or its class if it is no
+    array."""
     shape, dtype = getattr(array, "shape", None), getattr(array, "dtype", None)
     if not isinstance(shape, tuple) or dtype is None:
         return f"a {type_name(array)}"
@@ -72,23 +73,24 @@ def check_results(
                 op=instructions[number].spec.op.name, site=str(node.site))
 
 
-def check_executable(found: Any, method: str) -> Executable:
-    """What ``compile`` or ``load`` returned. Raises WrongResult if no program can be run by it."""
-    if not isinstance(found, Executable):
-        raise wrong(method, f"a {type_name(found)}", "a lazyloom.backends.backend.Executable")
-    timings = getattr(found, "timings", None)
+def check_executable(executable: Any, method: str) -> Executable:
+    """Return what ``compile`` or ``load`` returned. Raises WrongResult if it cannot run a program.
+    """
+    if not isinstance(executable, Executable):
+        raise wrong(method, f"a {type_name(executable)}", "a lazyloom.backends.backend.Executable")
+    timings = getattr(executable, "timings", None)
     for attribute, fits, expected in (
-        ("run", callable(getattr(found, "run", None)), "a function"),
-        ("direct", isinstance(getattr(found, "direct", None), bool), "a bool"),
-        ("needs", isinstance(getattr(found, "needs", None), int), "a number of bytes, an int"),
+        ("run", callable(getattr(executable, "run", None)), "a function"),
+        ("direct", isinstance(getattr(executable, "direct", None), bool), "a bool"),
+        ("needs", isinstance(getattr(executable, "needs", None), int), "a number of bytes, an int"),
         ("timings", isinstance(timings, Mapping) and all(
             isinstance(v, (int, float)) for v in timings.values()), "seconds by phase"),
     ):
         if not fits:
-            given = getattr(found, attribute, None)
+            value = getattr(executable, attribute, None)
             raise wrong(
-                method, f"a {type_name(found)} whose {attribute} is {given!r}", expected)
-    return found
+                method, f"a {type_name(executable)} whose {attribute} is {value!r}", expected)
+    return executable
 
 
 def check_number(error: NotLowered, count: int) -> None:
@@ -101,8 +103,8 @@ def check_number(error: NotLowered, count: int) -> None:
 
 
 def description() -> Mapping[str, str]:
-    """What the backend tells users of itself. Raises WrongResult if that lacks ``platform``."""
-    found: Any = backend().describe()
-    if not isinstance(found, Mapping) or "platform" not in found:
-        raise wrong("describe", repr(found), "a mapping of names to texts with 'platform'")
-    return found
+    """Return the backend's information for users. Raises WrongResult if it lacks ``platform``."""
+    described: Any = backend().describe()
+    if not isinstance(described, Mapping) or "platform" not in described:
+        raise wrong("describe", repr(described), "a mapping of names to texts with 'platform'")
+    return described

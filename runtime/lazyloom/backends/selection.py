@@ -14,7 +14,7 @@ from ..ops.spec import OpDef
 from ..types import TensorType
 from .backend import Backend
 
-#: names the backend: "xla", or "package.module:name" of a Backend, or of what makes one
+#: names the backend: "xla", or "package.module:name" of a Backend or of a function that makes one
 VARIABLE: Final = "LAZYLOOM_BACKEND"
 
 #: the backends that have names of their own
@@ -25,16 +25,16 @@ _lock: Final = threading.RLock()
 
 
 def backend() -> Backend:
-    """The backend of this process, made by the first call."""
-    found = _current
-    return _made() if found is None else found
+    """Return the backend of this process, which the first call creates."""
+    current = _current
+    return _made() if current is None else current
 
 
 def use_backend(backend: Backend) -> None:
     """Run all programs of this process on a backend.
 
-    Raises ArgumentError for what is no :class:`~lazyloom.backends.backend.Backend` or has no name,
-    and where another one is in use already: its arrays mean nothing to a second one.
+    Raises ArgumentError if it is no :class:`~lazyloom.backends.backend.Backend` or has no name, and
+    if another one is already in use: a second one cannot use its arrays.
     """
     global _current
     fault = _fault(backend)
@@ -50,8 +50,7 @@ def use_backend(backend: Backend) -> None:
 
 def _made() -> Backend:
     global _current
-    # a signal's handler that computes arrays would find modules that are half imported, and the
-    # lock taken
+    # a signal handler that computes arrays would find half-imported modules, and the lock taken
     with Deferred(True), _lock:
         if _current is None:
             _current = _named(os.environ.get(VARIABLE) or "xla")
@@ -64,9 +63,9 @@ def _named(name: str) -> Backend:
 
     module, _, attribute = SHIPPED.get(name, name).partition(":")
     try:
-        found: Any = getattr(importlib.import_module(module), attribute)
-        made: Any = found() if callable(found) else found
-    except Exception as error:  # whatever the module does while it is imported, or a constructor
+        factory: Any = getattr(importlib.import_module(module), attribute)
+        instance: Any = factory() if callable(factory) else factory
+    except Exception as error:  # of the import of the module, or of a constructor
         reraise_from_handler(error)
         if name in SHIPPED:
             raise LoomError(
@@ -75,21 +74,21 @@ def _named(name: str) -> Backend:
         raise ArgumentError(
             f"{VARIABLE} is {name!r}, expected {', '.join(map(repr, SHIPPED))}, or "
             f"'package.module:name' of a backend: {type(error).__name__}: {error}") from error
-    fault = _fault(made)
+    fault = _fault(instance)
     if fault is not None:
         raise ArgumentError(
             f"{VARIABLE} is {name!r}, which gives {fault[0]}, expected {fault[1]}")
-    chosen: Backend = made
+    chosen: Backend = instance
     return chosen
 
 
-def _fault(given: Any) -> tuple[str, str] | None:
-    """What something is that cannot be the backend, and what is expected; None if it can."""
-    if not isinstance(given, Backend):
-        return f"a {type_name(given)}", "an instance of lazyloom.backends.backend.Backend"
-    name: Any = getattr(given, "name", None)
+def _fault(candidate: Any) -> tuple[str, str] | None:
+    """Describe an object that cannot be the backend, and what is expected; None if it can."""
+    if not isinstance(candidate, Backend):
+        return f"a {type_name(candidate)}", "an instance of lazyloom.backends.backend.Backend"
+    name: Any = getattr(candidate, "name", None)
     if not isinstance(name, str) or not name:
-        return (f"a {type_name(given)} whose name is {name!r}",
+        return (f"a {type_name(candidate)} whose name is {name!r}",
                 "a text that no other backend has: stored programs are found by it")
     return None
 

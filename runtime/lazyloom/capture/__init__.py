@@ -1,6 +1,6 @@
-"""Capture: functions whose calls run without being recorded, once they have been.
+"""Capture: functions whose calls run without being recorded, once one call has been.
 
-:func:`jit` is for programs; frontends say here what of theirs calls rest on.
+:func:`jit` is for programs; frontends register here which state of theirs calls depend on.
 """
 
 from __future__ import annotations

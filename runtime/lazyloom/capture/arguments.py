@@ -1,4 +1,4 @@
-"""Arguments of a captured call: tensors of certain types in certain places, and other values."""
+"""Arguments of a captured call: tensors, each with a type and a path, and other values."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Argument:
 
     Attributes:
         kind: TENSOR, VALUE (immutable), SEQUENCE, DICT or OBJECT (always the same one).
-        path: what it is called in messages.
-        value: the value or object; of a sequence or dict its class.
-        keys, parts: of a dict and a sequence.
-        type, detached, slow, strides, offset, requires_grad: of a tensor.
-        steps: of a tensor, the view that it is; None where that may change.
+        path: its name in messages.
+        value: the value or object; for a sequence or dict, its class.
+        keys, parts: the keys of a dict, and the parts of a dict or sequence.
+        type, detached, slow, strides, offset, requires_grad: those of a tensor.
+        steps: the view steps of a tensor; None where they may change.
     """
 
     __slots__ = ("kind", "path", "value", "keys", "parts", "type", "detached", "slow", "strides",
@@ -49,33 +49,33 @@ class Argument:
         self.steps: tuple[ViewStep, ...] | None = None
         self.views: bool = False
 
-    def fits(self, given: Any, tensors: list[Tensor]) -> bool:
-        """Whether a value fits; adds its tensors to the list."""
+    def fits(self, x: Any, tensors: list[Tensor]) -> bool:
+        """Return True if a value fits; append its tensors to the list."""
         kind = self.kind
         if kind == TENSOR:
-            return self._fits_tensor(given, tensors)
+            return self._fits_tensor(x, tensors)
         if kind == VALUE:
-            return given is self.value or same(given, self.value)
+            return x is self.value or same(x, self.value)
         if kind == OBJECT:
-            return given is self.value
-        if type(given) is not self.value or len(given) != len(self.parts):
+            return x is self.value
+        if type(x) is not self.value or len(x) != len(self.parts):
             return False
         if kind == SEQUENCE:
             i = 0
             fit = True
-            for item in given:
+            for item in x:
                 fit = fit and self.parts[i].fits(item, tensors)
                 i += 1  # noqa: SIM113 - enumerate makes an object, compiled
             return fit
-        for i, (key, item) in enumerate(given.items()):
+        for i, (key, item) in enumerate(x.items()):
             if not same(key, self.keys[i]) or not self.parts[i].fits(item, tensors):
                 return False
         return True
 
-    def _fits_tensor(self, given: Any, tensors: list[Tensor]) -> bool:
-        if type(given) is not self.value:
+    def _fits_tensor(self, x: Any, tensors: list[Tensor]) -> bool:
+        if type(x) is not self.value:
             return False
-        t: Tensor = given
+        t: Tensor = x
         if t.tensor_type is not self.type or t.slow_path != self.slow or (
             t.detached != self.detached or bool(t.view_steps) != self.views
         ):
@@ -91,63 +91,64 @@ class Argument:
         tensors.append(t)
         return True
 
-    def why(self, given: Any) -> str:
-        """What does not fit; "" if it does."""
-        if self.fits(given, []):
+    def why(self, x: Any) -> str:
+        """Return what does not fit; "" if the value fits."""
+        if self.fits(x, []):
             return ""
         if self.kind == TENSOR:
-            t: Any = given
+            t: Any = x
             if isinstance(t, Tensor) and t.tensor_type is self.type:
                 return f"{self.path} is another kind of tensor of type {t.tensor_type.text}"
             assert self.type is not None
-            return f"{self.path} was a tensor of type {self.type.text} and is {shown(given)}"
-        if self.kind == SEQUENCE and type(given) is self.value and len(given) == len(self.parts):
-            for part, item in zip(self.parts, given):
-                found = part.why(item)
-                if found:
-                    return found
-        if self.kind == DICT and type(given) is self.value and list(given) == self.keys:
-            for part, item in zip(self.parts, given.values()):
-                found = part.why(item)
-                if found:
-                    return found
+            return f"{self.path} was a tensor of type {self.type.text} and is {shown(x)}"
+        if self.kind == SEQUENCE and type(x) is self.value and len(x) == len(self.parts):
+            for part, item in zip(self.parts, x):
+                reason = part.why(item)
+                if reason:
+                    return reason
+        if self.kind == DICT and type(x) is self.value and list(x) == self.keys:
+            for part, item in zip(self.parts, x.values()):
+                reason = part.why(item)
+                if reason:
+                    return reason
         was = shown(self.value) if self.kind in (VALUE, OBJECT) else (
             f"a {self.value.__name__} of {len(self.parts)}")
-        return f"{self.path} was {was} and is {shown(given)}"
+        return f"{self.path} was {was} and is {shown(x)}"
 
 
 def argument_of(
     path: str, x: Any, tensors: list[Tensor], objects: list[tuple[str, Any]]
 ) -> Argument:
-    """What a call is given; adds its tensors, and objects that must stay the same, to the lists."""
+    """Describe an argument; append its tensors, and objects that must stay the same, to the lists.
+    """
     if isinstance(x, Tensor):
         described = hasattr(x, "_info")  # the NumPy-like frontend's notes on its memory
         if attributes_of(x) or described and x.slow_path:
             objects.append((path, x))
             return Argument(OBJECT, path, x)
-        found = Argument(TENSOR, path, type(x))
-        found.type = x.tensor_type
-        found.detached = x.detached
-        found.slow = x.slow_path
-        found.strides = x.element_strides
-        found.offset = x.element_offset
-        found.requires_grad = x.value.requires_grad
-        found.views = bool(x.view_steps)
+        argument = Argument(TENSOR, path, type(x))
+        argument.type = x.tensor_type
+        argument.detached = x.detached
+        argument.slow = x.slow_path
+        argument.strides = x.element_strides
+        argument.offset = x.element_offset
+        argument.requires_grad = x.value.requires_grad
+        argument.views = bool(x.view_steps)
         if described and x.view_steps:
-            found.steps = x.view_steps
+            argument.steps = x.view_steps
         tensors.append(x)
-        return found
+        return argument
     if type(x) in (list, tuple) or isinstance(x, tuple) and hasattr(x, "_fields"):
-        found = Argument(SEQUENCE, path, type(x))
-        found.parts = [argument_of(f"{path}[{i}]", item, tensors, objects)
+        argument = Argument(SEQUENCE, path, type(x))
+        argument.parts = [argument_of(f"{path}[{i}]", item, tensors, objects)
                        for i, item in enumerate(x)]
-        return found
+        return argument
     if type(x) is dict:
-        found = Argument(DICT, path, dict)
-        found.keys = list(x)
-        found.parts = [argument_of(f"{path}[{k!r}]", item, tensors, objects)
+        argument = Argument(DICT, path, dict)
+        argument.keys = list(x)
+        argument.parts = [argument_of(f"{path}[{k!r}]", item, tensors, objects)
                        for k, item in x.items()]
-        return found
+        return argument
     if isinstance(x, IMMUTABLE):
         return Argument(VALUE, path, x)
     objects.append((path, x))

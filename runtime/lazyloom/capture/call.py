@@ -57,10 +57,10 @@ from .watch import Watch, is_borrowed
 
 
 class Recording:
-    """One call that is recorded under watch.
+    """One call that is recorded while it is watched.
 
     Attributes:
-        others: what other threads write meanwhile; entered around :meth:`run` and
+        others: the writes of other threads meanwhile; a context entered around :meth:`run` and
             :meth:`captured`.
     """
 
@@ -76,7 +76,7 @@ class Recording:
         self.wanted = wanted
         self.moving = moving
         self.fed: NumbersOfCall | None = None
-        #: why numbers were not fed that were to be
+        #: why the wanted numbers were not fed
         self.not_fed = ""
         self.watch = Watch()
         self.others = OtherWriters()
@@ -84,7 +84,7 @@ class Recording:
         self.result: Any = None
 
     def run(self) -> Any:
-        """Call the function; its result, or what it raises."""
+        """Call the function; return its result, or raise what it raises."""
         me = get_ident()
         try:
             self._look_before()
@@ -133,14 +133,14 @@ class Recording:
         self.generators = [(g, environment.kind_of(g)) for g in generators.values()]
         self.keys = [how.key(g) for g, how in self.generators]
         self.numbers = [how.number(g) for g, how in self.generators]
-        # arguments first: a tensor that is both is what this call was given
+        # arguments first: a tensor that is both counts as an argument
         self.known: list[tuple[CapturedSource, Tensor]] = [
             (CapturedSource(ARGUMENT, k, x), x) for k, x in enumerate(self.tensors)]
-        held = {id(x) for x in self.tensors}
+        arguments = {id(x) for x in self.tensors}
         self.paths: dict[int, str] = {}
         for t, path in self.before.tensors.values():
             self.paths[id(t)] = path
-            if id(t) not in held:
+            if id(t) not in arguments:
                 self.known.append((CapturedSource(FIXED, 0, t), t))
             else:
                 raise NotCapturable(f"{path} is also an argument", None, True)
@@ -149,7 +149,7 @@ class Recording:
         self.known += extra
         for _, t in self.known:
             with write_lock(t):
-                pass  # who was about to write is through; the others are seen
+                pass  # a thread that was about to write has finished; later ones are seen
         self.held = [contents(t, s.base) for s, t in self.known]
         for v in self.held:
             if v.node.state == PENDING:
@@ -159,7 +159,7 @@ class Recording:
         self.mine = {id(t): k for k, (s, t) in enumerate(self.known) if not s.base}
 
     def captured(self) -> Captured | None:
-        """The call as one that can run again; None where another one has to be recorded first.
+        """Return the call as one that can run again; None if another must be recorded first.
 
         Raises NotCapturable.
         """
@@ -192,22 +192,22 @@ class Recording:
             if isinstance(x, Tensor) and not x.view_steps and attributes_of(x) is None:
                 raise NotCapturable(f"{path} cannot be watched")
         try:
-            found = self._build()
+            captured = self._build()
         except NotCapturable:
             if self._disturbed():
                 return None
             raise
-        return None if self._disturbed() else found
+        return None if self._disturbed() else captured
 
     def _disturbed(self) -> bool:
-        """Whether another thread wrote what this call knows while it was recorded.
+        """Return True if another thread wrote a tensor of this call while it was recorded.
 
-        What it recorded for that would be done again with every run.
+        Every run would repeat what the call recorded for that write.
         """
         return any(number_of_lock(created_of(t)) in self.others.numbers for _, t in self.known)
 
     def _check_reached(self) -> None:
-        """Raise NotCapturable where a function ran that the walk did not come to."""
+        """Raise NotCapturable if a function ran that the walk did not reach."""
         inside = {c for code in self.watch.code.seen for c in code.co_consts
                   if isinstance(c, CodeType)}
         for code in self.watch.code.seen:
@@ -219,7 +219,7 @@ class Recording:
                 f"{code.co_name} runs, and it is not known what leads to it", Site(code, 0))
 
     def _build(self) -> Captured:
-        found = Captured()
+        captured = Captured()
         settle_all()
         after = self._walk()
         if not same(environment.current(), self.settings):
@@ -236,10 +236,10 @@ class Recording:
             return numbers[key]
 
         arguments = tensor_arguments([*self.given, *self.named.values()])
-        left = Left([(t, s.base) for s, t in self.known], arguments, self.result, root)
-        self.alive = left.alive
-        rebound, gone = self._compare(after, left.replacement)
-        left.gone = gone
+        left_tensors = Left([(t, s.base) for s, t in self.known], arguments, self.result, root)
+        self.alive = left_tensors.alive
+        rebound, gone = self._compare(after, left_tensors.replacement)
+        left_tensors.gone = gone
         elsewhere = dict(gone)
         written: list[tuple[int, int]] = []
         stored: set[int] = set()
@@ -263,9 +263,9 @@ class Recording:
             if number is not None and id(t) not in gone:
                 used.add(number)
                 return Known(number)
-            return NewTensor(left.number_of(t))
+            return NewTensor(left_tensors.number_of(t))
 
-        used: set[int] = left.used
+        used: set[int] = left_tensors.used
         output = output_of(self.result, place, lambda x: self._is_known(x))
         sources: dict[tuple[Node, int], int] = {}
         equal: list[tuple[int, int]] = []
@@ -280,17 +280,17 @@ class Recording:
                 sources[(key.node, key.index)] = count + k
             draws[(key.node, key.index)] = (k, self.numbers[k])
         kept = {(v.node, v.index) for v in self.before.values}
-        template = self._template(found, roots, sources, draws, kept)
-        found.template = template
-        leak = left_behind(self.start, roots + left.values, get_ident())
+        template = self._template(captured, roots, sources, draws, kept)
+        captured.template = template
+        leak = left_behind(self.start, roots + left_tensors.values, get_ident())
         if leak is not None:
             gc.collect()
-            leak = left_behind(self.start, roots + left.values, get_ident())
+            leak = left_behind(self.start, roots + left_tensors.values, get_ident())
         if leak is not None:
             raise NotCapturable("a tensor that it makes is kept where that cannot be seen",
                                 leak.site, True)  # fmt: skip
-        self._check_draws(found)
-        # of all that could be used, what is
+        self._check_draws(captured)
+        # the sources that are used, of all that could be
         for operands in template.operands:
             for item in operands:
                 if getattr(item, "kind", None) == SOURCE:
@@ -326,58 +326,58 @@ class Recording:
                 source.requires_grad = self.held[k].requires_grad
                 if source.base and source.kind == ARGUMENT:
                     arguments[source.number].steps = t.view_steps
-            found.sources.append(source)
+            captured.sources.append(source)
         for k, r_number in written:
-            source = found.sources[renumber[k]]
+            source = captured.sources[renumber[k]]
             source.written = r_number
             source.writes = max(1, self.known[k][1].version - self.versions[k])
         _renumber(template, renumber)
         _renumber_output(output, renumber)
-        found.indices = template.indices()
-        found.equal = [(renumber[a], renumber[b]) for a, b in equal
+        captured.indices = template.indices()
+        captured.equal = [(renumber[a], renumber[b]) for a, b in equal
                        if a in renumber and b in renumber]
-        found.made = left.made
-        left.renumber(renumber)
-        found.output = output
-        found.rebound = [
+        captured.made = left_tensors.made
+        left_tensors.renumber(renumber)
+        captured.output = output
+        captured.rebound = [
             Rebound(places, made_number, renumber.get(old, -1))
             for places, made_number, old in rebound]
-        taken = {r.made: r.old for r in found.rebound}
-        found.follows = [taken.get(k, -1) for k in range(len(found.made))]
-        found.dropped = self.dropped
-        found.placed = [(check, key, renumber[k]) for check, key, k in self.placed]
-        found.slot_groups = groups_of([
+        taken = {r.made: r.old for r in captured.rebound}
+        captured.follows = [taken.get(k, -1) for k in range(len(captured.made))]
+        captured.dropped = self.dropped
+        captured.placed = [(check, key, renumber[k]) for check, key, k in self.placed]
+        captured.slot_groups = groups_of([
             self.known[k][1] for k in order if k < count and k in slot_of])
-        found.groups = group_checks(self.before)
-        found.settings = self.settings
-        found.args = self.given
-        found.kwargs = self.named
-        found.guards = self._guards(elsewhere)
-        found.arg_groups = self._groups(found.guards)
+        captured.groups = group_checks(self.before)
+        captured.settings = self.settings
+        captured.args = self.given
+        captured.kwargs = self.named
+        captured.guards = self._guards(elsewhere)
+        captured.arg_groups = self._groups(captured.guards)
         for check, key, tensor in self.stayed:
             check.put(key, tensor)
-        return found
+        return captured
 
     def _template(
-        self, found: Captured, roots: list[Value], sources: dict[tuple[Node, int], int],
+        self, captured: Captured, roots: list[Value], sources: dict[tuple[Node, int], int],
         draws: dict[tuple[Node, int], tuple[int, int]], kept: set[tuple[Node, int]],
     ) -> Template:
-        given = self.fed
-        if given is not None and given.places:
-            self.not_fed = given.why_not(self.watch.operators)
+        numbers = self.fed
+        if numbers is not None and numbers.places:
+            self.not_fed = numbers.why_not(self.watch.operators)
             if not self.not_fed:
                 template = template_of(roots, self.start, sources, draws, kept,
-                                       given.number_of(len(self.generators)))  # fmt: skip
-                self.not_fed = given.feeding.spoiled
+                                       numbers.number_of(len(self.generators)))  # fmt: skip
+                self.not_fed = numbers.feeding.spoiled
                 if not self.not_fed:
-                    found.numbers = given.finish()
+                    captured.numbers = numbers.finish()
                     return template
         return template_of(roots, self.start, sources, draws, kept)
 
     def _groups(self, guards: Guards) -> list[int]:
         captured = Captured()
         captured.guards = guards
-        found: list[int] = []
+        groups: list[int] = []
         storages = guards.storages()
         for k, t in enumerate(self.tensors):
             number = k
@@ -391,11 +391,11 @@ class Recording:
                     if shared is t.shared:
                         number = -1 - j
                         break
-            found.append(number)
-        return found
+            groups.append(number)
+        return groups
 
     def _compare_arguments(self) -> None:
-        """Raise NotCapturable where the call changed a container that it was given."""
+        """Raise NotCapturable if the call changed a container among its arguments."""
         tensors: list[Tensor] = []
         objects: list[tuple[str, Any]] = []
         for argument, x in [*zip(self.given, self.args),
@@ -410,7 +410,7 @@ class Recording:
     def _compare(
         self, after: Snapshot, new: Callable[[Tensor], int]
     ) -> tuple[list[Any], dict[int, int]]:
-        """What the call changed: places with new tensors, and the tensors that stood there."""
+        """Return what the call changed: places with new tensors, and the tensors they replaced."""
         self.stayed: list[tuple[ContainerGuard, Any, Tensor]] = []
         by_tensor: dict[int, list[tuple[ContainerGuard, Any]]] = {}
         created: dict[int, Tensor] = {}
@@ -443,7 +443,7 @@ class Recording:
                     and (a.detached == b.detached or not a.value.requires_grad)
                     and not attributes_of(a) and not attributes_of(b) and id(a) in self.mine
                 ):
-                    # a new tensor of the same memory: the one that was there does as well
+                    # a new tensor of the same memory: the old one serves as well
                     self.stayed.append((check, keys[i], a))
                     continue
                 if a is None and self._is_new(b):
@@ -494,36 +494,36 @@ class Recording:
         return rebound, gone
 
     def _places_of(self, gone: dict[int, int]) -> dict[int, list[tuple[ContainerGuard, Any]]]:
-        """All places of the tensors in whose place there are others now, by their numbers.
+        """Return all places of the tensors that others have replaced, by their numbers.
 
-        Raises NotCapturable where one is reached in a way that no check can tell again.
+        Raises NotCapturable where one is reached in a way that no check can follow.
         """
-        found: dict[int, list[tuple[ContainerGuard, Any]]] = {}
+        places: dict[int, list[tuple[ContainerGuard, Any]]] = {}
         for check in self.before.checks.values():
             for i, (key, t) in enumerate(zip(check.keys, check.values)):
                 if id(t) in gone:
-                    found.setdefault(gone[id(t)], []).append((check, key))
+                    places.setdefault(gone[id(t)], []).append((check, key))
                     self.slots.append((check, i))
         again = self.before.again
         for identity, k in gone.items():
-            if len(found.get(k, ())) != 1 + again.get(identity, 0):
+            if len(places.get(k, ())) != 1 + again.get(identity, 0):
                 raise NotCapturable(
                     f"{self.paths[identity]} becomes another tensor, and the one that it was is "
                     "part of something that does not change", None, True)
-        return found
+        return places
 
     def _is_new(self, x: Any) -> bool:
-        """Whether an object is a tensor that was not there before the call."""
+        """Return True if an object is a tensor that did not exist before the call."""
         return isinstance(x, Tensor) and id(x) not in self.before.tensors and not any(
             x is t for t in self.tensors)
 
     def _anywhere(self, gone: dict[int, int]) -> list[tuple[ContainerGuard, int, Any, Tensor]]:
-        """Places in which other tensors were seen than a capture was made with, to be read at
-        each call: (check, position, key, tensor)."""
-        found: list[tuple[ContainerGuard, int, Any, Tensor]] = []
+        """Return the places whose tensor changed since an earlier capture, which each call must
+        read: (check, position, key, tensor)."""
+        moved: list[tuple[ContainerGuard, int, Any, Tensor]] = []
         if not self.moving:
-            return found
-        given = {id(t) for t in self.tensors}
+            return moved
+        arguments = {id(t) for t in self.tensors}
         storages: dict[int, int] = {}
         for s, t in self.known:
             if t.shared is not None and not s.base:
@@ -531,13 +531,13 @@ class Recording:
         for check in self.before.checks.values():
             for i, (key, t) in enumerate(zip(check.keys, check.values)):
                 if isinstance(t, Tensor) and place_of(check, key) in self.moving and (
-                    id(t) in self.mine and id(t) not in gone and id(t) not in given
+                    id(t) in self.mine and id(t) not in gone and id(t) not in arguments
                     and id(t) not in self.before.again
                     and (t.shared is None or storages[id(t.shared)] == 1)
                     and not (attributes_of(t) or t.view_steps or t.slow_path)
                 ):
-                    found.append((check, i, key, t))
-        return found
+                    moved.append((check, i, key, t))
+        return moved
 
     def _guards(self, gone: dict[int, int]) -> Guards:
         checks: list[ContainerGuard] = []
@@ -552,17 +552,17 @@ class Recording:
                    if id(t) not in gone]  # fmt: skip
         return Guards(checks, tensors)
 
-    def _check_draws(self, found: Captured) -> None:
+    def _check_draws(self, captured: Captured) -> None:
         for (g, how), key, number in zip(self.generators, self.keys, self.numbers):
             drawn = how.number(g) - number
             again = how.key(g)
             if drawn < 0 or again.node is not key.node:
                 raise NotCapturable("it seeds a generator of random numbers")
-            found.generators.append((g, how, drawn))
-        for operands in found.template.operands:
+            captured.generators.append((g, how, drawn))
+        for operands in captured.template.operands:
             for item in operands:
                 if isinstance(item, Draw) and not (
-                    0 <= item.offset < found.generators[item.generator][2]
+                    0 <= item.offset < captured.generators[item.generator][2]
                 ):
                     raise NotCapturable("it draws random numbers again that were drawn before it")
 

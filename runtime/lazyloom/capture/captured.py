@@ -20,7 +20,7 @@ from .recipe import REASON, Recipe, buffer_of, run_nodes
 from .recipe import PreparedPlan as Fed
 from .template import CONSTANT, SOURCE, Indices, Template
 
-#: which tensor a source is
+#: kinds of sources
 ARGUMENT: Final = 0
 FIXED: Final = 1
 SLOT: Final = 2
@@ -34,11 +34,11 @@ class CapturedSource:
 
     Attributes:
         kind: ARGUMENT (by number), FIXED (the tensor), SLOT (of a check, by key) or KEY.
-        also: (check, key) of the other places that hold the very tensor of a SLOT.
-        base: the contents are those of the storage that the tensor is a view of.
-        requires_grad: of the contents.
-        written: the number of the root that it is overwritten with, -1 for none.
-        writes: how many writes that stands for.
+        also: (check, key) of the other places that hold the same tensor as a SLOT.
+        base: True if the contents are those of the storage that the tensor is a view of.
+        requires_grad: whether the contents require a gradient.
+        written: the number of the root that overwrites it, -1 for none.
+        writes: how many writes this overwriting stands for.
     """
 
     __slots__ = ("kind", "number", "tensor", "check", "key", "also", "base", "requires_grad",
@@ -59,7 +59,7 @@ class CapturedSource:
 
 
 def contents(tensor: Tensor, base: bool) -> Value:
-    """What a tensor holds, or the whole storage of which it is a view."""
+    """Return the value of a tensor, or of the whole storage that it is a view of."""
     if base:
         shared = tensor.shared
         assert shared is not None
@@ -68,28 +68,28 @@ def contents(tensor: Tensor, base: bool) -> Value:
 
 
 def dispatch(values: list[Value]) -> None:
-    """Run what of some values is pending."""
+    """Run those of the values that are pending."""
     for value in values:
         if value.node.state == PENDING:
             evaluate(value.node, REASON)
 
 
 def buffers_of(template: Template, values: list[Value]) -> dict[tuple[int, int], Buffer | None]:
-    """The memory of sources and constants; empty where nobody will ask."""
-    found: dict[tuple[int, int], Buffer | None] = {}
+    """Return the buffers of sources and constants; empty where nothing will use them."""
+    buffers: dict[tuple[int, int], Buffer | None] = {}
     if not template.apart:
         for k, v in enumerate(values):
-            found[(SOURCE, k)] = buffer_of(v)
+            buffers[(SOURCE, k)] = buffer_of(v)
         for k, v in enumerate(template.constants):
-            found[(CONSTANT, k)] = buffer_of(v)
-    return found
+            buffers[(CONSTANT, k)] = buffer_of(v)
+    return buffers
 
 
 class PreparedCall:
     """A call that fits a capture: its tensors and their contents.
 
-    ``fails`` says that it does, but for an index that is out of range as the host knows: where the
-    function uses that, the call is to raise.
+    ``fails`` means that the call fits, except that the host knows that an index is out of range:
+    the call must raise where the function uses that index.
     """
 
     __slots__ = ("tensors", "values", "numbers", "fails")
@@ -108,8 +108,8 @@ class Rebound:
 
     Attributes:
         places: (check, key) of each.
-        made: how the tensor is made.
-        old: the number of the source that stood there, -1 if nothing did.
+        made: the number of the new tensor in ``Captured.made``.
+        old: the number of the source that was there before, -1 if there was none.
     """
 
     def __init__(self, places: list[tuple[ContainerGuard, Any]], made: int, old: int) -> None:
@@ -119,7 +119,7 @@ class Rebound:
 
 
 class Captured:
-    """A call that was recorded, with what it rests on."""
+    """A recorded call, with the conditions that it depends on."""
 
     def __init__(self) -> None:
         self.settings: tuple[Any, ...] = ()
@@ -128,21 +128,21 @@ class Captured:
         self.arg_groups: list[int] = []
         self.guards: Guards = Guards([], [])
         self.sources: list[CapturedSource] = []
-        #: sources whose contents were one value
+        #: pairs of sources whose contents were the same value
         self.equal: list[tuple[int, int]] = []
         self.slot_groups: list[int] = []
         self.generators: list[tuple[Any, Any, int]] = []
-        #: dicts with numbers that could be fed, and those that are
+        #: dicts with numbers that could be fed, and the numbers that are
         self.groups: list[Any] = []
         self.numbers: Any = None
         self.template: Template = Template()
-        #: sources of which the host may know that they are out of range
+        #: sources that the host may know to be out of range
         self.indices: list[Indices] = []
         self.made: list[TensorOutput | MadeView] = []
         self.rebound: list[Rebound] = []
-        #: of what is made, the number of the source whose place it takes, or -1
+        #: for each tensor in ``made``, the number of the source that it replaces, or -1
         self.follows: list[int] = []
-        #: places in which each call leaves nothing
+        #: places that each call sets to None
         self.dropped: list[tuple[ContainerGuard, Any]] = []
         #: places in which each call puts a tensor from before: (check, key, source)
         self.placed: list[tuple[ContainerGuard, Any, int]] = []
@@ -155,50 +155,51 @@ class Captured:
     def match(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: tuple[Any, ...]
     ) -> PreparedCall | None:
-        """What a call is run with, if it fits."""
+        """Return the inputs to run a call with, or None if the call does not fit."""
         if len(args) != len(self.args) or len(kwargs) != len(self.kwargs):
             return None
-        given: list[Tensor] = []
+        tensors: list[Tensor] = []
         for argument, x in zip(self.args, args):
-            if not argument.fits(x, given):
+            if not argument.fits(x, tensors):
                 return None
         if kwargs:
             for name, argument in self.kwargs.items():
-                if name not in kwargs or not argument.fits(kwargs[name], given):
+                if name not in kwargs or not argument.fits(kwargs[name], tensors):
                     return None
         if not same(settings, self.settings) or not self.guards.hold():
             return None
-        if not self._apart(given):
+        if not self._apart(tensors):
             return None
         fed: list[float] | None = None
         if self.numbers is not None:
             fed = self.numbers.read(args, kwargs)
             if fed is None:
                 return None
-        return self._fetch(given, fed)
+        return self._fetch(tensors, fed)
 
-    def _apart(self, given: list[Tensor]) -> bool:
-        """Whether the arguments share memory, among each other and with others, as they did."""
-        found: list[int] = []
-        known: list[Any] | None = None
-        for k, t in enumerate(given):
+    def _apart(self, tensors: list[Tensor]) -> bool:
+        """Return True if the arguments share memory, with each other and with other tensors, as in
+        the recorded call."""
+        groups: list[int] = []
+        storages: list[Any] | None = None
+        for k, t in enumerate(tensors):
             number = k
             shared = t.shared
             for j in range(k):
-                if given[j] is t or shared is not None and given[j].shared is shared:
+                if tensors[j] is t or shared is not None and tensors[j].shared is shared:
                     number = j
                     break
             if shared is not None and number == k:
-                if known is None:
-                    known = self.guards.storages()
-                for j, other in enumerate(known):
+                if storages is None:
+                    storages = self.guards.storages()
+                for j, other in enumerate(storages):
                     if other is shared:
                         number = -1 - j
                         break
-            found.append(number)
-        return found == self.arg_groups
+            groups.append(number)
+        return groups == self.arg_groups
 
-    def _fetch(self, given: list[Tensor], fed: list[float] | None) -> PreparedCall | None:
+    def _fetch(self, arguments: list[Tensor], fed: list[float] | None) -> PreparedCall | None:
         tensors: list[Any] = []
         values: list[Value] = []
         slots: list[Any] = []
@@ -210,7 +211,7 @@ class Captured:
                 values.append(how.key(generator))
                 continue
             if kind == ARGUMENT:
-                t = given[source.number]
+                t = arguments[source.number]
             elif kind == FIXED:
                 t = source.tensor
             else:
@@ -232,15 +233,15 @@ class Captured:
             if values[a].node is not values[b].node or values[a].index != values[b].index:
                 return None
         if slots and (
-            groups_of(slots) != self.slot_groups or not self._alone(slots, given)
+            groups_of(slots) != self.slot_groups or not self._alone(slots, arguments)
         ):
             return None
         for indices in self.indices:
-            known: Any = known_range(values[indices.source])
-            if known is not None and not (indices.has(known[0]) and indices.has(known[1])):
+            limits: Any = known_range(values[indices.source])
+            if limits is not None and not (indices.has(limits[0]) and indices.has(limits[1])):
                 return PreparedCall([], [], [], True)
         for generator, how, draws in self.generators:
-            # where the count comes round the generator takes another key
+            # when the count wraps around, the generator takes another key
             if (how.number(generator) & _ROUND) + draws >= _ROUND:
                 return None
         numbers: list[Any] = []
@@ -250,58 +251,59 @@ class Captured:
             numbers += fed
         return PreparedCall(tensors, values, numbers)
 
-    def _alone(self, slots: list[Any], given: list[Tensor]) -> bool:
-        """Whether the tensors in places are no others that are known, and share no memory."""
-        held: dict[Storage, Tensor] = {}
+    def _alone(self, slots: list[Any], arguments: list[Tensor]) -> bool:
+        """Return True if the tensors in slots are neither arguments nor guarded tensors, and share
+        no memory."""
+        owners: dict[Storage, Tensor] = {}
         fixed = self.guards.identities
         for t in slots:
             if id(t) in fixed:
                 return False
-            for x in given:
+            for x in arguments:
                 if x is t:
                     return False
             shared = t.shared
-            if shared is not None and held.setdefault(shared, t) is not t:
+            if shared is not None and owners.setdefault(shared, t) is not t:
                 return False
-        if not held:
+        if not owners:
             return True
-        for t in given:
-            if t.shared is not None and t.shared in held:
+        for t in arguments:
+            if t.shared is not None and t.shared in owners:
                 return False
-        for known in self.guards.tensors:
-            if known.tensor.shared is not None and known.tensor.shared in held:
+        for guard in self.guards.tensors:
+            if guard.tensor.shared is not None and guard.tensor.shared in owners:
                 return False
         return True
 
     def why(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: tuple[Any, ...]
     ) -> str:
-        """Why a call does not fit, in words."""
+        """Return in words why a call does not fit."""
         if len(args) != len(self.args) or set(kwargs) != set(self.kwargs):
             return "it was given another number of arguments, or others by name"
         for argument, x in zip(self.args, args):
-            found = argument.why(x)
-            if found:
-                return found
+            reason = argument.why(x)
+            if reason:
+                return reason
         for name, argument in self.kwargs.items():
-            found = argument.why(kwargs[name])
-            if found:
-                return found
+            reason = argument.why(kwargs[name])
+            if reason:
+                return reason
         if not same(settings, self.settings):
             pairs = [(a, b) for a, b in zip(self.settings, settings) if not same(a, b)]
             return f"a setting was {pairs[0][0]!r} and is {pairs[0][1]!r}" if pairs else (
                 "the settings are others")
-        found = self.guards.why()
-        if not found and self.numbers is not None:
-            found = self.numbers.why(args, kwargs)
-        return found or (
+        reason = self.guards.why()
+        if not reason and self.numbers is not None:
+            reason = self.numbers.why(args, kwargs)
+        return reason or (
             "tensors share memory, require gradients, hold one value or stand in several places "
             "otherwise")
 
     # -- running ------------------------------------------------------------------------------
 
     def run(self, prepared: PreparedCall) -> Any:
-        """Do what the recorded call did; what it returns."""
+        """Do what the recorded call did, and return its result."""
         template = self.template
         values = prepared.values
         locks = write_locks([t for t, source in zip(prepared.tensors, self.sources)
@@ -347,24 +349,24 @@ class Captured:
             return result
         plan = run_nodes(nodes, user_site())
         if plan is not None:
-            found = Recipe(template, plan)
-            if found.complete(buffers, plan):
-                self.recipe = found
+            candidate = Recipe(template, plan)
+            if candidate.complete(buffers, plan):
+                self.recipe = candidate
         return result
 
     def _fetch_again(self, prepared: PreparedCall) -> None:
-        """Take what another thread wrote since the call was matched to what this one writes.
+        """Fetch again what this call writes to, if another thread wrote it since the matching.
 
-        The caller holds the locks of that.
+        The caller holds the write locks.
         """
         if not writers.several:
             return
         values = prepared.values
         for k, source in enumerate(self.sources):
             if source.written >= 0:
-                found = contents(prepared.tensors[k], source.base)
+                value = contents(prepared.tensors[k], source.base)
                 before = values[k]
-                if found.node is before.node and found.index == before.index:
+                if value.node is before.node and value.index == before.index:
                     continue
                 for other, t in enumerate(prepared.tensors):
                     if t is not None:
@@ -374,15 +376,15 @@ class Captured:
                 return
 
     def _finish(self, prepared: PreparedCall, roots: list[Value]) -> Any:
-        """Write what the call writes, and make what it returns."""
+        """Do the call's writes, and build its result."""
         tensors = prepared.tensors
-        made: list[Any] = []
+        outputs: list[Any] = []
         for k, how in enumerate(self.made):
             old = self.follows[k]
             if old < 0:
-                made.append(how.make(roots, made, tensors))
+                outputs.append(how.make(roots, outputs, tensors))
             else:
-                made.append(following(tensors[old], roots[how.root]))
+                outputs.append(following(tensors[old], roots[how.root]))
         for k, source in enumerate(self.sources):
             if source.written >= 0:
                 t: Tensor = tensors[k]
@@ -394,18 +396,18 @@ class Captured:
                     storage.version += source.writes - 1
         for r in self.rebound:
             for check, key in r.places:
-                check.put(key, made[r.made])
+                check.put(key, outputs[r.made])
         for check, key, number in self.placed:
             check.put(key, tensors[number])
         for check, key in self.dropped:
             check.put(key, None)
-        return self.output.build(made, tensors)
+        return self.output.build(outputs, tensors)
 
 
 def fitting(
     captures: list[Captured], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[int, PreparedCall] | None:
-    """The number of the first capture that a call fits, and what it is run with."""
+    """Return the number of the first capture that fits a call, and its prepared call."""
     settings = environment.current()
     for k, captured in enumerate(captures):
         prepared = captured.match(args, kwargs, settings)
@@ -415,6 +417,6 @@ def fitting(
 
 
 def groups_of(objects: list[Any]) -> list[int]:
-    """The number of the first object that each is."""
+    """For each object, return the position at which it first occurs."""
     first: dict[int, int] = {}
     return [first.setdefault(id(x), k) for k, x in enumerate(objects)]

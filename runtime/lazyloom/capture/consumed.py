@@ -1,9 +1,9 @@
-"""Bytecode analysis: whether a value is used as an operand alone.
+"""Bytecode analysis: whether a value is used only as an operand.
 
-A number that calls are fed may be seen by the program's own code only where it adds, subtracts,
-multiplies, divides, negates or compares it: these call the number's methods, which note what is
-done. Anywhere else (an argument of a function, an attribute, a part of a list) it could be looked
-at in ways that no method sees.
+The program's own code may use a fed number only where it adds, subtracts, multiplies, divides,
+negates or compares it: these call the number's methods, which note the operation. Anywhere else
+(an argument of a function, an attribute, an item of a list) it could be inspected in ways that no
+method sees.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import dis
 
-#: operators that call methods of their operands, by their symbols
+#: symbols of the operators that call methods of their operands
 _OPERATORS: Final = frozenset({"+", "-", "*", "/", "+=", "-=", "*=", "/="})
 _COMPARISONS: Final = frozenset(
     text for symbol in ("<", "<=", ">", ">=") for text in (symbol, f"bool({symbol})"))
@@ -25,12 +25,12 @@ _PUSHES: Final = frozenset({
     "LOAD_CONST", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_FAST_LOAD_FAST",
     "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "LOAD_SMALL_INT", "LOAD_GLOBAL", "LOAD_DEREF",
     "PUSH_NULL"})
-#: instructions that take some of the topmost values and give one
+#: instructions that pop some of the topmost values and push one
 _TAKES: Final = frozenset({
     "CALL", "PRECALL", "KW_NAMES", "CALL_KW", "BINARY_SUBSCR", "BUILD_TUPLE", "BUILD_SLICE",
     "UNARY_NEGATIVE", "UNARY_INVERT", "COMPARE_OP", "BINARY_OP", "IS_OP", "NOP",
     "BINARY_SLICE"})
-#: instructions that take one value and give one or two
+#: instructions that pop one value and push one or two
 _ATTRIBUTES: Final = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 _LOADS: Final = frozenset({"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_DEREF"})
 _PAIRS: Final = frozenset({"LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"})
@@ -39,14 +39,16 @@ _STORES: Final = frozenset({"STORE_FAST", "DELETE_FAST", "STORE_DEREF", "DELETE_
 
 @functools.lru_cache(256)
 def _instructions(code: CodeType) -> tuple[list[dis.Instruction], dict[int, int]]:
-    import dis  # slow to import, and for this alone
+    import dis  # slow to import, and only used here
 
-    found = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
-    return found, {i.offset: k for k, i in enumerate(found)}
+    instructions = [
+        i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
+    return instructions, {i.offset: k for k, i in enumerate(instructions)}
 
 
 def _consumed(instructions: list[dis.Instruction], k: int, depth: int) -> bool:
-    """Whether a value is an operand; it is the ``depth``-th from the top after instruction k."""
+    """Return True if the value that is ``depth``-th from the top after instruction k is consumed as
+    an operand."""
     for i in instructions[k + 1:]:
         name = i.opname
         if name == "BINARY_OP" and depth <= 2:
@@ -67,7 +69,7 @@ def _consumed(instructions: list[dis.Instruction], k: int, depth: int) -> bool:
 
 @functools.lru_cache(1024)
 def result_is_operand(code: CodeType, offset: int) -> bool:
-    """Whether the result of an operator at that offset is an operand and nothing else."""
+    """Return True if the result of the operator at an offset is only used as an operand."""
     instructions, places = _instructions(code)
     k = places.get(offset)
     return k is not None and instructions[k].opname in ("BINARY_OP", "UNARY_NEGATIVE") and (
@@ -76,7 +78,7 @@ def result_is_operand(code: CodeType, offset: int) -> bool:
 
 @functools.lru_cache(1024)
 def variable_is_operand(code: CodeType, name: str) -> bool:
-    """Whether what a variable of a function holds is an operand and nothing else there."""
+    """Return True if a function uses the value of a variable only as an operand."""
     instructions, _ = _instructions(code)
     for k, i in enumerate(instructions):
         if i.opname in _LOADS and i.argval == name:

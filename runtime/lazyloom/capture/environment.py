@@ -1,7 +1,7 @@
 """Guards on the state of the process and the thread.
 
-Frontends say what of theirs does (:func:`register`): default dtypes, autocast and the like; and
-which objects give random numbers (:func:`register_generators`).
+Frontends register the settings of theirs that calls depend on (:func:`register`), such as default
+dtypes and autocast, and the objects that give random numbers (:func:`register_generators`).
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from ..trace.graph import Value
 from ..trace.switches import grad_enabled
 from .state import is_generator
 
-#: each gives a tuple that is compared
+#: functions that each return a tuple to compare
 _parts: Final[list[Callable[[], tuple[Any, ...]]]] = []
 
 
 def register(part: Callable[[], tuple[Any, ...]]) -> None:
-    """Add a function that says what of a frontend's settings calls depend on, as a tuple."""
+    """Add a function that returns, as a tuple, a frontend's settings that calls depend on."""
     _parts.append(part)
 
 
 def current() -> tuple[Any, ...]:
-    """The settings as they are in this thread."""
-    found: list[Any] = [grad_enabled(), settings.donates(), settings.reproducible()]
+    """Return the current settings of this thread."""
+    state: list[Any] = [grad_enabled(), settings.donates(), settings.reproducible()]
     for part in _parts:
-        found.extend(part())
-    return tuple(found)
+        state.extend(part())
+    return tuple(state)
 
 
 class Generators:
@@ -36,10 +36,10 @@ class Generators:
 
     Args:
         cls: their class.
-        key: of one, the key that its next draw is folded into, a Value.
-        number: the number of its next draw.
-        advance: let so many draws pass; the number of the first.
-        shared: those that are in use where none is named.
+        key: returns the key that a generator's next draw is folded into, a Value.
+        number: returns the number of its next draw.
+        advance: skips a number of draws, and returns the number of the first.
+        shared: returns the generators that are used where none is named.
     """
 
     def __init__(
@@ -63,10 +63,10 @@ def register_generators(kind: Generators) -> None:
 
 
 def kind_of(generator: Any) -> Generators:
-    """How a source of random numbers works."""
+    """Return the registered :class:`Generators` of a source of random numbers."""
     return next(kind for kind in _kinds if isinstance(generator, kind.cls))
 
 
 def shared_generators() -> list[Any]:
-    """The sources of random numbers that are in use where none is named."""
+    """Return the sources of random numbers that are used where none is named."""
     return [g for kind in _kinds for g in kind.shared()]

@@ -25,15 +25,15 @@ from .template import NotCapturable
 
 #: how many captures of one function are kept
 KEPT: Final = 8
-#: how many calls may be recorded without becoming a capture before the function is left alone
+#: how many calls may be recorded without becoming a capture before capture of the function stops
 TRIES: Final = 6
 
 
 class CaptureError(ArgumentError):
-    """A function that is to be captured as a whole cannot be.
+    """A function that must be captured as a whole cannot be.
 
     Given: ``jit(step, fullgraph=True)`` of a function that reads a tensor or prints. Repair: move
-    that out of the function, or leave ``fullgraph`` out: then its calls are recorded as ever.
+    that out of the function, or leave ``fullgraph`` out: then its calls are recorded as usual.
     """
 
 
@@ -88,10 +88,10 @@ class Jitted:
         self._runs = 0
         self._refused = "LAZYLOOM_WITHOUT names capture" if "capture" in WITHOUT else ""
         self._recorded: list[tuple[str, str]] = []
-        #: numbers that were seen to change, and which of them cannot be fed
+        #: numbers that changed between calls, and those of them that cannot be fed
         self._wanted: dict[Any, NumberPlace] = {}
         self._constant: set[Any] = set()
-        #: places in which other tensors were seen, with what keeps their identities
+        #: places whose tensor changed between calls, with the check that keeps its identity
         self._moving: dict[Any, Any] = {}
 
     def forget(self) -> None:
@@ -114,7 +114,7 @@ class Jitted:
         return f"<captured {self._function!r}>"
 
     def explain(self) -> Explanation:
-        """Why its calls were recorded, and whether they are captured."""
+        """Return why calls were recorded, and whether they are captured."""
         name = getattr(self._function, "__qualname__", type(self._function).__qualname__)
         return Explanation(name, len(self._captures), self._runs, list(self._recorded),
                            self._refused)  # fmt: skip
@@ -126,22 +126,22 @@ class Jitted:
             return self._function(*args, **kwargs)
         captures = self._captures
         if captures:
-            found = fitting(captures, args, kwargs)
-            if found is not None:
-                k, prepared = found
+            fit = fitting(captures, args, kwargs)
+            if fit is not None:
+                k, prepared = fit
                 if prepared.fails:
                     return self._function(*args, **kwargs)
                 captured = captures[k]
                 self._runs += 1
                 if k:
-                    # the one that was used last is looked at first
+                    # the capture used last is tried first
                     self._captures = [captured, *[c for c in captures if c is not captured]]
                 return captured.run(prepared)
         return self._record(args, kwargs)
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if sys.getprofile() is not None or not self._lock.acquire(blocking=False):
-            # a profiler sees the user's program and not a watch; another thread records
+            # a profiler must see the user's program and no Watch, or another thread is recording
             return self._function(*args, **kwargs)
         try:
             return self._record_alone(args, kwargs)
@@ -171,9 +171,9 @@ class Jitted:
         return result
 
     def _keep_capture(self, recording: Recording, site: Site) -> None:
-        """Keep what was recorded, if it can run again."""
+        """Keep the recorded call as a capture, if it can run again."""
         try:
-            made = recording.captured()
+            captured = recording.captured()
         except NotCapturable as refusal:
             self._tries += 1
             text = refusal.reason
@@ -185,14 +185,14 @@ class Jitted:
                 self._note(f"not captured yet: {text}", site)
         else:
             self._tries = 0
-            if made is None:
+            if captured is None:
                 self._stable = True
             else:
                 self._captures_made += 1
-                self._captures = [made, *self._captures]
+                self._captures = [captured, *self._captures]
 
     def _note_unfed(self, recording: Recording, site: Site) -> None:
-        """Remember the numbers that turned out to be more than operands."""
+        """Remember the numbers that turned out to be used otherwise than as operands."""
         refused = list(recording.fed.refused) if recording.fed is not None else []
         if recording.not_fed:
             refused += [(place, recording.not_fed) for place in self._wanted.values()]
@@ -227,25 +227,25 @@ stands_for(Jitted, lambda x: x._function)
 def jit(
     function: Callable[..., Any] | None = None, *, fullgraph: bool = False, disable: bool = False
 ) -> Any:
-    """A function whose calls run without being recorded, once they have been recorded.
+    """Return a function whose calls run without being recorded, once they have been recorded.
 
-    What a call records rests on its arguments and on all that it reads: closures, globals,
-    attributes, modules and optimizers, grad mode and other settings. Calls for which all of that
-    is as it was run the program of the recorded call, which writes what that wrote in place, draws
-    random numbers anew and returns new tensors; others are recorded. A function that reads a
+    What a call records depends on its arguments and on all that it reads: closures, globals,
+    attributes, modules and optimizers, grad mode and other settings. If all of that is unchanged,
+    a call runs the program of the recorded call, which does the same writes in place, draws new
+    random numbers and returns new tensors; other calls are recorded. A function that reads a
     tensor, has an effect on the host, or depends on what cannot be watched is not captured: its
-    calls are recorded as if this was not there.
+    calls are recorded as if ``jit`` were not there.
 
     Args:
         function: a function of tensors of any frontend and other values; None gives a decorator.
         fullgraph: raise CaptureError, which says where, instead of recording such calls.
-        disable: give back a function that records every call.
+        disable: return a function that records every call.
 
     Returns:
-        the function as a callable with methods ``explain()``, which tells why calls were recorded,
+        the function as a callable with methods ``explain()``, which says why calls were recorded,
         and ``forget()``.
 
-    Raises ArgumentError for what cannot be called.
+    Raises ArgumentError if ``function`` is not callable.
     """
     if function is None:
         return lambda f: jit(f, fullgraph=fullgraph, disable=disable)

@@ -1,7 +1,7 @@
-"""Checks of the host's state: what a captured call rests on is as it was when it was recorded.
+"""Checks that the host's state that a captured call depends on is as it was when recorded.
 
-Each check holds a container and what was in it. The usual case, the very same objects, costs a
-comparison of pointers each; numbers and strings that are other objects are compared by type and
+Each check holds a container and what was in it. In the usual case, the very same objects, each
+costs a comparison of pointers; numbers and strings that are other objects are compared by type and
 bits.
 """
 
@@ -20,7 +20,7 @@ from .tensor_checks import TensorIs, pattern, shown
 
 
 class Missing:
-    """Stands for an attribute or a name that is not there."""
+    """Stands for an attribute or a name that does not exist."""
 
     def __repr__(self) -> str:
         return "nothing"
@@ -30,7 +30,7 @@ MISSING: Final = Missing()
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are one: an object, or immutable ones equal in type and bits."""
+    """Return True if two values are one object, or are immutable and equal in type and bits."""
     if a is b:
         return True
     if isinstance(b, Replaced):
@@ -60,11 +60,11 @@ _PLAIN: Final = frozenset({int, bool, str, bytes, range})
 
 @final
 class Replaced:
-    """Stands for a tensor that each call puts another one in the place of.
+    """Stands for a tensor that each call replaces by another one.
 
     Attributes:
         cls, type: the tensor's.
-        requires_grad: of its contents.
+        requires_grad: whether its contents require a gradient.
     """
 
     __slots__ = ("cls", "type", "requires_grad")
@@ -74,32 +74,32 @@ class Replaced:
         self.type: Final[TensorType] = tensor.tensor_type
         self.requires_grad: Final[bool] = tensor.value.requires_grad
 
-    def fits(self, found: Any) -> bool:
+    def fits(self, x: Any) -> bool:
         return bool(
-            type(found) is self.cls and found.tensor_type is self.type and not found.view_steps
-            and not found.slow_path and not attributes_of(found)
-            and found.value.requires_grad is self.requires_grad)
+            type(x) is self.cls and x.tensor_type is self.type and not x.view_steps
+            and not x.slow_path and not attributes_of(x)
+            and x.value.requires_grad is self.requires_grad)
 
     def __repr__(self) -> str:
         return f"a tensor of type {self.type.text}"
 
 
 def is_number(x: Any, wide: bool = False) -> bool:
-    """Whether it is a number that calls can be fed: a float of Python.
+    """Return True if ``x`` is a number that calls can be fed: a Python float.
 
-    Where it is known to be made one of these (``wide``), NumPy's of 64 bits is, too.
+    Where it is known to be converted to one (``wide``), NumPy's float64 is one, too.
     """
     return type(x) is float or wide and type(x) is np.float64
 
 
 @final
 class AnyNumber:
-    """Stands for a number that calls are fed, or for a tuple with such ones.
+    """Stands for a number that calls are fed, or for a tuple with such numbers.
 
     Attributes:
         value: the number or tuple that was there.
-        indices: the places of the numbers in the tuple.
-        wide: whether NumPy's numbers are meant, too.
+        indices: the positions of the numbers in the tuple.
+        wide: whether NumPy's float64 is also accepted.
     """
 
     __slots__ = ("value", "indices", "wide")
@@ -109,14 +109,14 @@ class AnyNumber:
         self.indices: Final[frozenset[int]] = indices
         self.wide: Final[bool] = wide
 
-    def fits(self, found: Any) -> bool:
+    def fits(self, x: Any) -> bool:
         value = self.value
         if not self.indices:
-            return is_number(found, self.wide)
-        if type(found) is not tuple or len(found) != len(value):
+            return is_number(x, self.wide)
+        if type(x) is not tuple or len(x) != len(value):
             return False
-        for k, x in enumerate(found):
-            if not (is_number(x, self.wide) if k in self.indices else same(x, value[k])):
+        for k, item in enumerate(x):
+            if not (is_number(item, self.wide) if k in self.indices else same(item, value[k])):
                 return False
         return True
 
@@ -125,11 +125,11 @@ class AnyNumber:
 
 
 def attributes_of(x: Any) -> Any:
-    """The ``__dict__`` of an object, or None."""
+    """Return the ``__dict__`` of an object, or None."""
     return getattr(x, "__dict__", None)
 
 
-#: kinds of :meth:`Check.entry`, as in ``native/host_calls/guards.h``
+#: kinds of :meth:`ContainerGuard.entry`, as in ``native/host_calls/guards.h``
 _ITEMS: Final = 0
 _NAMED: Final = 1
 _NAMES: Final = 2
@@ -157,15 +157,15 @@ class ContainerGuard:
         self.values = values
 
     def holds(self) -> bool:
-        """Whether it is as it was."""
+        """Return True if the container is unchanged."""
         raise AssertionError("a check says how it looks")
 
     def now(self) -> tuple[tuple[Any, ...], list[Any]]:
-        """Keys and values as they are."""
+        """Return the current keys and values."""
         raise AssertionError("a check says what there is")
 
     def get(self, key: Any) -> Any:
-        """The value of a key that there is."""
+        """Return the value of a key that exists."""
         keys, values = self.now()
         return values[keys.index(key)]
 
@@ -174,14 +174,15 @@ class ContainerGuard:
         raise AssertionError("a check says how to put something in")
 
     def entry(self) -> tuple[Any, ...]:
-        """It for :data:`changed`: the kind, what to look at, values, and more of some kinds."""
+        """Return the entry for :data:`changed`: the kind, what to compare, values, and more for
+        some kinds."""
         return ()
 
     def name_of(self, key: Any) -> str:
         return f"{self.path}.{key}"
 
     def why(self) -> str:
-        """What is not as it was; "" if nothing."""
+        """Return what has changed; "" if nothing has."""
         keys, values = self.now()
         before = dict(zip(map(repr, self.keys), zip(self.keys, self.values)))
         after = dict(zip(map(repr, keys), zip(keys, values)))
@@ -298,7 +299,7 @@ class Attributes(ContainerGuard):
 
 @final
 class NamedAttributes(ContainerGuard):
-    """Those of the ``__dict__`` of an object that code names, and how many there are."""
+    """The attributes in an object's ``__dict__`` that code names, and how many it has in all."""
 
     owner: Any
     cls: Any
@@ -323,8 +324,8 @@ class NamedAttributes(ContainerGuard):
             return False
         values = self.values
         for i, key in enumerate(self.keys):
-            found = items.get(key, MISSING)
-            if found is not values[i] and not same(found, values[i]):
+            value = items.get(key, MISSING)
+            if value is not values[i] and not same(value, values[i]):
                 return False
         return True
 
@@ -361,8 +362,8 @@ class Slots(ContainerGuard):
             return False
         values = self.values
         for i, name in enumerate(self.keys):
-            found = getattr(owner, name, MISSING)
-            if found is not values[i] and not same(found, values[i]):
+            value = getattr(owner, name, MISSING)
+            if value is not values[i] and not same(value, values[i]):
                 return False
         return True
 
@@ -391,8 +392,8 @@ class NamespaceGuard(ContainerGuard):
         super().__init__(path, names, [self._get(name) for name in names])
 
     def _get(self, name: str) -> Any:
-        found = self.items.get(name, MISSING)
-        return self.behind.get(name, MISSING) if found is MISSING else found
+        value = self.items.get(name, MISSING)
+        return self.behind.get(name, MISSING) if value is MISSING else value
 
     def entry(self) -> tuple[Any, ...]:
         return _NAMES, self.items, self.values, self.keys, self.behind
@@ -401,10 +402,10 @@ class NamespaceGuard(ContainerGuard):
         items = self.items
         values = self.values
         for i, name in enumerate(self.keys):
-            found = items.get(name, MISSING)
-            if found is MISSING:
-                found = self.behind.get(name, MISSING)
-            if found is not values[i] and not same(found, values[i]):
+            value = items.get(name, MISSING)
+            if value is MISSING:
+                value = self.behind.get(name, MISSING)
+            if value is not values[i] and not same(value, values[i]):
                 return False
         return True
 
@@ -458,7 +459,7 @@ class ClassNames(ContainerGuard):
         setattr(self.cls, key, value)
 
 
-#: of a class, what says nothing about what its instances do
+#: names in a class that say nothing about what its instances do
 _OF_CLASSES: Final = frozenset({
     "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__",
     "__parameters__", "__orig_bases__", "__firstlineno__", "__static_attributes__",
@@ -482,8 +483,8 @@ class ListItems(ContainerGuard):
         values = self.values
         if len(self.items) != len(values):
             return False
-        for i, found in enumerate(self.items):
-            if found is not values[i] and not same(found, values[i]):
+        for i, item in enumerate(self.items):
+            if item is not values[i] and not same(item, values[i]):
                 return False
         return True
 
@@ -502,7 +503,7 @@ class ListItems(ContainerGuard):
 
 @final
 class Cell(ContainerGuard):
-    """What a function's closure holds under a name."""
+    """The contents of a variable in a function's closure."""
 
     cell: Any
     name: str
@@ -522,8 +523,8 @@ class Cell(ContainerGuard):
         return _IN_CELL, self.cell, self.values
 
     def holds(self) -> bool:
-        found = self._get()
-        return found is self.values[0] or same(found, self.values[0])
+        value = self._get()
+        return value is self.values[0] or same(value, self.values[0])
 
     def now(self) -> tuple[tuple[Any, ...], list[Any]]:
         return ("",), [self._get()]
@@ -559,7 +560,7 @@ class SetItems(ContainerGuard):
 
 @final
 class WeakTarget(ContainerGuard):
-    """What a weak reference leads to."""
+    """The target of a weak reference."""
 
     reference: Any
     target: int
@@ -605,7 +606,7 @@ class Data(ContainerGuard):
 
 
 def place_of(check: ContainerGuard, key: Any) -> Any:
-    """What tells a place from others, also in checks of later walks."""
+    """Return what identifies a place, also in checks of later walks."""
     for name in ("owner", "items", "cell", "cls"):
         container = getattr(check, name, None)
         if container is not None:
@@ -614,8 +615,8 @@ def place_of(check: ContainerGuard, key: Any) -> Any:
 
 
 def moved(checks: list[ContainerGuard]) -> list[tuple[Any, Any]]:
-    """The places with another tensor than before, each with what holds it."""
-    found: list[tuple[Any, Any]] = []
+    """Return the places that hold another tensor than before, each with its check."""
+    places: list[tuple[Any, Any]] = []
     for check in checks:
         keys, values = check.now()
         if len(keys) == len(check.keys):
@@ -623,23 +624,23 @@ def moved(checks: list[ContainerGuard]) -> list[tuple[Any, Any]]:
                 if now is not was and isinstance(now, Tensor) and (
                     isinstance(was, (Tensor, Replaced))
                 ):
-                    found.append((place_of(check, key), check))
-    return found
+                    places.append((place_of(check, key), check))
+    return places
 
 
 def _changed(entries: tuple[Any, ...], start: int) -> int:
-    """:data:`changed` without the extension in C: whatever comes next may be."""
+    """:data:`changed` without the C extension: any next check may have changed."""
     return start if start < len(entries) else -1
 
 
-#: ``changed(entries, start)``: the number of the first check, from one on, where something is not
-#: the very object that it was; -1 if there is none
+#: ``changed(entries, start)``: the number of the first check, from ``start`` on, in which something
+#: is not the same object as before; -1 if there is none
 changed: Final = in_c("changed", _changed)
 
 
 @final
 class Guards:
-    """All checks of the state that is the same objects at every call."""
+    """All checks of the state that consists of the same objects at every call."""
 
     __slots__ = ("checks", "entries", "tensors", "groups", "identities")
 
@@ -652,10 +653,10 @@ class Guards:
         self.groups: list[int] = pattern(tensors)
 
     def hold(self) -> bool:
-        """Whether everything is as it was."""
+        """Return True if everything is unchanged."""
         k: int = changed(self.entries, 0)
         while k >= 0:
-            # no longer the very objects; they may be equal
+            # no longer the same objects, but they may be equal
             if not self.checks[k].holds():
                 return False
             k = changed(self.entries, k + 1)
@@ -673,15 +674,15 @@ class Guards:
         return True
 
     def why(self) -> str:
-        """The first thing that is not as it was; "" if all is."""
+        """Return the first change; "" if there is none."""
         for check in self.checks:
-            found = check.why()
-            if found:
-                return found
+            reason = check.why()
+            if reason:
+                return reason
         for t in self.tensors:
-            found = t.why()
-            if found:
-                return found
+            reason = t.why()
+            if reason:
+                return reason
         return "" if pattern(self.tensors) == self.groups else (
             "other tensors share their memory than did")
 

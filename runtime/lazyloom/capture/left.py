@@ -16,19 +16,19 @@ from .template import NotCapturable
 
 
 class Left:
-    """How the tensors are made again that a call made and did not drop.
+    """How to make again the tensors that a call made and did not drop.
 
     Args:
-        known: the tensors from before, and whether each stands for its storage as a whole.
-        arguments: of the first of these, what is asked of an argument.
+        known: the tensors from before the call, and whether each stands for its whole storage.
+        arguments: the :class:`Argument` of each of the first known tensors.
         result: what the call returned.
-        root: the number of a value among those that the call leaves behind.
+        root: returns the number of a value among those that the call leaves behind.
 
     Attributes:
-        made: how each is made.
-        values: those that are held by tensors and need not be computed again.
+        made: how each tensor is made.
+        values: values that tensors hold and that need not be computed again.
         used: the numbers of the known tensors that views are taken of.
-        gone: the identities of known tensors in whose place there are others now.
+        gone: the identities of known tensors that other tensors have replaced.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Left:
         self.values: list[Value] = []
         self.used: set[int] = set()
         self.gone: dict[int, int] = {}
-        #: nothing is freed while identities count
+        #: keeps tensors from being freed while identities matter
         self.alive: list[Any] = []
         self._numbers: dict[int, int] = {}
         self._owned: set[Storage] = set()
@@ -56,7 +56,7 @@ class Left:
             self._sharing.setdefault(t.shared, {})[id(t)] = t
 
     def replacement(self, t: Tensor) -> int:
-        """The number of a tensor that was put in the place of one from before."""
+        """Return the number of a tensor that replaced one from before the call."""
         self._note(t)
         shared = t.shared
         if t.view_steps and (
@@ -67,7 +67,7 @@ class Left:
         return self._owner(t)
 
     def number_of(self, t: Tensor) -> int:
-        """The number of a tensor that the call returns."""
+        """Return the number of a tensor that the call returns."""
         number = self._numbers.get(id(t))
         if number is not None:
             return number
@@ -80,50 +80,50 @@ class Left:
             return self._owner(t)
         alone = len(self._sharing[shared]) == 1  # type: ignore[index]
         if alone and t.detached and id(owner) not in self._numbers:
-            # nobody sees the tensor whose memory it shares
+            # nothing can see the tensor whose memory it shares
             return self._owner(t)
         if not isinstance(owner, Tensor) or owner.shared is not shared or owner.view_steps or (
             how.owner(owner) is not None
         ):
             raise NotCapturable("it returns a view of a tensor that is not known")
         detached = all(x.detached for x in self._sharing[shared].values())  # type: ignore[index]
-        made = self._owner(owner, detached)
-        return self._view(t, owner, t.view_steps, made, -1, self.root(t.value))
+        owner_number = self._owner(owner, detached)
+        return self._view(t, owner, t.view_steps, owner_number, -1, self.root(t.value))
 
     def _view(
-        self, t: Tensor, owner: Tensor, steps: tuple[ViewStep, ...], made: int, source: int,
+        self, t: Tensor, owner: Tensor, steps: tuple[ViewStep, ...], made_number: int, source: int,
         root: int,
     ) -> int:  # fmt: skip
         how = views_of(t)
         kept = None if attributes_of(t) else how.keep(t, owner)
         if kept is None:
             raise NotCapturable("it returns a view that cannot be made again")
-        return self._add(t, MadeView(t, how, kept, steps, made, source, root))
+        return self._add(t, MadeView(t, how, kept, steps, made_number, source, root))
 
     def _view_of_known(self, t: Tensor) -> int:
-        """A view of a tensor that was there before."""
+        """Return the number of a view of a tensor from before the call."""
         steps = t.view_steps
-        found = [
+        candidates = [
             k for k, (x, base) in enumerate(self.known)
             if not base and x.shared is t.shared and id(x) not in self.gone
             and steps[: len(x.view_steps)] == x.view_steps
         ]
-        if not found:
+        if not candidates:
             raise NotCapturable(
                 "it returns a tensor that shares memory with one from before, but is no view of it")
-        if len(found) > 1:
-            # which of them it is a view of is told by where they lie
-            for k in found:
+        if len(candidates) > 1:
+            # the view steps decide which of them it is a view of
+            for k in candidates:
                 if k < len(self.arguments) and self.known[k][0].view_steps:
                     self.arguments[k].steps = self.known[k][0].view_steps
-        best = max(found, key=lambda k: len(self.known[k][0].view_steps))
+        best = max(candidates, key=lambda k: len(self.known[k][0].view_steps))
         owner = self.known[best][0]
         self.used.add(best)
         self.values.append(t.value)
         return self._view(t, owner, steps[len(owner.view_steps):], -1, best, -1)
 
     def _owner(self, t: Tensor, detached: bool = False) -> int:
-        """A tensor with a storage of its own."""
+        """Return the number of a tensor with a storage of its own."""
         number = self._numbers.get(id(t))
         if number is not None:
             return number
@@ -150,17 +150,17 @@ class Left:
         return number
 
     def renumber(self, numbers: dict[int, int]) -> None:
-        """Number sources as the capture does."""
+        """Renumber sources as the capture does."""
         for how in self.made:
             if isinstance(how, MadeView) and how.source >= 0:
                 how.source = numbers[how.source]
 
 
 def tensor_arguments(arguments: Sequence[Argument]) -> list[Argument]:
-    """The tensors among arguments and their parts, in order."""
-    found: list[Argument] = []
+    """Return the tensors among arguments and their parts, in order."""
+    tensors: list[Argument] = []
     for a in arguments:
         if a.kind == TENSOR:
-            found.append(a)
-        found += tensor_arguments(a.parts)
-    return found
+            tensors.append(a)
+        tensors += tensor_arguments(a.parts)
+    return tensors

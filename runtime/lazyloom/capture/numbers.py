@@ -1,9 +1,9 @@
 """Host numbers that are inputs of a captured call.
 
-A number is fed once it has been seen to change, if the recorded call shows that it is an operand
-and nothing else (:mod:`lazyloom.trace.fed`): one in a dict that library code reads for its operands
-and nobody else can read, such as an optimizer's learning rate; and an argument or a variable of an
-enclosing function with which the program's code does nothing but arithmetic
+A number is fed once it has changed between calls, if the recorded call shows that it is only an
+operand (:mod:`lazyloom.trace.fed`): a number in a dict that library code reads for its operands and
+nothing else can read, such as an optimizer's learning rate; and an argument or a variable of an
+enclosing function that the program's code uses only in arithmetic
 (:mod:`lazyloom.capture.consumed`).
 """
 
@@ -28,13 +28,13 @@ fed.place_is_known.append(result_is_operand)
 
 
 class Readers:
-    """Library objects that read numbers out of dicts of theirs by
+    """Library objects that read numbers from their dicts by
     :func:`lazyloom.frontend.fed_items`.
 
     Args:
         cls: their class.
         attribute: the attribute that holds the list of dicts.
-        functions: those that name this attribute and read no number but by ``fed_items``.
+        functions: the functions that name this attribute and read numbers only by ``fed_items``.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Readers:
         self.codes: frozenset[CodeType] = frozenset(f.__code__ for f in functions)
 
     def why_others(self, owner: Any, before: Snapshot, code: Code) -> str:
-        """Why others may read the numbers of one of them, "" if none can."""
+        """Return why other code may read the numbers of ``owner``, "" if none can."""
         if not is_library_class(type(owner)):
             return f"{type(owner).__qualname__} is a class of the program"
         if any(callable(x) and name.startswith("_") for name, x in vars(owner).items()):
@@ -73,7 +73,7 @@ def register_readers(readers: Readers) -> None:
 
 
 def is_library_class(cls: type) -> bool:
-    """Whether a class is written in Lazyloom or a frontend."""
+    """Return True if a class belongs to Lazyloom or a frontend."""
     step = getattr(cls, "__init__", None)
     code = getattr(step, "__code__", None)
     return code is not None and is_library(code.co_filename) and (
@@ -81,18 +81,18 @@ def is_library_class(cls: type) -> bool:
 
 
 class NumberPlace:
-    """Where a number stands.
+    """Where a number is found.
 
     Attributes:
-        name: tells it from others.
-        label: what it is called in messages.
+        name: identifies the place.
+        label: its name in messages.
     """
 
     name: tuple[Any, ...]
     label: str
 
     def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The number; the caller knows that there is one."""
+        """Return the number; the caller knows that there is one."""
         raise AssertionError("a place says how it is read")
 
 
@@ -101,7 +101,7 @@ class GroupPlace(NumberPlace):
 
     Attributes:
         owner, readers: whose dict it is.
-        items, key, index: the dict, the key, and the place in the tuple or None.
+        items, key, index: the dict, the key, and the position in the tuple or None.
     """
 
     def __init__(
@@ -116,12 +116,12 @@ class GroupPlace(NumberPlace):
         self.label = str(key)
 
     def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        found = self.items[self.key]
-        return float(found if self.index is None else found[self.index])
+        value = self.items[self.key]
+        return float(value if self.index is None else value[self.index])
 
 
 class ArgumentPlace(NumberPlace):
-    """A number that is an argument: of that position, or of that name."""
+    """A number that is an argument, by position or by name."""
 
     def __init__(self, key: int | str, label: str) -> None:
         self.key = key
@@ -145,7 +145,7 @@ class CellPlace(NumberPlace):
 
 
 def group_checks(before: Snapshot) -> list[tuple[DictItems, Any, Readers]]:
-    """The checks of dicts whose numbers can be fed, with the owner of each."""
+    """Return the checks of dicts whose numbers can be fed, with the owner of each."""
     owners: dict[int, tuple[Any, Readers]] = {}
     for check in before.checks.values():
         if isinstance(check, Attributes):
@@ -158,8 +158,8 @@ def group_checks(before: Snapshot) -> list[tuple[DictItems, Any, Readers]]:
 
 
 def changed_places(groups: list[tuple[DictItems, Any, Readers]]) -> list[NumberPlace]:
-    """The numbers that are not what a capture was made with."""
-    found: list[NumberPlace] = []
+    """Return the places of numbers that have changed since the capture."""
+    places: list[NumberPlace] = []
     for check, owner, readers in groups:
         for key, was in zip(check.keys, check.values):
             now = check.items.get(key)
@@ -168,44 +168,44 @@ def changed_places(groups: list[tuple[DictItems, Any, Readers]]) -> list[NumberP
             if same(now, was):
                 continue
             if is_number(now, True) and is_number(was, True):
-                found.append(GroupPlace(owner, readers, check.items, key, None))
+                places.append(GroupPlace(owner, readers, check.items, key, None))
             elif type(now) is tuple and type(was) is tuple and len(now) == len(was):
-                found += [GroupPlace(owner, readers, check.items, key, k)
+                places += [GroupPlace(owner, readers, check.items, key, k)
                           for k, (a, b) in enumerate(zip(was, now))
                           if is_number(a, True) and is_number(b, True) and not same(b, a)]
-    return found
+    return places
 
 
 def changed_variables(
-    checks: list[ContainerGuard], given: list[Argument], args: tuple[Any, ...],
+    checks: list[ContainerGuard], arguments: list[Argument], args: tuple[Any, ...],
     named: dict[str, Argument],
     kwargs: dict[str, Any],
 ) -> list[NumberPlace]:
-    """The arguments and variables of enclosing functions that are other numbers than before."""
-    found: list[NumberPlace] = []
+    """Return the arguments and variables of enclosing functions whose numbers have changed."""
+    places: list[NumberPlace] = []
     pairs: list[tuple[int | str, Argument, Any]] = [
-        (k, a, x) for k, (a, x) in enumerate(zip(given, args))]
+        (k, a, x) for k, (a, x) in enumerate(zip(arguments, args))]
     pairs += [(name, a, kwargs[name]) for name, a in named.items() if name in kwargs]
     for key, argument, x in pairs:
         was = argument.value.value if isinstance(argument.value, AnyNumber) else argument.value
         if argument.kind == VALUE and is_number(x) and is_number(was) and not same(x, was):
-            found.append(ArgumentPlace(key, argument.path))
+            places.append(ArgumentPlace(key, argument.path))
     for check in checks:
         if isinstance(check, Cell):
             was, (now,) = check.values[0], check.now()[1]
             was = was.value if isinstance(was, AnyNumber) else was
             if is_number(now) and is_number(was) and not same(now, was):
-                found.append(CellPlace(check.cell, check.name))
-    return found
+                places.append(CellPlace(check.cell, check.name))
+    return places
 
 
 class Numbers:
-    """The numbers that calls of a capture are fed: where they are read, and what is made of them.
+    """The numbers that calls of a capture are fed: where they are read, and how they are used.
 
     Attributes:
         places: where each is read.
-        feeding: the comparisons that have to come out alike.
-        made: of each run-time number, how it follows from them, and whether it may be structure.
+        feeding: the comparisons that must have the same outcome.
+        made: for each run-time number, how it follows from them, and whether it may be structure.
     """
 
     def __init__(self, places: list[NumberPlace], feeding: fed.Feeding) -> None:
@@ -214,9 +214,9 @@ class Numbers:
         self.made: list[fed.Fed] = []
 
     def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[float] | None:
-        """The run-time numbers of a call; None where it has to be recorded."""
+        """Return the run-time numbers of a call; None if the call must be recorded."""
         values = [place.read(args, kwargs) for place in self.places]
-        found: list[float] = []
+        numbers: list[float] = []
         try:
             if not self.feeding.hold(values):
                 return None
@@ -224,13 +224,13 @@ class Numbers:
                 x = number.derive(values)
                 if type(x) is not float or number.bakes and x in (0.0, 1.0, -1.0):
                     return None
-                found.append(x)
+                numbers.append(x)
         except ArithmeticError:
             return None
-        return found
+        return numbers
 
     def why(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """Why they cannot be fed; "" if they can."""
+        """Return why the numbers cannot be fed; "" if they can."""
         if self.read(args, kwargs) is not None:
             return ""
         names = ", ".join(sorted({place.label for place in self.places}))
@@ -238,17 +238,17 @@ class Numbers:
 
 
 class NumbersOfCall:
-    """The numbers that a recorded call is given to see what it does with them.
+    """The numbers passed to a recorded call to see how it uses them.
 
     Attributes:
-        args, kwargs: what the function is to be called with.
-        refused: of places that were wanted and are not fed, why.
-        structural: they are not fed for the values that they have this time.
+        args, kwargs: the arguments to call the function with.
+        refused: the wanted places that are not fed, each with the reason.
+        structural: True if they are not fed because of the values that they have this time.
     """
 
     def __init__(
         self, wanted: list[NumberPlace], before: Snapshot, code: Code, function: Any,
-        args: tuple[Any, ...], kwargs: dict[str, Any], given: list[Argument],
+        args: tuple[Any, ...], kwargs: dict[str, Any], arguments: list[Argument],
         named: dict[str, Argument],
     ) -> None:  # fmt: skip
         self.feeding = fed.Feeding()
@@ -270,8 +270,8 @@ class NumbersOfCall:
             if isinstance(place, GroupPlace):
                 self._of_group(place, groups.get(id(place.items)))
             elif isinstance(place, ArgumentPlace):
-                argument = given[place.key] if isinstance(place.key, int) and (
-                    place.key < len(given)) else named.get(str(place.key))
+                argument = arguments[place.key] if isinstance(place.key, int) and (
+                    place.key < len(arguments)) else named.get(str(place.key))
                 self._of_argument(place, argument, function)
             elif isinstance(place, CellPlace):
                 self._of_cell(place, cells.get(id(place.cell)))
@@ -279,28 +279,28 @@ class NumbersOfCall:
     def _of_group(self, place: GroupPlace, check: DictItems | None) -> None:
         if check is None or place.key not in place.items:
             return
-        held = place.items[place.key]
+        value = place.items[place.key]
         if place.index is None:
-            if not is_number(held, True):
+            if not is_number(value, True):
                 return
-        elif type(held) is not tuple or place.index >= len(held) or (
-            not is_number(held[place.index], True)
+        elif type(value) is not tuple or place.index >= len(value) or (
+            not is_number(value[place.index], True)
         ):
             return
         why = place.readers.why_others(place.owner, self._before, self._code)
         if why:
             self.refused.append((place, why))
             return
-        _, own = self.feeding.mappings.setdefault(id(place.items), (place.items, {}))
+        _, replacements = self.feeding.mappings.setdefault(id(place.items), (place.items, {}))
         number = fed.source(place.read((), {}), self.feeding, len(self.places))
         self.places.append(place)
         self._guards.append((check, check.keys.index(place.key), place.index))
         if place.index is None:
-            own[place.key] = held, number
+            replacements[place.key] = value, number
         else:
-            parts = list(own[place.key][1] if place.key in own else held)
+            parts = list(replacements[place.key][1] if place.key in replacements else value)
             parts[place.index] = number
-            own[place.key] = held, tuple(parts)
+            replacements[place.key] = value, tuple(parts)
 
     def _of_argument(self, place: ArgumentPlace, argument: Argument | None, function: Any) -> None:
         if argument is None or argument.kind != VALUE or not is_number(argument.value):
@@ -339,7 +339,7 @@ class NumbersOfCall:
         return number
 
     def begin(self) -> None:
-        """Put the numbers where they are read."""
+        """Put the numbers in the places where they are read."""
         with Deferred(interpreted=True):
             fed.begin(self.feeding)
             for cell, _, number in self._cells:
@@ -354,7 +354,7 @@ class NumbersOfCall:
                     cell.cell_contents = before
 
     def why_not(self, operators: bool) -> str:
-        """Why the numbers cannot be fed, "" if they can.
+        """Return why the numbers cannot be fed, "" if they can.
 
         ``operators`` says that operators of the program's own classes ran, which may have seen one.
         """
@@ -364,53 +364,54 @@ class NumbersOfCall:
             return self.feeding.spoiled
         for place in self.places:
             if isinstance(place, GroupPlace):
-                # what ran in this call is known now
+                # it is now known which code ran in this call
                 why = place.readers.why_others(place.owner, self._before, self._code)
                 if why:
                     return why
         return ""
 
     def number_of(self, first: int) -> Callable[[Scalar], FedNumber | None]:
-        """What stands for each run-time number of the call; they are numbered from ``first``."""
+        """Return a function that gives what stands for each run-time number of the call; they are
+        numbered from ``first``."""
 
         def number(scalar: Scalar) -> FedNumber | None:
-            known = self.feeding.numbers.get(id(scalar.number))
-            if known is None:
+            source = self.feeding.numbers.get(id(scalar.number))
+            if source is None:
                 return None
             if scalar.baked is not None:
-                # another time it may be another
+                # it may be different in another call
                 self.structural = True
-                known.spoil("it is 0, 1 or -1, which are part of a program")
+                source.spoil("it is 0, 1 or -1, which are part of a program")
                 return None
-            found = self._positions.get(id(scalar))
-            if found is None:
-                found = self._positions[id(scalar)] = FedNumber(
-                    first + len(self.made), scalar.type.dtype, known.bakes)
-                self.made.append(known)
-            return found
+            fed_number = self._positions.get(id(scalar))
+            if fed_number is None:
+                fed_number = self._positions[id(scalar)] = FedNumber(
+                    first + len(self.made), scalar.type.dtype, source.bakes)
+                self.made.append(source)
+            return fed_number
 
         return number
 
     def finish(self) -> Numbers:
-        """Let the checks take any numbers there."""
+        """Make the checks accept any number in these places."""
         indices: dict[tuple[int, int], tuple[Any, int, set[int]]] = {}
         for guard, at, index in self._guards:
-            held = indices.setdefault((id(guard), at), (guard, at, set()))
+            entry = indices.setdefault((id(guard), at), (guard, at, set()))
             if index is not None:
-                held[2].add(index)
+                entry[2].add(index)
         for guard, at, parts in indices.values():
             if isinstance(guard, Argument):
                 guard.value = AnyNumber(guard.value, frozenset(), False)
             else:
                 guard.values[at] = AnyNumber(
                     guard.values[at], frozenset(parts), not isinstance(guard, Cell))
-        found = Numbers(self.places, self.feeding)
-        found.made = self.made
-        return found
+        numbers = Numbers(self.places, self.feeding)
+        numbers.made = self.made
+        return numbers
 
 
 def why_argument(function: Any, key: int | str) -> str:
-    """Why an argument cannot be a number that is fed, "" if it can."""
+    """Return why an argument cannot be a number that is fed, "" if it can."""
     skipped = 0
     if type(function) is MethodType:
         function, skipped = function.__func__, 1

@@ -16,11 +16,11 @@ from .template import NotCapturable
 
 
 class TensorOutput:
-    """How a tensor is made that a call leaves behind.
+    """How to make a tensor that a call leaves behind.
 
     Attributes:
         root: the number of the value that it holds.
-        cls, strides, offset, slow: of it.
+        cls, strides, offset, slow: its class, and its attributes of memory layout.
     """
 
     def __init__(self, tensor: Tensor, root: int) -> None:
@@ -30,25 +30,26 @@ class TensorOutput:
         self.offset: Final = tensor.element_offset
         self.slow: Final = tensor.slow_path
 
-    def make(self, values: list[Value], tensors: list[Any], known: list[Any]) -> Any:
-        made = self.cls.from_value(values[self.root])
+    def make(self, values: list[Value], tensors: list[Any], sources: list[Any]) -> Any:
+        tensor = self.cls.from_value(values[self.root])
         if self.slow or self.strides is not None:
-            made.element_strides = self.strides
-            made.element_offset = self.offset
-            made.slow_path = self.slow
-        return made
+            tensor.element_strides = self.strides
+            tensor.element_offset = self.offset
+            tensor.slow_path = self.slow
+        return tensor
 
 
 class Views:
-    """How views of a frontend's class are made again whose own notes on them say more than a
-    :class:`Tensor` does.
+    """How to make views of a frontend's class again, where the frontend knows more about them than
+    a :class:`Tensor` does.
 
     Args:
-        cls: their class.
-        owner: of a view, the tensor that has the storage, None where it cannot be told.
-        keep: of a view and that tensor, or one that it is a part of, what ``make`` needs to know
-            of the view; None where it cannot be made again.
-        make: of that tensor, the steps from there, the view's type and what was kept, the view.
+        cls: the class of the views.
+        owner: returns the tensor that has a view's storage, or None if it is unknown.
+        keep: from a view and that tensor, or one that it is a part of, returns what ``make`` needs
+            to know about the view; None where the view cannot be made again.
+        make: from that tensor, the steps from there, the view's type and what was kept, makes the
+            view.
     """
 
     def __init__(
@@ -69,9 +70,9 @@ def _keep(view: Any, owner: Any) -> Any:
 
 def _make(owner: Any, steps: tuple[ViewStep, ...], kind: TensorType, kept: Any) -> Any:
     cls, strides, offset, slow, detached = kept
-    made: Any = view_of_type(cls, owner, steps, kind, strides, offset)
-    made.slow_path, made.detached = slow, detached
-    return made
+    view: Any = view_of_type(cls, owner, steps, kind, strides, offset)
+    view.slow_path, view.detached = slow, detached
+    return view
 
 
 _views: Final[list[Views]] = [
@@ -79,23 +80,23 @@ _views: Final[list[Views]] = [
 
 
 def register_views(views: Views) -> None:
-    """Say how views of a frontend's class are made again."""
+    """Register how views of a frontend's class are made again."""
     _views.insert(0, views)
 
 
 def views_of(tensor: Tensor) -> Views:
-    """How views of a tensor's class are made again."""
+    """Return the registered :class:`Views` of a tensor's class."""
     return next(v for v in _views if isinstance(tensor, v.cls))
 
 
 class MadeView:
-    """How a view, or another tensor of the same memory, is made that a call leaves behind.
+    """How to make a view, or another tensor of the same memory, that a call leaves behind.
 
     Attributes:
         how, kept: what makes it.
-        steps, type: of it.
-        made, source: the number of what it is a view of among what was made or the sources, or -1.
-        root: the number of the value that it reads, -1 if it is to read that anew.
+        steps, type: its view steps and type.
+        made, source: the number of its owner among the made tensors or the sources, or -1.
+        root: the number of the value that it reads, -1 if it must read its storage again.
     """
 
     def __init__(
@@ -110,8 +111,8 @@ class MadeView:
         self.source: int = source
         self.root: Final = root
 
-    def make(self, values: list[Value], made: list[Any], known: list[Any]) -> Any:
-        owner: Any = made[self.made] if self.made >= 0 else known[self.source]
+    def make(self, values: list[Value], tensors: list[Any], sources: list[Any]) -> Any:
+        owner: Any = tensors[self.made] if self.made >= 0 else sources[self.source]
         view: Any = self.how.make(owner, self.steps, self.type, self.kept)
         if self.root >= 0:
             read_as(view, values[self.root])
@@ -119,7 +120,7 @@ class MadeView:
 
 
 def read_as(view: Tensor, value: Value) -> None:
-    """Let a view read a value that is known to be what it reads of its storage."""
+    """Set the value that a view reads, which is known to be what its storage gives."""
     if view.view_steps:
         state = aliasing(view)
         state.read = value
@@ -127,7 +128,7 @@ def read_as(view: Tensor, value: Value) -> None:
 
 
 def tensors_in(x: Any) -> list[Tensor]:
-    """The tensors that a result consists of."""
+    """Return the tensors that a result contains."""
     if isinstance(x, Tensor):
         return [x]
     if isinstance(x, dict):
@@ -140,7 +141,7 @@ def tensors_in(x: Any) -> list[Tensor]:
 
 
 def _is_record(x: Any) -> bool:
-    """Whether an object is no more than its attributes: an instance of a data class."""
+    """Return True if an object is only its attributes: an instance of a data class."""
     cls = type(x)
     return "__dataclass_fields__" in cls.__dict__ and hasattr(x, "__dict__") and (
         not any(name in base.__dict__ for base in cls.__mro__ if base is not object
@@ -149,9 +150,9 @@ def _is_record(x: Any) -> bool:
 
 
 class Output:
-    """A part of what a call returns: ``build`` gives it again."""
+    """A part of what a call returns; ``build`` makes it again."""
 
-    def build(self, tensors: list[Any], known: list[Any]) -> Any:
+    def build(self, tensors: list[Any], sources: list[Any]) -> Any:
         raise AssertionError("a part of an output says how it is built")
 
 
@@ -161,18 +162,18 @@ class NewTensor(Output):
     def __init__(self, number: int) -> None:
         self.number: Final = number
 
-    def build(self, tensors: list[Any], known: list[Any]) -> Any:
+    def build(self, tensors: list[Any], sources: list[Any]) -> Any:
         return tensors[self.number]
 
 
 class Known(Output):
-    """A tensor that was there before: that of a source."""
+    """A tensor from before the call: that of a source."""
 
     def __init__(self, number: int) -> None:
         self.number: int = number
 
-    def build(self, tensors: list[Any], known: list[Any]) -> Any:
-        return known[self.number]
+    def build(self, tensors: list[Any], sources: list[Any]) -> Any:
+        return sources[self.number]
 
 
 class ConstantOutput(Output):
@@ -181,7 +182,7 @@ class ConstantOutput(Output):
     def __init__(self, value: Any) -> None:
         self.value: Final = value
 
-    def build(self, tensors: list[Any], known: list[Any]) -> Any:
+    def build(self, tensors: list[Any], sources: list[Any]) -> Any:
         return self.value
 
 
@@ -192,8 +193,8 @@ class Sequence(Output):
         self.cls: Final = cls
         self.parts: Final = parts
 
-    def build(self, tensors: list[Any], known: list[Any]) -> Any:
-        items = [part.build(tensors, known) for part in self.parts]
+    def build(self, tensors: list[Any], sources: list[Any]) -> Any:
+        items = [part.build(tensors, sources) for part in self.parts]
         if self.cls is list:
             return items
         if self.cls is tuple:
@@ -209,9 +210,9 @@ class Mapping(Output):
         self.keys: Final = keys
         self.parts: Final = parts
 
-    def build(self, tensors: list[Any], known: list[Any]) -> Any:
+    def build(self, tensors: list[Any], sources: list[Any]) -> Any:
         return self.cls(
-            (k, part.build(tensors, known)) for k, part in zip(self.keys, self.parts))
+            (k, part.build(tensors, sources)) for k, part in zip(self.keys, self.parts))
 
 
 class Record(Output):
@@ -222,27 +223,27 @@ class Record(Output):
         self.names: Final = names
         self.parts: Final = parts
 
-    def build(self, tensors: list[Any], known: list[Any]) -> Any:
-        made = object.__new__(self.cls)
+    def build(self, tensors: list[Any], sources: list[Any]) -> Any:
+        record = object.__new__(self.cls)
         for name, part in zip(self.names, self.parts):
-            made.__dict__[name] = part.build(tensors, known)
-        return made
+            record.__dict__[name] = part.build(tensors, sources)
+        return record
 
 
 def output_of(x: Any, place: Any, is_known: Any, seen: set[int] | None = None) -> Output:
-    """How what a call returned is built again.
+    """Return how the result of a call is built again.
 
     Args:
-        place: of a tensor, the part that stands for it.
-        is_known: tells whether an object is one that the checks know.
+        place: returns the part that stands for a tensor.
+        is_known: returns True if the checks know an object.
 
         seen: the identities of containers met so far.
 
     Raises NotCapturable for objects of other classes.
     """
     if isinstance(x, Tensor):
-        found: Output = place(x)
-        return found
+        part: Output = place(x)
+        return part
     seen = set() if seen is None else seen
 
     def parts_of(items: Iterable[Any]) -> list[Output]:

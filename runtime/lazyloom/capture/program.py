@@ -1,7 +1,7 @@
 """A capture between two points of a program, run again over other inputs.
 
-For programs that say themselves what is captured, as those of the C ABI do: nothing is watched and
-nothing is guarded but the inputs' types.
+For programs that say themselves what is captured, as those of the C ABI do: nothing is watched,
+and only the inputs' types are guarded.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def _dispatch(values: list[Value]) -> None:
 
 @final
 class Section:
-    """What this thread records from now on, of these inputs, until :meth:`end`.
+    """What this thread records over these inputs, from now until :meth:`end`.
 
-    Pending inputs are handed over first. Until the end nothing else is.
+    Pending inputs are dispatched first; nothing else is dispatched before the end.
 
     Args:
-        inputs: what is to be given anew to each run.
+        inputs: the values that each run replaces.
 
     Raises:
         ArgumentError: two inputs are one value.
@@ -56,31 +56,31 @@ class Section:
         self.start: Final = graph.last_sequence()
         self.thread: Final = get_ident()
         held_back.add(self.thread)
-        # what is known of the inputs' data holds for these inputs alone
+        # what is known about the inputs' data holds only for these inputs
         blind.add(self.thread)
         self.open = True
 
     def made(self, value: Value) -> bool:
-        """Whether a value was recorded since the section began."""
+        """Return True if a value was recorded since the section began."""
         return value.node.seq > self.start
 
     def cancel(self) -> None:
-        """End it with nothing captured; what was recorded stays as it is."""
+        """End the section without a capture; what was recorded stays as it is."""
         if self.open:
             self.open = False
             held_back.discard(self.thread)
             blind.discard(self.thread)
 
     def end(self, results: list[Value], written: list[Value | None]) -> CapturedProgram:
-        """What was recorded, as a program.
+        """Return what was recorded, as a program.
 
         Args:
-            results: what each run is to give; it gives them without their history.
-            written: what each run is to write to each input, if it does. One that requires a
-                gradient is a leaf.
+            results: what each run returns, without history.
+            written: what each run writes to each input, or None. One that requires a gradient is
+                a leaf.
 
         Raises:
-            ArgumentError: it rests on something else than the inputs, or was computed already.
+            ArgumentError: it depends on something besides the inputs, or was already computed.
         """
         self.cancel()
         roots = [v.detach() for v in results]
@@ -100,14 +100,14 @@ class Section:
             raise ArgumentError(
                 f"what was recorded cannot run again: {problem.reason}",
                 site=str(site) if isinstance(site, Site) else None) from None
-        # nothing that a run gives has a history, which would keep the memory of inputs
+        # no result of a run has a history, which would keep the memory of inputs alive
         template.freed = list(range(len(template.shells)))
         for shell in template.shells:
             shell.freed = True
         return CapturedProgram(template, self.inputs, len(results), places, leaves)
 
     def _check_origins(self, roots: list[Value]) -> None:
-        """Raise NotCapturable for what is from before and is no input."""
+        """Raise NotCapturable for a value from before the section that is not an input."""
         seen: set[Node] = set()
         stack: list[tuple[Node, int]] = [(v.node, v.index) for v in roots]
         while stack:
@@ -131,11 +131,11 @@ class CapturedProgram:
     """A recorded section that runs over inputs of the same types.
 
     Attributes:
-        types: of the inputs.
+        types: the types of the inputs.
         requires_grad: whether each input required a gradient.
-        results: how many values each run gives.
-        written: of each input, whether a run writes to it.
-        writes: whether a run writes to any.
+        results: how many values each run returns.
+        written: for each input, whether a run writes to it.
+        writes: whether a run writes to any input.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class CapturedProgram:
         self._recipe: Recipe | None = None
 
     def wrong(self, inputs: list[Value]) -> tuple[str, str] | None:
-        """What is wrong with inputs, if anything is: "shape", "dtype" or "", and in words."""
+        """Return what is wrong with inputs, or None: "shape", "dtype" or "", and a description."""
         types = self.types
         if len(inputs) != len(types):
             return "", f"{len(inputs)} inputs are given, expected {len(types)}"
@@ -173,10 +173,10 @@ class CapturedProgram:
     def run_expected(
         self, inputs: list[Value], tensors: list[Tensor | None], tokens: list[object], results: int
     ) -> list[Value] | None:
-        """:meth:`run`, if all is as it was captured: None, with nothing done, where
+        """Do :meth:`run`, if the call is as captured. Return None, with nothing done, where
 
-        :meth:`wrong` has something to say, another number of results is expected, or a tensor that
-        is written to is missing or is another input, too.
+        :meth:`wrong` finds a fault, another number of results is expected, or a tensor that is
+        written to is missing or is also another input.
         """
         if results != self.results or self.wrong(inputs) is not None:
             return None
@@ -195,14 +195,14 @@ class CapturedProgram:
     def run(
         self, inputs: list[Value], tensors: list[Tensor | None], tokens: list[object]
     ) -> list[Value]:
-        """Run it; failures of the run are those of the results' readers.
+        """Run the program; an error of the run is raised where a result is read.
 
         Args:
-            inputs: as :meth:`wrong` wants them. The list is emptied: memory that nothing else
-                holds, once the inputs are written to, is used again for the results.
-            tensors: of each input that a run writes to, the tensor that it is the contents of;
-                the others may be None.
-            tokens: of each of these, what its contents are a leaf of the tape for, else None.
+            inputs: inputs that :meth:`wrong` accepts. The list is emptied: memory that nothing
+                else holds, once the inputs are written to, is reused for the results.
+            tensors: for each input that a run writes to, the tensor that holds it; the others may
+                be None.
+            tokens: for each of these, the token of the leaf of the tape that it is, or None.
 
         Returns:
             the results.
@@ -241,27 +241,28 @@ class CapturedProgram:
                 return roots
         plan = run_nodes(nodes, user_site())
         if plan is not None and not template.apart:
-            found = Recipe(template, plan)
-            if found.complete(buffers, plan):
-                self._recipe = found
+            candidate = Recipe(template, plan)
+            if candidate.complete(buffers, plan):
+                self._recipe = candidate
         return roots
 
     def _fetch_again(self, inputs: list[Value], tensors: list[Tensor | None]) -> None:
-        """Take what another thread wrote since to what a run writes; the caller holds the locks."""
+        """Fetch again the inputs that a run writes to, as another thread may have written them;
+        the caller holds the locks."""
         if not writers.several:
             return
         for k, t in enumerate(tensors):
             if t is not None and self._places[k] >= 0:
-                found = current(t)
-                if found.type is inputs[k].type and (
-                    found.requires_grad == inputs[k].requires_grad
+                value = current(t)
+                if value.type is inputs[k].type and (
+                    value.requires_grad == inputs[k].requires_grad
                 ):
-                    inputs[k] = found
+                    inputs[k] = value
 
     def _write(
         self, roots: list[Value], tensors: list[Tensor | None], tokens: list[object]
     ) -> None:
-        """Write to the inputs what they are overwritten with, which leaves the results."""
+        """Overwrite the inputs that a run writes to, and keep only the results in ``roots``."""
         places = self._places
         for k, t in enumerate(tensors):
             if places[k] >= 0:
@@ -272,7 +273,7 @@ class CapturedProgram:
         del roots[self.results :]
 
     def _own_leaf(self, number: int, value: Value, token: object) -> Value:
-        """What an input is overwritten with, as a leaf that is reported as ``token``."""
+        """Return the value that overwrites an input, as a leaf that is reported as ``token``."""
         root = self._template.roots[self._places[number]]
         if root.ref.kind != RESULT or not self._leaves[number] or len(value.node.types) != 1:
             return value.detach().as_leaf(token)

@@ -23,7 +23,8 @@ REASON: Final = "captured call"
 
 
 def buffer_of(value: Value) -> Buffer | None:
-    """The memory of a value that was computed, or is being computed; None if there is none."""
+    """Return the buffer of a value that was computed, or is being computed; None if there is none.
+    """
     node = value.node
     if (node.state == DONE or node.state == SCHEDULED) and node.buffers is not None:
         return node.buffers[value.index]
@@ -31,14 +32,14 @@ def buffer_of(value: Value) -> Buffer | None:
 
 
 class _OfCall(Batch):
-    """Schedules what a call recorded."""
+    """Schedules the nodes that a call recorded."""
 
     def __init__(self, nodes: list[Node], site: Site) -> None:
         super().__init__(REASON, site)
         self.nodes: list[Node] = nodes
 
     def choose(self) -> None:
-        found: dict[Component, None] = {}
+        components: dict[Component, None] = {}
         for n in self.nodes:
             match = match_of(n.component) if n.state == graph.PENDING else None
             if match is not None:
@@ -46,14 +47,14 @@ class _OfCall(Batch):
         for n in self.nodes:
             component = graph.find(n) if n.state == graph.PENDING else None
             if component is not None:
-                found[component] = None
-        for component in found:
+                components[component] = None
+        for component in components:
             if component.parent is None and component.nodes:
                 schedule_component(component, REASON, self.site, self)
 
 
 def run_nodes(nodes: list[Node], site: Site) -> Plan | None:
-    """Run the components of some pending nodes; the plan, if it was one program."""
+    """Run the components of some pending nodes; return the plan, if it was one program."""
     batch = _OfCall(nodes, site)
     run_batch(batch)
     return batch.plans[0] if len(batch.plans) == 1 else None
@@ -64,13 +65,13 @@ class Recipe:
     """The plan of a template's run.
 
     Attributes:
-        structure, wanted: of the program.
-        refs: what each leaf of the program is.
-        also: further operands that are known to be some leaf, too.
+        structure, wanted: those of the program.
+        refs: the source or constant that is each leaf of the program.
+        also: further operands that are known to be one of the leaves.
         scalars: its run-time numbers, by dtype.
-        fed: which of them are others at each call: (dtype, position, what they are).
-        owns: of each result, the numbers of the flags that it depends on.
-        leaves_of: of each result, the numbers of the leaves that it depends on.
+        fed: those of them that change with each call: (dtype, position, what they are).
+        owns: for each result, the numbers of the flags that it depends on.
+        leaves_of: for each result, the numbers of the leaves that it depends on.
     """
 
     __slots__ = ("template", "structure", "wanted", "refs", "also", "scalars", "fed", "flags",
@@ -92,9 +93,9 @@ class Recipe:
         self.slots: dict[int, list[int]] = {}
 
     def complete(self, buffers: dict[tuple[int, int], Buffer | None], plan: Plan) -> bool:
-        """Find out what each leaf is, given the memory of sources and constants.
+        """Find out what each leaf is from the buffers of sources and constants.
 
-        False where the run was not of this template alone.
+        Return False if the run contained more than this template.
         """
         template = self.template
         shells = template.shells
@@ -112,19 +113,19 @@ class Recipe:
         counts: dict[DType, int] = {}
         seen: set[tuple[int, int]] = set()
         for k, shell in enumerate(shells):
-            own: set[int] = set()
+            own_leaves: set[int] = set()
             own_flags: set[int] = set()
             for item in template.operands[k]:
                 if isinstance(item, Ref):
                     if item.kind == RESULT:
-                        own |= depends[item.number]
+                        own_leaves |= depends[item.number]
                         own_flags |= flags[item.number]
                         continue
                     buffer = buffers.get((item.kind, item.number))
                     leaf = None if buffer is None else number.get(buffer)
                     if leaf is None:
                         return False
-                    own.add(leaf)
+                    own_leaves.add(leaf)
                     if refs[leaf] is None:
                         refs[leaf] = item
                     elif (item.kind, item.number) not in seen:
@@ -143,7 +144,7 @@ class Recipe:
                     return False
                 self.flags[k] = at
                 own_flags = own_flags | {k}
-            depends.append(own)
+            depends.append(own_leaves)
             flags.append(own_flags)
         for root in template.roots:
             if root.ref.kind == RESULT and root.ref.index == 1 and root.ref.number in self.flags:
@@ -161,10 +162,10 @@ class Recipe:
         return True
 
     def prepare(self, sources: list[Value], numbers: list[Any], site: Site) -> PreparedPlan | None:
-        """A plan over these sources, and the values of the template's roots.
+        """Return a plan over these sources, with the values of the template's roots.
 
-        None where it does not fit this time: something is pending or has failed, is the same
-        memory as something else, or was checked and the outcome is not known yet.
+        None where it does not fit this time: something is pending or has failed, shares memory with
+        something else, or was checked and the outcome is not known yet.
         """
         template = self.template
         with graph.trace.lock:
@@ -189,9 +190,9 @@ class Recipe:
             checks.attach_known(self.flags, self.owns, self.leaves_of, leaves, results,
                                 template.shells)  # fmt: skip
             nodes = list(template.shells)
-            for slot, held in self.slots.items():
+            for slot, numbers_of_slot in self.slots.items():
                 shell = nodes[slot]
-                only_flag = len(held) == 1 and self.flags.get(slot) == held[0]
+                only_flag = len(numbers_of_slot) == 1 and self.flags.get(slot) == numbers_of_slot[0]
                 if only_flag:
                     continue
                 graph.trace.sequence += 1
@@ -205,8 +206,8 @@ class Recipe:
                 if count > 1:
                     n.out_handles = Handles(count, 0)
                 n.buffers = [None] * count
-                for number in held:
-                    # a flag belongs to its check alone
+                for number in numbers_of_slot:
+                    # a flag belongs only to its check
                     if self.flags.get(slot) != number:
                         n.buffers[self.wanted[number][1]] = results[number]
                 nodes[slot] = n
@@ -228,7 +229,7 @@ class Recipe:
                 for dtype, position, item in self.fed:
                     scalar: Scalar = item.scalar(numbers)
                     if scalar.baked is not None:
-                        # as good as never: the count of draws came round to 0 or 1
+                        # almost never: the count of draws wrapped around to 0 or 1
                         scalar = Scalar(scalar.number, dtype, bake=False)
                     scalars[dtype][position] = scalar.number
             plan = Plan(nodes, self.structure, leaves, scalars, self.wanted, results, [])
@@ -248,7 +249,7 @@ class Recipe:
 
 @final
 class PreparedPlan:
-    """A plan that was fed, and the values of its results."""
+    """A plan with its inputs, and the values of its results."""
 
     __slots__ = ("plan", "values")
 
@@ -257,7 +258,7 @@ class PreparedPlan:
         self.values: list[Value] = values
 
     def run(self) -> None:
-        """Hand it to the backend; errors are those of the values."""
+        """Dispatch the plan; errors are raised where the values are read."""
         plan = self.plan
         try:
             with graph.trace.lock:
@@ -279,7 +280,7 @@ class PreparedPlan:
         plan.evaluation.dispatched.set()
 
     def undo(self) -> None:
-        """Make the results pending: the plan never ran."""
+        """Make the results pending again, as if the plan had never run."""
         plan = self.plan
         nodes: list[Node] = []
         with graph.trace.lock:
@@ -288,7 +289,7 @@ class PreparedPlan:
                     n = Node(n.spec, (), None, n.types, n.seq, n.place, n.offset)
                     graph.trace.sequence += 1
                 nodes.append(n)
-            # operands come before what uses them
+            # operands come before the ops that use them
             for n in nodes:
                 graph.trace.sequence += 1
                 n.seq = graph.trace.sequence

@@ -1,8 +1,8 @@
 """Snapshots of the host state that a function can reach, before and after a call.
 
 From the function the walk goes through closures, defaults, the globals that executed code names,
-attributes, containers and classes. What it meets it either understands, as a container that can be
-checked or as something immutable, or it is *opaque*: then only its identity is checked, and a call
+attributes, containers and classes. An object is either understood, as a container that can be
+checked or as something immutable, or *opaque*: then only its identity is checked, and a call
 whose code names it is not captured.
 """
 
@@ -44,7 +44,7 @@ from .guards import (
 )
 from .template import NotCapturable
 
-#: how many objects are looked at
+#: the largest number of objects visited
 LIMIT: Final = 50_000
 #: bytes of a NumPy array up to which its contents are compared at every call
 SMALL: Final = 256
@@ -61,43 +61,43 @@ IMMUTABLE: Final = (
 
 #: attributes that say nothing about what a call computes, by class
 _ignored: Final[dict[type, frozenset[str]]] = {}
-#: classes whose instances never change, or of which only the identity counts
+#: classes whose instances never change, or matter only by identity
 _constant: Final[list[type]] = [type(threading.Lock()), type(threading.RLock())]
 
 
 def ignore_attributes(cls: type, *names: str) -> None:
-    """Say that some attributes of a class's instances say nothing about what a call computes."""
+    """Declare that some attributes of a class's instances do not affect what a call computes."""
     _ignored[cls] = _ignored.get(cls, frozenset()) | frozenset(names)
 
 
-#: classes whose instances stand for a function, with what gives it
+#: classes whose instances stand for a function, with what returns that function
 _standing: Final[list[tuple[type, Callable[[Any], Any]]]] = []
 
 
 def stands_for(cls: type, function: Callable[[Any], Any]) -> None:
-    """Say that the instances of a class do what a function does, which ``function`` gives."""
+    """Declare that an instance of a class does what the function that ``function`` returns does."""
     _standing.append((cls, function))
 
 
 def constant_classes(*classes: type) -> None:
-    """Say that the instances of some classes never change."""
+    """Declare that the instances of some classes never change."""
     _constant.extend(classes)
 
 
 def _ignored_of(cls: type) -> frozenset[str]:
-    found: frozenset[str] = frozenset()
+    ignored: frozenset[str] = frozenset()
     for base, names in _ignored.items():
         if issubclass(cls, base):
-            found |= names
-    return found
+            ignored |= names
+    return ignored
 
 
-#: the names of code that Lazyloom writes and compiles as the program runs
+#: the file names of code that Lazyloom generates and compiles while the program runs
 _WRITTEN: Final = frozenset({"<host kernel>", "<size>"})
 
 
 def is_library(file: str) -> bool:
-    """Whether a file is Lazyloom's or a frontend's."""
+    """Return True if a file is Lazyloom's or a frontend's."""
     return file in _WRITTEN or is_internal(file) and not file.startswith("<frozen")
 
 
@@ -113,7 +113,7 @@ def _standard(name: str | None) -> bool:
 
 
 class Code:
-    """The code objects that a call executed, with what they name.
+    """The code objects that a call executed, with the names in them.
 
     Attributes:
         seen: the code objects.
@@ -129,11 +129,11 @@ class Code:
         self.library: set[types.CodeType] = set()
         #: modules that functions import
         self.imports: set[str] = set()
-        #: names of attributes are made as the program runs
+        #: names of attributes are computed while the program runs
         self.dynamic: bool = False
 
     def add(self, code: types.CodeType, namespace: dict[str, Any]) -> None:
-        """Note a code object that was executed in a namespace."""
+        """Record a code object that was executed in a namespace."""
         if code in self.seen:
             return
         self.seen.add(code)
@@ -141,14 +141,14 @@ class Code:
         self.names |= {c for c in code.co_consts if isinstance(c, str)}
         if "__dict__" in self.names:
             self.dynamic = True
-        import dis  # slow to import, and for this alone
+        import dis  # slow to import, and only used here
 
         names: set[str] = set()
         for instruction in dis.get_instructions(code):
             if instruction.opname in _GLOBAL:
                 names.add(instruction.argval)
             elif instruction.opname == "IMPORT_NAME":
-                # relative ones, too, lead to modules that are known under some name
+                # relative imports, too, lead to modules that are known under some name
                 self.imports.add(instruction.argval)
         self.globals.setdefault(id(namespace), (namespace, set()))[1].update(names)
 
@@ -165,10 +165,10 @@ class Snapshot:
         checks: containers by the path on which they were first met.
         tensors: the tensors met, by identity, with their paths.
         values: immutable values of the runtime met.
-        opaque: what is not understood, as (path, object), among what executed code names.
+        opaque: the objects that executed code names and that are not understood, as (path, object).
         generators: sources of random numbers met.
         functions: code objects of functions met.
-        again: of objects that were met on several paths, by identity, how often more than once.
+        again: for objects met on several paths, by identity, how many times after the first.
     """
 
     def __init__(self) -> None:
@@ -181,12 +181,12 @@ class Snapshot:
         self.again: dict[int, int] = {}
 
 
-#: tells whether an object is a source of random numbers (:mod:`lazyloom.capture.randomness`)
+#: functions that return True for a source of random numbers (filled by frontends)
 is_generator: Final[list[Callable[[Any], bool]]] = []
 
 
 class Walk:
-    """One walk. Paths are those of the user's program, as far as they can be told."""
+    """One walk. Paths are those of the user's program, as far as they are known."""
 
     def __init__(self, code: Code) -> None:
         self.code = code
@@ -241,7 +241,7 @@ class Walk:
     def _names(self, namespace: dict[str, Any], names: set[str]) -> None:
         module = namespace.get("__name__", "?")
         if names:
-            # names that are not there count, too: another day they may be
+            # missing names count, too: they may be defined later
             check = NamespaceGuard(f"{module}", namespace, tuple(sorted(names)), builtins.__dict__)
             self._check(check, True)
             self._empty()
@@ -333,7 +333,7 @@ class Walk:
     def _tensor(self, path: str, x: Tensor, named: bool) -> None:
         self.found.tensors[id(x)] = (x, path)
         owner = x.alias_of
-        # nobody can ask an alias without gradient for the tensor that it was taken of
+        # nothing can ask an alias without gradient for the tensor that it was taken from
         if owner is not None and not x.detached:
             self._push(f"{path}._base", owner, named)
         if hasattr(x, "__dict__"):
@@ -354,7 +354,7 @@ class Walk:
             if not (base.__flags__ & (1 << 9)) and not isinstance(
                 x, (dict, list, set, collections.deque)
             ) and not _library_module(base.__module__):
-                # of a class in C it is not known what it keeps
+                # it is not known what an instance of a class written in C keeps
                 self._opaque(path, x, named)
                 return
         names: list[str] = []
@@ -391,7 +391,8 @@ class Walk:
             self._check(DictItems(f"{path}.__dict__", x.__dict__), False)
 
     def _wrapped(self, path: str, x: types.FunctionType) -> None:
-        """A function whose code did not run, or is the library's: what of the user's it wraps."""
+        """Visit the user's functions that are wrapped by one whose code did not run, or is the
+        library's."""
         for cell in x.__closure__ or ():
             try:
                 inner = cell.cell_contents

@@ -1,8 +1,8 @@
 """The template of a captured call: its recorded ops, to be recorded or run again.
 
-A :class:`Template` is made of the pending nodes that a call left behind: ops over numbered
-*sources*, the values that were there when it began. :meth:`Template.record` records the ops again
-in one loop. A :class:`Recipe` goes further for calls whose work runs at once: it has the plan of
+A :class:`Template` is made from the pending nodes that a call left behind: ops over numbered
+*sources*, the values that existed when it began. :meth:`Template.record` records the ops again
+in one loop. A :class:`Recipe` goes further for calls whose work runs at once: it keeps the plan of
 such a run, so that the next one needs only its data, a node for each result, and the dispatch.
 """
 
@@ -21,20 +21,20 @@ from ..trace.recording import record_spec
 from ..trace.scalars import Scalar
 from ..trace.source import Site
 
-#: what an operand of a template is
+#: kinds of operands of a template
 RESULT: Final = 0
 SOURCE: Final = 1
 CONSTANT: Final = 2
 
 
 class NotCapturable(Exception):
-    """A call cannot be captured, for this reason at that place."""
+    """A call cannot be captured, for a reason and at a site."""
 
     def __init__(self, reason: str, site: object = None, retry: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.site = site
-        #: the next call may be: what stands in the way is that of a first call
+        #: True if the next call may be capturable: only a first call has this obstacle
         self.retry = retry
 
 
@@ -45,7 +45,7 @@ class Ref:
 
     Attributes:
         kind: RESULT, SOURCE or CONSTANT.
-        number: of the op, source or constant.
+        number: the number of the op, source or constant.
         index: which result of an op.
         flows: whether a gradient flows to it.
     """
@@ -62,7 +62,7 @@ class Ref:
 @mypyc_attr(acyclic=True)
 @final
 class Draw:
-    """A run-time number that counts the draws of a generator: so many after the first."""
+    """A run-time number that counts the draws of a generator, as an offset from the first."""
 
     __slots__ = ("generator", "offset", "dtype")
 
@@ -78,10 +78,10 @@ class Draw:
 @mypyc_attr(acyclic=True)
 @final
 class FedNumber:
-    """A run-time number that each call is fed: one of those that it is given.
+    """A run-time number that each call is fed.
 
     Attributes:
-        position: which.
+        position: which of the call's numbers it is.
         bakes: whether 0, 1 and -1 would be structure.
     """
 
@@ -99,7 +99,7 @@ class FedNumber:
 @mypyc_attr(acyclic=True)
 @final
 class Indices:
-    """What a source's integers have to be: at least ``least``, below ``size``, or ``ignored``."""
+    """The range of a source's integers: at least ``least`` and below ``size``, or ``ignored``."""
 
     __slots__ = ("source", "least", "size", "ignored")
 
@@ -118,10 +118,10 @@ class Root:
     """A value that the call left behind.
 
     Attributes:
-        ref: which it is.
+        ref: what the value is.
         requires_grad: whether a gradient flows through it.
-        token: of a leaf of the tape, where its gradient goes, else None.
-        live: the gradient would flow on into the call.
+        token: for a leaf of the tape, where its gradient goes, else None.
+        live: whether the gradient would flow on into the call.
     """
 
     __slots__ = ("ref", "requires_grad", "token", "live")
@@ -134,7 +134,7 @@ class Root:
 
 
 def with_gradient(value: Value, flows: bool) -> Value:
-    """The same data as a value through which a gradient flows, or does not."""
+    """Return the same data as a value through which a gradient flows, or does not."""
     if value.requires_grad == flows:
         return value
     with graph.trace.lock:
@@ -147,9 +147,9 @@ class Template:
 
     Attributes:
         shells: a node for each op that stands for it in plans: spec, types, place, uses.
-        operands: of each op, its operands: a Ref, a Scalar, a Draw, a Number or None.
+        operands: the operands of each op, each a Ref, a Scalar, a Draw, a FedNumber or None.
         roots: the values that the call left behind.
-        constants: values that it made of data of the host, or found.
+        constants: values that the call made from host data, or that were there before.
         draws: whether random numbers are drawn.
     """
 
@@ -167,20 +167,20 @@ class Template:
         self.draws: bool = False
         #: whether gradients may flow from outside into the call
         self.live: bool = False
-        #: it is several programs, as an op may fail while it runs, or is the boundary of its own:
-        #: they are planned anew each time
+        #: whether it is several programs, as an op may fail while it runs or is a boundary: these
+        #: are planned anew each time
         self.apart: bool = False
 
     def record(self, sources: list[Value], numbers: list[Any]) -> list[Value]:
-        """Record the ops anew; the values of :attr:`roots`.
+        """Record the ops again; return the values of :attr:`roots`.
 
         Args:
             sources: the sources' current contents.
-            numbers: of each generator, the number of its next draw; then those that it is fed.
+            numbers: for each generator, the number of its next draw; then the fed numbers.
         """
-        made: list[list[Value]] = []
+        results: list[list[Value]] = []
         constants = self.constants
-        held = switches.cuts_held()
+        cuts_held = switches.cuts_held()
         before = switches.set_grad_enabled(True)
         switches.hold_cuts(True)
         try:
@@ -189,7 +189,7 @@ class Template:
                 for item in self.operands[k]:
                     if isinstance(item, Ref):
                         if item.kind == RESULT:
-                            value = made[item.number][item.index]
+                            value = results[item.number][item.index]
                         elif item.kind == SOURCE:
                             value = sources[item.number]
                         else:
@@ -203,21 +203,21 @@ class Template:
                         operands.append(item)
                 spec = shell.spec
                 assert spec is not None
-                found: Any = record_spec(
+                result: Any = record_spec(
                     spec, operands, shell.boundary, self.sites[k])
-                made.append(list(found) if isinstance(found, tuple) else [found])
+                results.append(list(result) if isinstance(result, tuple) else [result])
         finally:
-            switches.hold_cuts(held)
+            switches.hold_cuts(cuts_held)
             switches.set_grad_enabled(before)
         if self.freed:
             with graph.trace.lock:
                 for k in self.freed:
-                    made[k][0].node.freed = True
-        return [self._root(root, made, sources) for root in self.roots]
+                    results[k][0].node.freed = True
+        return [self._root(root, results, sources) for root in self.roots]
 
     def indices(self) -> list[Indices]:
-        """The sources that are positions, also reshaped or transposed, as their ops check."""
-        found: list[Indices] = []
+        """Return the sources that ops check as positions, also after a reshape or transpose."""
+        indices: list[Indices] = []
         out_of_range, invalid = lookup("first_out_of_range"), lookup("first_invalid_label")
         for k, shell in enumerate(self.shells):
             spec = shell.spec
@@ -237,15 +237,15 @@ class Template:
                 assert spec is not None
                 attributes = spec.attrs
                 size: int = attributes["size"]
-                found.append(Indices(
+                indices.append(Indices(
                     item.number, -size if not labels and attributes["negative"] else 0, size,
                     attributes["ignore_index"] if labels else 0))
-        return found
+        return indices
 
-    def _root(self, root: Root, made: list[list[Value]], sources: list[Value]) -> Value:
+    def _root(self, root: Root, results: list[list[Value]], sources: list[Value]) -> Value:
         ref = root.ref
         if ref.kind == RESULT:
-            value = made[ref.number][ref.index]
+            value = results[ref.number][ref.index]
             if root.token is not None:
                 return value.as_leaf(root.token)
         elif ref.kind == SOURCE:
@@ -260,17 +260,17 @@ def template_of(
     draws: dict[tuple[Node, int], tuple[int, int]], kept: set[tuple[Node, int]],
     number_of: Callable[[Scalar], FedNumber | None] | None = None,
 ) -> Template:
-    """The template of what was recorded after the node of a number.
+    """Return the template of what was recorded after node number ``start``.
 
     Args:
         roots: the values that the call left behind.
         start: the number of the newest node before the call.
-        sources: the number of each value that was there before.
-        draws: of the keys of generators, the number of the generator and of its first draw.
-        kept: values from before that are no source and never change.
-        number_of: of a run-time number, what each call is fed in its place, or None.
+        sources: the number of each value that existed before.
+        draws: for the key of each generator, the numbers of the generator and of its first draw.
+        kept: values from before that are not sources and never change.
+        number_of: returns what each call is fed in place of a run-time number, or None.
 
-    Raises NotCapturable for what was computed already, or comes from nowhere known.
+    Raises NotCapturable for a value that was already computed, or whose origin is unknown.
     """
     inside: dict[Node, int] = {}
     stack = [v.node for v in roots]
@@ -289,7 +289,7 @@ def template_of(
         for m in n.inputs:
             if isinstance(m, Node):
                 stack.append(m)
-    found = Template()
+    template = Template()
     order = sorted(inside, key=graph.by_sequence)
     constants: dict[tuple[Node, int], int] = {}
 
@@ -303,12 +303,12 @@ def template_of(
             raise NotCapturable(
                 f"a {m.types[index].text} from before the call is used that no tensor which is "
                 "known to it holds", m.site, True)
-        known = constants.get((m, index))
-        if known is None:
-            known = constants[(m, index)] = len(found.constants)
+        number = constants.get((m, index))
+        if number is None:
+            number = constants[(m, index)] = len(template.constants)
             with graph.trace.lock:
-                found.constants.append(graph.hold(m, index, False))
-        return Ref(CONSTANT, known, index, flows)
+                template.constants.append(graph.hold(m, index, False))
+        return Ref(CONSTANT, number, index, flows)
 
     for k, n in enumerate(order):
         inside[n] = k
@@ -324,7 +324,7 @@ def template_of(
                     draw = draws.get((m, index))
             elif draw is not None and isinstance(m, Scalar):
                 generator, first = draw
-                found.draws = True
+                template.draws = True
                 items.append(Draw(generator, int(m.number) - (first & 0xFFFFFFFF), m.type.dtype))
             elif number_of is not None and isinstance(m, Scalar):
                 items.append(number_of(m) or m)
@@ -333,44 +333,44 @@ def template_of(
         if spec.effect:
             raise NotCapturable(f"{spec.op.name} has an effect outside", n.site)
         if spec.fallible:
-            found.apart = True
+            template.apart = True
         shell = Node(spec, (), None, n.types, 0, n.place, n.offset)
         shell.state = DEAD
         shell.boundary = n.boundary
-        found.apart = found.apart or n.boundary
+        template.apart = template.apart or n.boundary
         shell.tracked, shell.grad_mask, shell.freed = n.tracked, n.grad_mask, n.freed
-        found.shells.append(shell)
-        found.sites.append(n.site)
-        found.operands.append(items)
+        template.shells.append(shell)
+        template.sites.append(n.site)
+        template.operands.append(items)
         if n.freed:
-            found.freed.append(k)
+            template.freed.append(k)
     for v in roots:
         n = v.node
-        own = n in inside
-        token = v.token if own and v.requires_grad else None
-        live = own and v.requires_grad and token is None and not n.freed
-        found.live = found.live or live
-        found.roots.append(Root(ref(n, v.index, v.requires_grad), v.requires_grad, token, live))
-    return found
+        is_inside = n in inside
+        token = v.token if is_inside and v.requires_grad else None
+        live = is_inside and v.requires_grad and token is None and not n.freed
+        template.live = template.live or live
+        template.roots.append(Root(ref(n, v.index, v.requires_grad), v.requires_grad, token, live))
+    return template
 
 
 def settle_all() -> None:
-    """Make ordinary pending work of all matches (:mod:`lazyloom.trace.matching`)."""
+    """Turn all matches into ordinary pending work (:mod:`lazyloom.trace.matching`)."""
     with graph.trace.lock:
         for match in list(matching.matches):
             match.settle()
 
 
 def left_behind(start: int, roots: list[Value], thread: int) -> Node | None:
-    """A node recorded since then whose result something unknown holds on to, if there is one."""
-    known = {v.node for v in roots}
+    """Return a node recorded after ``start`` whose result something unknown holds, or None."""
+    root_nodes = {v.node for v in roots}
     with graph.trace.lock:
         graph.drain()
         for component in graph.trace.components:
             if component.thread != thread:
                 continue
             for n in component.nodes:
-                if n.state == PENDING and n.seq > start and n not in known and (
+                if n.state == PENDING and n.seq > start and n not in root_nodes and (
                     n.handles > 0 or n.spec is not None and n.spec.effect
                 ):
                     return n

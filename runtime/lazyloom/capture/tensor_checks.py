@@ -1,4 +1,4 @@
-"""Guards on tensors that a captured call always uses."""
+"""Guards on the tensors that every run of a captured call uses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..types import TensorType
 
 
 def shown(x: Any) -> str:
-    """A value for people to read, in a few words."""
+    """Describe a value for people, in a few words."""
     if isinstance(x, Tensor):
         return f"a tensor of type {x.tensor_type.text}"
     text = repr(x)
@@ -20,7 +20,7 @@ def shown(x: Any) -> str:
 
 @final
 class TensorIs:
-    """A tensor that is always the same one, with what of it is no data."""
+    """A tensor that is always the same object, with all of it that is not data."""
 
     __slots__ = ("path", "tensor", "cls", "type", "steps", "shared", "detached", "slow",
                  "strides", "offset")
@@ -52,10 +52,10 @@ class TensorIs:
 
 
 def pattern(tensors: list[TensorIs]) -> list[int]:
-    """The number of the first tensor that shares each one's storage."""
+    """For each tensor, return the number of the first that shares its storage."""
     first: dict[Storage, int] = {}
-    found: list[int] = []
+    numbers: list[int] = []
     for k, t in enumerate(tensors):
         shared = t.tensor.shared
-        found.append(k if shared is None else first.setdefault(shared, k))
-    return found
+        numbers.append(k if shared is None else first.setdefault(shared, k))
+    return numbers

@@ -1,4 +1,4 @@
-"""Observation of a call: the code that it runs, and the C functions that it calls."""
+"""Observation of a call: the code that it runs and the C functions that it calls."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _PURE_METHODS: Final[dict[type, frozenset[str]]] = {
     frozenset: frozenset(n for n in dir(frozenset)),
     slice: frozenset(n for n in dir(slice)),
 }
-#: what changes a container is seen by comparing the state before and after, or dies with the call
-#: these are given names of attributes
+#: functions that take names of attributes
 _DYNAMIC: Final = (getattr, setattr, hasattr)
+#: changes to containers show in the comparison of the state before and after, or end with the call
 _CONTAINERS: Final = (dict, list, set)
 _PURE_MODULES: Final = frozenset({"math", "cmath", "_operator", "_functools", "_collections",
                                   "_abc", "_struct"})
@@ -41,7 +41,7 @@ _MATH: Final = frozenset(id(getattr(m, n)) for m in (math, operator) for n in di
 
 
 def _impure(function: Any) -> bool:
-    """Whether a function in C may do or read what no comparison of states shows."""
+    """Return True if a C function may do or read something that no comparison of states shows."""
     name = getattr(function, "__name__", "")
     owner = getattr(function, "__self__", None)
     if isinstance(owner, types.ModuleType):
@@ -50,15 +50,15 @@ def _impure(function: Any) -> bool:
         return owner.__name__ not in _PURE_MODULES and id(function) not in _MATH and (
             owner.__name__.split(".")[0] not in ("lazyloom",))
     if owner is None:
-        of = getattr(function, "__objclass__", None)
-        if of is None:
+        cls = getattr(function, "__objclass__", None)
+        if cls is None:
             module = getattr(function, "__module__", None) or ""
             return module.split(".")[0] not in ("lazyloom", "builtins") and (
                 module not in _PURE_MODULES)
         if name in _TAKES_APART:
             return True
-        return not (issubclass(of, _CONTAINERS) or _pure_method(of, name) or of is type
-                    or of is object or of.__module__.split(".")[0] == "lazyloom")
+        return not (issubclass(cls, _CONTAINERS) or _pure_method(cls, name) or cls is type
+                    or cls is object or cls.__module__.split(".")[0] == "lazyloom")
     if isinstance(owner, type):
         return owner not in (dict, int, float, str, bytes, object, type, tuple, list, set) and (
             owner.__module__.split(".")[0] not in (
@@ -76,7 +76,7 @@ def _pure_method(cls: type, name: str) -> bool:
     return any(name in names for base, names in _PURE_METHODS.items() if issubclass(cls, base))
 
 
-#: methods of any object that read all of its attributes
+#: methods of every object that read all of its attributes
 _TAKES_APART: Final = frozenset({"__reduce__", "__reduce_ex__", "__dir__", "__getstate__"})
 
 
@@ -85,10 +85,9 @@ class Watch:
 
     Attributes:
         code: the user's code that ran.
-        impure: the first call of a function in C that may do or read anything, as (what, site).
+        impure: the first call of a C function that may do or read anything, as (reason, site).
         operators: whether an operator of the program's own classes ran.
         read: where a value was first read, or None.
-        frames: code of functions that were made outside, with variables of their closures.
     """
 
     def __init__(self) -> None:
@@ -150,7 +149,7 @@ class Watch:
 
 
 def _by_operator(frame: types.FrameType | None) -> bool:
-    """Whether a frame is in the middle of an operator, which calls a method of an operand."""
+    """Return True if a frame is inside an operator, which calls a method of an operand."""
     if frame is None or frame.f_lasti < 0:
         return False
     return opcode.opname[frame.f_code.co_code[frame.f_lasti]] in _OPERATORS
@@ -161,7 +160,7 @@ _OPERATORS: Final = frozenset({"BINARY_OP", "COMPARE_OP", "UNARY_NEGATIVE"})
 
 @functools.cache
 def is_borrowed(file: str) -> bool:
-    """Whether a file belongs to Python or to an installed package, and works for who calls it."""
+    """Return True if a file belongs to Python or an installed package, and works for its caller."""
     return file.startswith((_STANDARD, "<frozen")) or f"{os.sep}site-packages{os.sep}" in file
 
 
@@ -169,7 +168,7 @@ _STANDARD: Final = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
 def _of_library(frame: types.FrameType) -> bool:
-    """Whether a frame is Lazyloom's or a frontend's, or works for one."""
+    """Return True if a frame belongs to Lazyloom or a frontend, or works for one."""
     at: types.FrameType | None = frame
     while at is not None:
         file = at.f_code.co_filename
@@ -177,9 +176,9 @@ def _of_library(frame: types.FrameType) -> bool:
         if is_library(file) or module.split(".")[0] in LIBRARIES:
             return True
         if file.startswith("<"):
-            # what a module makes as it runs, such as the methods of a data class, is that module's
+            # code that a module generates, such as the methods of a data class, belongs to it
             file = str(at.f_globals.get("__file__", file))
-        # what makes a named tuple is compiled by its class, in a namespace of this name
+        # a named tuple's constructor is compiled in a namespace of this name
         if not is_borrowed(file) and not module.startswith("namedtuple_"):
             return False
         at = at.f_back

@@ -1,10 +1,10 @@
 """The interface of a code generator: what a vendor writes to run parts of recorded programs.
 
-A generator says of each op whether it does it, or why not (:meth:`Generator.supports`), names
-groups of ops that it does as one (:meth:`Generator.patterns`), says which regions are worth a call
-(:meth:`Generator.worthwhile`), and builds what runs one (:meth:`Generator.build`). Partitioning
-(:mod:`.partition`), calling what was built from inside the compiled program, keeping it, and doing
-without it where it fails, are the runtime's. See ``docs/codegen.md``.
+A generator says whether it supports each op, or why not (:meth:`Generator.supports`), names groups
+of ops that it does as one (:meth:`Generator.patterns`), says which regions are worth a call
+(:meth:`Generator.worthwhile`), and builds the code of a region (:meth:`Generator.build`). The
+runtime does the partitioning (:mod:`.partition`), calls the code from inside the compiled program,
+keeps it, and runs without it where it fails. See ``docs/codegen.md``.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from ..program.program import Instruction, Program
 from ..types import TensorType
 from .patterns import Pattern
 
-#: of each axis of an array in memory, slowest first, the axis of the tensor that lies there
+#: for each axis of an array in memory, slowest first, the tensor's axis that is there
 Layout = tuple[int, ...]
 
 
 class No:
-    """Why something is not done. False where a truth value is asked for.
+    """Why something is not supported. It is false as a truth value.
 
     Attributes:
         reason: why, for people.
-        deliberate: the generator could do it and leaves it to XLA, which is better at it; nobody is
-            warned of it.
+        deliberate: the generator could do it but leaves it to XLA, which is better at it; no
+            warning is given.
     """
 
     __slots__ = ("reason", "deliberate")
@@ -44,7 +44,7 @@ class No:
 
 
 class Yes:
-    """That something is done."""
+    """Says that something is supported."""
 
     __slots__ = ()
 
@@ -53,7 +53,7 @@ class Yes:
 
 
 YES: Final = Yes()
-#: of a predicate: :data:`YES`, or :class:`No` with the reason
+#: the answer of a predicate: :data:`YES`, or :class:`No` with the reason
 Answer = Yes | No
 
 
@@ -74,7 +74,7 @@ class Call(NamedTuple):
 
     @classmethod
     def of(cls, i: Instruction) -> Call:
-        """The instruction as predicates see it."""
+        """Return an instruction as predicates see it."""
         return cls(i.spec.op.name, i.spec.attrs, i.operand_types, i.types)
 
 
@@ -85,7 +85,7 @@ class Region(NamedTuple):
         program: its instructions, the types of its operands (the leaves) and its results (the
             outputs); no leaf is donated. Run-time scalars of the whole program are leaves of
             shape ().
-        composites: for each group that a pattern found, its name and its instructions, in order.
+        composites: for each group that a pattern matched, its name and its instructions, in order.
         layouts: the order in memory of each operand and then of each result, logical order unless
             :meth:`Generator.layouts` asked for another.
     """
@@ -118,12 +118,12 @@ class Region(NamedTuple):
 
 
 class PythonCode(NamedTuple):
-    """A region as a function of Python.
+    """A region as a Python function.
 
     ``function(*operands)`` takes read-only NumPy arrays of the shapes in memory, which it may not
     keep, and returns an array, or a tuple of them, of exactly the results' dtypes and shapes in
     memory. With ``fills``, ``function(*operands, *results)`` writes into arrays for the results
-    instead, and returns nothing. It runs on threads of XLA's and must not call Lazyloom or JAX.
+    instead, and returns nothing. It runs on XLA's threads and must not call Lazyloom or JAX.
     """
 
     function: Callable[..., Any]
@@ -131,14 +131,14 @@ class PythonCode(NamedTuple):
 
 
 class NativeCode(NamedTuple):
-    """A region as a function of C.
+    """A region as a C function.
 
     Attributes:
         function: the address of ``const char *function(void *state, void *const *buffers)``, where
-            buffers are the operands and then the results, and it returns NULL or what went wrong.
-            It may be called by several threads at once.
-        state: an address that it is given.
-        owner: an object that is kept as long as it may be called.
+            buffers are the operands and then the results; it returns NULL or an error message.
+            Several threads may call it at once.
+        state: the address passed as its state.
+        owner: an object that is kept alive as long as the function may be called.
     """
 
     function: int
@@ -147,19 +147,19 @@ class NativeCode(NamedTuple):
 
 
 class CSource(NamedTuple):
-    """A region as text in C, compiled by the system's C compiler.
+    """A region as C source, compiled by the system's C compiler.
 
     Attributes:
         text: defines ``const char *region(void *const *buffers)``, with buffers as for
             :class:`NativeCode`.
-        flags: what the compiler is told beside ``-O3``.
+        flags: compiler flags besides ``-O3``.
     """
 
     text: str
     flags: tuple[str, ...] = ()
 
 
-#: what :meth:`Generator.build` gives
+#: what :meth:`Generator.build` returns
 Code = PythonCode | NativeCode | CSource
 
 
@@ -167,14 +167,14 @@ class Generator(ABC):
     """A code generator. One object serves the process; any thread may call it.
 
     Attributes:
-        name: what :func:`lazyloom.codegen.use` and reports call it; "xla" is taken.
-        version: part of the key of compiled programs; changes whenever what it generates does.
-        priority: of two that do an op, the one of higher priority gets it.
-        merges: whether regions that touch become one.
-        by_default: whether it is in use, where it is installed, before anybody names it.
+        name: its name for :func:`lazyloom.codegen.use` and in reports; "xla" is taken.
+        version: part of the key of compiled programs; changes whenever its generated code does.
+        priority: of two generators that do an op, the one of higher priority gets it.
+        merges: whether adjacent regions become one.
+        by_default: whether an installed generator is in use without being named.
         tolerance: its contract on precision: by how many units in the last place of float32 (of
             float64 for results of float64 and complex128) a result may differ from XLA's, relative
-            to the result's largest magnitude. :func:`lazyloom.codegen.verify` holds it to that.
+            to the result's largest magnitude. :func:`lazyloom.codegen.verify` checks it.
     """
 
     name: str
@@ -186,62 +186,62 @@ class Generator(ABC):
 
     @abstractmethod
     def supports(self, call: Call) -> Answer:
-        """Whether it does this op by itself, or why not. Depends on nothing but the call."""
+        """Return YES if it does this op by itself, or why not. Depends only on the call."""
 
     def patterns(self) -> Sequence[Pattern]:
-        """Groups of ops that it does as one; those named first are looked for first."""
+        """Return groups of ops that it does as one; the first ones are looked for first."""
         return ()
 
     def runs_alone(self, call: Call) -> Answer:
-        """Whether it does this op well while a program still runs op by op, not compiled.
+        """Return YES if it does this op well while a program still runs op by op, not compiled.
 
-        Asked of large operands only, which lie in logical order then.
+        Asked only for large operands, which are then in logical order.
         """
         return No("in compiled programs only")
 
     def worthwhile(self, region: Region) -> Answer:
-        """Whether a region is worth a call, or why not; then XLA keeps its ops."""
+        """Return YES if a region is worth a call, or why not; then XLA keeps its ops."""
         return YES
 
     def seconds(self, region: Region) -> float | None:
-        """What a run of the region is estimated to take, for reports; None if not known."""
+        """Estimate the seconds of a run of the region, for reports; None if unknown."""
         return None
 
     def seconds_of_xla(self, region: Region) -> float | None:
-        """What XLA is estimated to take for the region's ops, for reports; None if not known.
+        """Estimate XLA's seconds for the region's ops, for reports; None if unknown.
 
         Where both are known, reports say what is gained.
         """
         return None
 
     def layouts(self, region: Region) -> Sequence[Layout] | None:
-        """The order in memory that it wants each operand and then each result in.
+        """Return the order in memory that it wants for each operand and then each result.
 
-        None, and orders that say the same, for logical (row-major) order.
+        None, or equivalent orders, mean logical (row-major) order.
         """
         return None
 
     def constants(self, region: Region) -> Sequence[int]:
-        """The operands that stay as they are for many runs, such as weights, by their numbers.
+        """Return the numbers of operands that are the same for many runs, such as weights.
 
-        Where such operands are inputs of the program, and two runs were given the very same arrays
-        for them, :meth:`bound` is asked for what runs the region with these.
+        Where such operands are inputs of the program, and two runs get the same array objects for
+        them, :meth:`bound` is called for code that runs the region with these.
         """
         return ()
 
     def bound(self, region: Region, values: Mapping[int, Any]) -> Code:
-        """What runs a region whose operands of those numbers have those values.
+        """Return code for a region whose operands of some numbers have known values.
 
-        ``values`` are read-only NumPy arrays with axes as they lie in memory; whoever keeps one
-        keeps its memory from being freed. What is returned is called as what :meth:`build` gave is,
-        with all operands, and only in runs that have those values. Whatever this raises leaves all
-        runs to what :meth:`build` gave.
+        ``values`` are read-only NumPy arrays with axes in memory order; keeping one keeps its
+        memory from being freed. The code is called like that of :meth:`build`, with all operands,
+        and only in runs that have those values. If this raises anything, all runs use the code of
+        :meth:`build`.
         """
         raise NotImplementedError(f"{self.name} binds no constants")
 
     @abstractmethod
     def build(self, region: Region) -> Code:
-        """What runs a region; it must not call Lazyloom, whose program waits for it.
+        """Return code for a region; it must not call Lazyloom, whose program waits for it.
 
-        Whatever it raises leaves the region to XLA, with a warning.
+        If this raises anything, XLA runs the region, with a warning.
         """

@@ -1,7 +1,7 @@
 """Layered graph layout of a picture.
 
-The usual four steps: layers by the longest path; an order within each, by means over neighbours, in
-which few lines cross; positions, by least squares with that order kept; and lines that bend where
+The usual four steps: layers by the longest path; an order within each with few crossings, by means
+over neighbours; positions, by least squares with that order kept; and lines that bend where
 they pass a layer.
 """
 
@@ -11,15 +11,15 @@ from bisect import bisect_right, insort
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
-#: between boxes beside each other, between lines, and between layers
+#: distances between adjacent boxes, between lines, and between layers
 BESIDE: Final = 18.0
 LINE: Final = 7.0
 BETWEEN: Final = 30.0
-#: what a layer is wide at most, if one of its boxes is not wider
+#: the greatest width of a layer, unless one of its boxes is wider
 WIDEST: Final = 2600.0
-#: places where lines bend, from which on long lines go straight through
+#: the number of bends beyond which long lines go straight through
 MOST_BENDS: Final = 40_000
-#: boxes and bends, from which on less is done for their order
+#: the number of boxes and bends from which on less is done for their order
 MANY: Final = 4_000
 
 Point = tuple[float, float]
@@ -35,14 +35,14 @@ class Line(NamedTuple):
 
 
 class PictureLayout(NamedTuple):
-    """Where everything lies; nothing lies left of or above 0.
+    """Where everything is; all coordinates are at least 0.
 
     Attributes:
-        middle: of each box, the x of its middle.
-        top: of each box, the y of its upper edge.
-        routes: of each line, where it passes and ends, from its box on, or from where it leaves
-            one from the same place that was there before it.
-        width, height: of the whole.
+        middle: for each box, the x of its middle.
+        top: for each box, the y of its upper edge.
+        routes: for each line, the points that it passes, starting at its box, or where it leaves
+            an earlier line from the same place.
+        width, height: the size of the whole picture.
     """
 
     middle: list[float]
@@ -56,10 +56,10 @@ def layered(
     sizes: Sequence[tuple[float, float]], lines: Sequence[Line],
     first: Collection[int] = (), last: Collection[int] = (),
 ) -> PictureLayout:  # fmt: skip
-    """Lay out boxes of those widths and heights; the lines have no cycle.
+    """Lay out boxes of some widths and heights; the lines must have no cycle.
 
-    ``first`` are boxes without lines to them that are to lie in the first layer, ``last`` boxes
-    without lines from them that are to lie in the last.
+    ``first`` are boxes without incoming lines to put in the first layer, ``last`` boxes without
+    outgoing lines to put in the last.
     """
     if not sizes:
         return PictureLayout([], [], [], 0.0, 0.0)
@@ -70,28 +70,28 @@ def ranks(
     sizes: Sequence[tuple[float, float]], lines: Sequence[Line],
     first: Collection[int] = (), last: Collection[int] = (),
 ) -> list[int]:  # fmt: skip
-    """The layer of each box: below all that it has lines from, and late where it has none."""
+    """Return the layer of each box: below all sources of its lines, and late if it has none."""
     count = len(sizes)
     after: list[list[int]] = [[] for _ in range(count)]
     before: list[list[int]] = [[] for _ in range(count)]
     for line in lines:
         after[line.source].append(line.target)
         before[line.target].append(line.source)
-    left = [len(b) for b in before]
-    order = [n for n in range(count) if not left[n]]
+    missing = [len(b) for b in before]
+    order = [n for n in range(count) if not missing[n]]
     rank = [0] * count
     for n in order:
         for m in after[n]:
             rank[m] = max(rank[m], rank[n] + 1)
-            left[m] -= 1
-            if not left[m]:
+            missing[m] -= 1
+            if not missing[m]:
                 order.append(m)
     assert len(order) == count, "the lines have a cycle"
     pinned = set(first)
     for n in range(count):
         if not before[n] and after[n] and n not in pinned:
             rank[n] = min(rank[m] for m in after[n]) - 1
-    # a layer that is full goes on in the next
+    # a full layer continues in the next
     used: dict[int, float] = {}
     place = {n: k for k, n in enumerate(order)}
     for n in sorted(range(count), key=lambda n: (rank[n], place[n])):
@@ -119,12 +119,12 @@ class _Layers:
         self.boxes: Final = len(sizes)
         self.lines: Final = lines
         self.rank: Final = ranks(sizes, lines, first, last)
-        #: of each box and bend its links to the next layer and the one before: the other end, how
-        #: far from the middle the link ends here, and there
+        #: for each box and bend, its links to the next layer and to the one before: the other end,
+        #: and how far from the middle the link ends here, and there
         self.down: Final[list[list[tuple[int, float, float]]]] = [[] for _ in sizes]
         self.up: Final[list[list[tuple[int, float, float]]]] = [[] for _ in sizes]
-        #: of each line, the bends that it passes, less those that it shares with lines before it
-        #: but the last of these; and whether there is such a one
+        #: for each line, the bends that it passes, without those that it shares with earlier lines,
+        #: except the last of these; and whether there is a shared one
         self.bends: Final[list[list[int]]] = []
         self.shares: Final[list[bool]] = []
         self._bend()
@@ -135,7 +135,7 @@ class _Layers:
         self.sweeps: Final = 10 if len(self.sizes) < MANY else 2
 
     def _bend(self) -> None:
-        """Bends wherever a line passes a layer; lines from one place share theirs."""
+        """Add bends wherever a line passes a layer; lines from the same place share them."""
         rank = self.rank
         reach: dict[tuple[int, float], int] = {}
         for line in self.lines:
@@ -174,8 +174,8 @@ class _Layers:
             tops.append(top)
             top += max((self.sizes[n][1] for n in layer), default=0.0) + BETWEEN
         tops.append(top)
-        left = min(self.middle[n] - self.sizes[n][0] / 2 for n in range(len(self.sizes)))
-        middle = [x - left for x in self.middle]
+        leftmost = min(self.middle[n] - self.sizes[n][0] / 2 for n in range(len(self.sizes)))
+        middle = [x - leftmost for x in self.middle]
         bottom = [tops[r + 1] - BETWEEN for r in range(len(self.layers))]
         upper = [
             (tops[self.rank[n]] + bottom[self.rank[n]] - self.sizes[n][1]) / 2
@@ -221,7 +221,7 @@ class _Layers:
         self.layers = best
 
     def _crossings(self) -> int:
-        """How many links cross each other."""
+        """Return how many links cross each other."""
         total = 0
         for above, below in zip(self.layers, self.layers[1:], strict=False):
             place = {n: k for k, n in enumerate(below)}
@@ -235,7 +235,7 @@ class _Layers:
                     insort(seen, at)
         return total
 
-    # where they lie
+    # positions
 
     def _spread(self) -> None:
         for layer in self.layers:
@@ -250,7 +250,7 @@ class _Layers:
                         near = self.up[n] + self.down[n]
                     total = weight = 0.0
                     for m, here, there in near:
-                        # long lines are to be straight
+                        # long lines should be straight
                         w = 6.0 if n >= self.boxes and m >= self.boxes else 1.0
                         total += w * (self.middle[m] + there - here)
                         weight += w
@@ -261,10 +261,10 @@ class _Layers:
     def _place(self, layer: Sequence[int], wanted: Sequence[float], weights: Sequence[float]) -> (
         None
     ):
-        """The positions nearest to those wanted that keep the order and the distances.
+        """Set the positions nearest to those wanted that keep the order and the distances.
 
-        With distances taken off, positions may not fall: where they would, neighbours get their
-        common mean.
+        With distances subtracted, positions must not decrease: where they would, neighbours get
+        their common mean.
         """
         offset, offsets = 0.0, []
         for k, n in enumerate(layer):

@@ -1,11 +1,11 @@
-"""Partitioning: from what generators claim to regions without cycles.
+"""Partitioning: from the ops that generators claim to regions without cycles.
 
-1. Each generator, the one of highest priority first, takes the groups that its patterns find and
-   the ops that it does by itself, of those that nobody has taken.
-2. What touches and belongs to one generator is merged, so that the program of regions and ops left
-   over has no cycle: ops are taken in waves. A wave takes what can run before anything that another
-   generator or XLA has to do with one of its results; what it holds back begins the next wave. A
-   wave is one step of an order in which everything can run, and so are its connected parts. The
+1. Each generator, the one of highest priority first, takes the groups that its patterns match and
+   the ops that it does by themselves, among those that are not yet taken.
+2. Adjacent ops of one generator are merged such that the program of regions and remaining ops has
+   no cycle: ops are taken in waves. A wave takes what can run before anything that another
+   generator or XLA must do with one of its results; the ops that it holds back begin the next wave.
+   A wave is one step of an order in which everything can run, and so are its connected parts. The
    next generator works on the program in which those regions are single ops.
 3. Regions that a generator finds too small go back to XLA.
 
@@ -33,7 +33,7 @@ from .verdicts import NONE, Verdict, Verdicts
 from .worth import at_any_size
 
 Outputs = Sequence[tuple[int, int]]
-#: operands and results of a region together
+#: the most operands and results of a region together
 MOST_ARRAYS: Final = 1024
 
 
@@ -41,12 +41,12 @@ class Part(NamedTuple):
     """A region of a program.
 
     Attributes:
-        generator: what runs it.
+        generator: the code generator that runs it.
         members: its instructions, in order.
-        operands: what it is given, in order: results of others, leaves and run-time scalars.
+        operands: its operands, in order: results of others, leaves and run-time scalars.
         outputs: its results that others use or that the program returns, (instruction, result).
         region: it as a program of its own.
-        verdict: what was measured of it, if it was.
+        verdict: its measured verdict, if there is one.
     """
 
     generator: Generator
@@ -62,11 +62,11 @@ class Partition:
 
     Attributes:
         parts: the regions, in an order in which they can run.
-        steps: of everything, in an order in which it can run: the number of a region, or
+        steps: all steps in an order in which they can run: the number of a region, or
             ``-1 - n`` for instruction ``n``, which is XLA's.
-        owner: of each instruction, the number of its region, -1 for XLA's.
-        reasons: of each instruction, why each generator that was asked does not do it.
-        failed: what a generator may have done had it not failed: regions that are refused, and what
+        owner: for each instruction, the number of its region, -1 for XLA's.
+        reasons: for each instruction, why each generator that was asked does not do it.
+        failed: what a generator might have done if it had not failed: refused regions, and ops that
             it raised an error about when it was asked.
         deliberate: the instructions that XLA keeps on purpose: a generator that could do them says
             that XLA is better at it, or none is ever asked.
@@ -86,7 +86,7 @@ class Partition:
         self.deliberate: Final = frozenset(deliberate)
 
     def left_behind(self, instructions: Sequence[Instruction]) -> list[int]:
-        """The heavy ops that XLA is left with, not on purpose, while there are regions."""
+        """Return the heavy ops that XLA keeps, not on purpose, while there are regions."""
         if not self.parts:
             return []
         return [n for n, p in enumerate(self.owner)
@@ -99,40 +99,40 @@ def partition(
     refused: Iterable[tuple[str, str]] = (), verdicts: Verdicts = NONE,
     candidates: list[Part] | None = None,
 ) -> Partition:  # fmt: skip
-    """Divide a program among generators, of which those named first win where priorities are equal.
+    """Divide a program among generators; where priorities are equal, the first one wins.
 
-    ``refused`` are regions that are not to be made, as (generator's name, key of the region's
-    program). What predicates and patterns raise is the reason for which their op is left to XLA; it
-    is told of once (:mod:`.faults`). ``verdicts`` decide of regions that were measured. With
-    ``candidates`` all that are too small by estimate are made, and added to the list.
+    ``refused`` are regions not to be made, as (generator's name, key of the region's program). If
+    predicates or patterns raise an error, that is the reason why their op is left to XLA; it is
+    reported once (:mod:`.faults`). ``verdicts`` decide about regions that were measured. With
+    ``candidates``, all regions that are too small by estimate are made, and added to the list.
     """
-    found = _Claims(structure, outputs, verdicts, candidates)
+    claims = _Claims(structure, outputs, verdicts, candidates)
     ordered = sorted(dict.fromkeys(generators), key=lambda g: -g.priority)
     for generator in ordered:
-        found.claim(generator)
-    graph = _Graph(structure, found.units)
+        claims.claim(generator)
+    graph = _Graph(structure, claims.units)
     parts: list[Part] = []
-    no = set(refused)
+    failed_before = set(refused)
     for generator in ordered:
-        mine = [u for u, by in enumerate(found.by) if by is generator]
+        mine = [u for u, by in enumerate(claims.by) if by is generator]
         groups = graph.merged(mine, generator.merges)
         for group in groups:
-            part = found.part(generator, group)
-            answer = found.worth(part, no)
+            part = claims.part(generator, group)
+            answer = claims.worth(part, failed_before)
             if answer:
                 graph.join(group)
                 parts.append(part._replace(verdict=verdicts.of(generator, part.region)))
             else:
                 assert isinstance(answer, No)
                 if isinstance(answer, _Failed):
-                    found.failed.append(region_of(generator.name, part.region))
+                    claims.failed.append(region_of(generator.name, part.region))
                 for n in part.members:
-                    found.no(n, generator, answer)
-    return _ordered(structure, parts, found)
+                    claims.no(n, generator, answer)
+    return _ordered(structure, parts, claims)
 
 
 def _possible(part: Part, refused: set[tuple[str, str]]) -> Answer:
-    """Whether a region can be made, or why not."""
+    """Return YES if a region can be made, or why not."""
     generator = part.generator
     if not part.outputs:
         return No("nothing uses its results", deliberate=True)
@@ -144,16 +144,16 @@ def _possible(part: Part, refused: set[tuple[str, str]]) -> Answer:
     return YES
 
 
-def without_regions(found: Partition) -> Partition:
-    """A partition of the same program in which all is XLA's, since the regions failed."""
-    n = len(found.owner)
+def without_regions(partition: Partition) -> Partition:
+    """Return a partition of the same program in which all is XLA's, since the regions failed."""
+    n = len(partition.owner)
     return Partition(
-        [], [-1 - k for k in range(n)], [-1] * n, found.reasons,
-        (*(region_of(p.generator.name, p.region) for p in found.parts), *found.failed))
+        [], [-1 - k for k in range(n)], [-1] * n, partition.reasons,
+        (*(region_of(p.generator.name, p.region) for p in partition.parts), *partition.failed))
 
 
 class _Failed(No):
-    """No, since the generator failed."""
+    """No, because the generator failed."""
 
     __slots__ = ()
 
@@ -161,7 +161,7 @@ class _Failed(No):
 def region_of(
     generator: str, region: Region, verdict: Verdict | None = None
 ) -> ProgramRegion:
-    """A region for the record of its program."""
+    """Return a region for the record of its program."""
     return ProgramRegion(generator, _names(region), region.program.key,
                          None if verdict is None else (verdict.seconds, verdict.of_xla))
 
@@ -171,27 +171,27 @@ def _names(region: Region) -> tuple[str, ...]:
 
 
 def _asked(
-    generator: Generator, who: str, ops: tuple[str, ...], question: Callable[[], Any]
+    generator: Generator, source: str, ops: tuple[str, ...], question: Callable[[], Any]
 ) -> Answer:
-    """What a generator answers; what it raises, or anything else, is a reason for no."""
+    """Return a generator's answer; an error, or any other result, is a reason for no."""
     try:
         answer = question()
     except Exception as error:
         reraise_from_handler(error)
-        return _failed(generator, who, ops, f"its predicate raised {told(error)}")
+        return _failed(generator, source, ops, f"its predicate raised {told(error)}")
     if isinstance(answer, (Yes, No)):
         return answer
-    return _failed(generator, who, ops,
+    return _failed(generator, source, ops,
                    f"its predicate gave {shown(answer)}, expected YES or No(reason)")
 
 
-def _failed(generator: Generator, who: str, ops: tuple[str, ...], reason: str) -> _Failed:
-    failed(Failure(generator.name, "", ops, "ask", f"{who}: {reason}"), who)
+def _failed(generator: Generator, source: str, ops: tuple[str, ...], reason: str) -> _Failed:
+    failed(Failure(generator.name, "", ops, "ask", f"{source}: {reason}"), source)
     return _Failed(reason)
 
 
 def shown(answer: object) -> str:
-    """What a generator gave, for people."""
+    """Describe what a generator returned, for people."""
     try:
         return f"{answer!r:.80}"
     except Exception as error:
@@ -200,19 +200,20 @@ def shown(answer: object) -> str:
 
 
 def _patterns(generator: Generator) -> list[Pattern] | No:
-    """A generator's patterns, or why it has none."""
+    """Return a generator's patterns, or why it has none."""
     try:
-        found = list(generator.patterns())
+        patterns = list(generator.patterns())
     except Exception as error:
         reraise_from_handler(error)
         return _failed(generator, "patterns", (), f"its patterns raised {told(error)}")
-    if not all(isinstance(p, Pattern) for p in found):
+    if not all(isinstance(p, Pattern) for p in patterns):
         return _failed(generator, "patterns", (), "its patterns are not all Patterns")
-    return found
+    return patterns
 
 
 class _Claims:
-    """Who does what, before regions are made. A unit is an op, or a group that a pattern found."""
+    """The claims of generators, before regions are made. A unit is an op, or a group that a pattern
+    matched."""
 
     def __init__(
         self, structure: Structure, outputs: Outputs, verdicts: Verdicts,
@@ -220,7 +221,7 @@ class _Claims:
     ) -> None:  # fmt: skip
         self.verdicts: Final = verdicts
         self.candidates: Final = candidates
-        #: ops that are too small, of regions that may be worth it after all, and why
+        #: ops that are too small, though their regions may be worthwhile after all, and why
         self.small: Final[dict[int, No]] = {}
         self.structure: Final = structure
         self.instructions: Final = structure.instructions
@@ -231,7 +232,7 @@ class _Claims:
         self.names: Final[list[str]] = [""] * n
         self.reasons: Final[list[dict[str, str]]] = [{} for _ in range(n)]
         users = [0] * n
-        #: of each result that is used, by whom
+        #: for each result that is used, the instructions that use it
         self.readers: Final[dict[tuple[int, int], set[int]]] = {}
         for number, i in enumerate(self.instructions):
             for item in i.operands:
@@ -243,17 +244,17 @@ class _Claims:
         self.users: Final = users
         self.excluded: Final = [_excluded(i) for i in self.instructions]
         self.failed: Final[list[ProgramRegion]] = []
-        #: who leaves which instruction to XLA on purpose
+        #: (instruction, generator that leaves it to XLA on purpose)
         self.deliberate: Final[set[tuple[int, str]]] = set()
 
     def no(self, number: int, generator: Generator, answer: No, reason: str = "") -> None:
-        """Note why a generator does not do an instruction."""
+        """Record why a generator does not do an instruction."""
         self.reasons[number][generator.name] = reason or answer.reason
         if answer.deliberate:
             self.deliberate.add((number, generator.name))
 
     def yes(self, number: int, generator: Generator) -> None:
-        """Note that a generator does an instruction, whatever it said before."""
+        """Record that a generator does an instruction, whatever it said before."""
         self.by[number] = generator
         self.reasons[number].pop(generator.name, None)
         self.deliberate.discard((number, generator.name))
@@ -280,11 +281,11 @@ class _Claims:
             if reason:
                 self.no(number, generator, No(reason, deliberate=True))
                 continue
-            asked = (i.spec, i.operand_types)
-            answer = answers.get(asked)
+            key = (i.spec, i.operand_types)
+            answer = answers.get(key)
             if answer is None:
                 call = Call.of(i)
-                answer = answers[asked] = _asked(
+                answer = answers[key] = _asked(
                     generator, "supports", (call.op,), functools.partial(generator.supports, call))
                 if isinstance(answer, _Failed):
                     self.failed.append(ProgramRegion(name, (call.op,), ""))
@@ -292,13 +293,13 @@ class _Claims:
                 self.small[number] = answer
                 self.yes(number, generator)
             elif isinstance(answer, No):
-                # of a group that it did not take, the reason is the one that tells more
+                # the reason of a group that it did not take says more
                 self.no(number, generator, answer, self.reasons[number].get(name, ""))
             else:
                 self.yes(number, generator)
 
     def _tried(self, generator: Generator, i: Instruction, answer: No) -> bool:
-        """Whether an op that is too small may be a region that is worth it when measured."""
+        """Return True if an op that is too small may be a region that is measured as worthwhile."""
         if not answer.deliberate or generator.merges:
             return False
         if self.candidates is None and not self.verdicts.tries(generator, i):
@@ -308,7 +309,7 @@ class _Claims:
             lambda: generator.supports(call))))
 
     def worth(self, part: Part, refused: set[tuple[str, str]]) -> Answer:
-        """Whether a region is worth a call: by what was measured of it, else as estimated."""
+        """Return YES if a region is worth a call, by its measurement or else its estimate."""
         possible = _possible(part, refused)
         if not possible:
             return possible
@@ -337,7 +338,7 @@ class _Claims:
     def _taken(
         self, members: tuple[int, ...], generator: Generator, pattern: Pattern
     ) -> bool:
-        """Make a match a group of the generator's, where that can be."""
+        """Make a match a group of the generator, if possible."""
         if len(members) < 2 or any(
             self.by[k] is not None or self.excluded[k] for k in members
         ):
@@ -357,7 +358,7 @@ class _Claims:
         return True
 
     def _group(self, members: tuple[int, ...], generator: Generator, name: str) -> None:
-        """Make a group of a match a unit, in the place of its last op."""
+        """Make the group of a match a unit, in place of its last op."""
         for k in members:
             self.units[k] = ()
             self.yes(k, generator)
@@ -366,7 +367,7 @@ class _Claims:
         self.names[last] = name
 
     def part(self, generator: Generator, units: Sequence[int]) -> Part:
-        """The region of some units."""
+        """Return the region of some units."""
         members = tuple(sorted(n for u in units for n in self.units[u]))
         inside = set(members)
         operands: dict[Operand, int] = {}
@@ -388,17 +389,17 @@ class _Claims:
                             tensor_type((), item.dtype) if isinstance(item, ScalarSlot)
                             else _present(t))
                     stream.append(encode_operand(Leaf(operands[item])))
-        given = [
+        outputs = [
             (n, r) for n in members for r in range(len(self.instructions[n].types))
             if (n, r) in self.outputs or self.readers.get((n, r), set()) - inside]
         program = Program(
-            Structure(tuple(stream), tuple(types)), [(renumbered[n], r) for n, r in given], [])
+            Structure(tuple(stream), tuple(types)), [(renumbered[n], r) for n, r in outputs], [])
         composites = tuple(
             (self.names[u], tuple(renumbered[n] for n in self.units[u]))
             for u in sorted(units) if self.names[u])
-        results = [self.instructions[n].types[r] for n, r in given]
+        results = [self.instructions[n].types[r] for n, r in outputs]
         logical = tuple(tuple(range(t.ndim)) for t in (*types, *results))
-        return Part(generator, members, tuple(operands), tuple(given),
+        return Part(generator, members, tuple(operands), tuple(outputs),
                     Region(program, composites, logical))
 
 
@@ -408,7 +409,7 @@ def _present(t: TensorType | None) -> TensorType:
 
 
 def _excluded(i: Instruction) -> str:
-    """Why an instruction is never offered, or ""."""
+    """Return why an instruction is never offered, or ""."""
     spec = i.spec
     if spec.effect:
         return "it has effects of its own"
@@ -420,7 +421,7 @@ def _excluded(i: Instruction) -> str:
 
 
 def _effects(structure: Structure) -> list[int]:
-    """The instructions with effects of their own, in order; none is in a region."""
+    """Return the instructions with effects, in order; none is in a region."""
     return [n for n, i in enumerate(structure.instructions) if i.spec.effect]
 
 
@@ -429,7 +430,7 @@ class _Graph:
 
     def __init__(self, structure: Structure, units: Sequence[tuple[int, ...]]) -> None:
         n = len(units)
-        #: of each instruction, the unit that it is in
+        #: for each instruction, its unit
         home = [0] * n
         for u, members in enumerate(units):
             for k in members:
@@ -450,7 +451,7 @@ class _Graph:
             self.feeds[home[before]].add(home[after])
 
     def merged(self, mine: Sequence[int], merges: bool) -> list[list[int]]:
-        """The units of one generator in groups, each of which can become a node."""
+        """Return the units of one generator in groups, each of which can become a node."""
         if not merges:
             return [[u] for u in mine if self.alive[u]]
         wave = self._waves({u for u in mine if self.alive[u]})
@@ -472,42 +473,42 @@ class _Graph:
         return list(groups.values())
 
     def _waves(self, mine: set[int]) -> dict[int, int]:
-        """The wave in which each unit of a generator is taken."""
-        left = [len(needs) for needs in self.needs]
-        #: others' units that use a result of the wave
+        """Return the wave in which each unit of a generator is taken."""
+        missing = [len(needs) for needs in self.needs]
+        #: units of others that use a result of the wave
         border: set[int] = set()
-        found: dict[int, int] = {}
+        waves: dict[int, int] = {}
         number = 0
-        others = [u for u, alive in enumerate(self.alive) if alive and not left[u]]
-        own: list[int] = []
-        held: list[int] = []
-        while others or own or held:
-            # what is not ours first, so that as much of ours as can be is ready
+        others = [u for u, alive in enumerate(self.alive) if alive and not missing[u]]
+        ours: list[int] = []
+        postponed: list[int] = []
+        while others or ours or postponed:
+            # units of others first, so that as many of ours as possible are ready
             if others:
                 u = others.pop()
                 if u in mine:
-                    own.append(u)
+                    ours.append(u)
                     continue
                 if u in border:
-                    held.append(u)
+                    postponed.append(u)
                     continue
-            elif own:
-                u = own.pop()
-                found[u] = number
+            elif ours:
+                u = ours.pop()
+                waves[u] = number
                 border.update(v for v in self.feeds[u] if v not in mine)
             else:
                 number += 1
                 border.clear()
-                others, held = held, []
+                others, postponed = postponed, []
                 continue
             for v in self.feeds[u]:
-                left[v] -= 1
-                if not left[v]:
+                missing[v] -= 1
+                if not missing[v]:
                     others.append(v)
-        return found
+        return waves
 
     def join(self, group: Sequence[int]) -> None:
-        """Make a group one node, which is that of its first unit."""
+        """Merge a group into one node, that of its first unit."""
         first, *rest = group
         inside = set(group)
         for u in rest:
@@ -526,13 +527,13 @@ class _Graph:
 
 
 def _ordered(structure: Structure, parts: list[Part], claims: _Claims) -> Partition:
-    """Everything in an order in which it can run, near to that in which it was recorded."""
+    """Return the partition in an order in which it can run, close to the recorded order."""
     n = len(structure.instructions)
     owner = [-1] * n
     for p, part in enumerate(parts):
         for k in part.members:
             owner[k] = p
-    # a node is an instruction of XLA's, or a region by its last instruction
+    # a node is one of XLA's instructions, or a region, represented by its last instruction
     node = [parts[p].members[-1] if p >= 0 else k for k, p in enumerate(owner)]
     needs: dict[int, set[int]] = {k: set() for k in node}
     feeds: dict[int, set[int]] = {k: set() for k in node}
@@ -545,16 +546,16 @@ def _ordered(structure: Structure, parts: list[Part], claims: _Claims) -> Partit
     for before, after in zip(effects, effects[1:], strict=False):
         needs[after].add(before)
         feeds[before].add(after)
-    left = {k: len(before) for k, before in needs.items()}
-    ready = [k for k, count in left.items() if not count]
+    missing = {k: len(before) for k, before in needs.items()}
+    ready = [k for k, count in missing.items() if not count]
     heapq.heapify(ready)
     order: list[int] = []
     while ready:
         k = heapq.heappop(ready)
         order.append(k)
         for v in feeds[k]:
-            left[v] -= 1
-            if not left[v]:
+            missing[v] -= 1
+            if not missing[v]:
                 heapq.heappush(ready, v)
     assert len(order) == len(needs), "regions depend on each other in a circle"
     place = {k: at for at, k in enumerate(order)}

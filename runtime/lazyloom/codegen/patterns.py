@@ -5,7 +5,7 @@ A pattern is a tree, the last op at its root::
     x, w, b = any_value(), any_value(), any_value()
     Pattern("linear_relu", match("relu", match("add", match("dot_general", x, w), b)))
 
-What lies inside is used by the group alone: an inner op whose result anything else uses is no part
+Only the group may use its inner results: an inner op whose result anything else uses is not part
 of a match.
 """
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from .generator import Answer, Call
 
 
-#: ways to match at one root that are looked at: where operands commute, each op doubles them
+#: the most ways to match at one root that are tried: where operands commute, each op doubles them
 WAYS: Final = 1000
 
 
 class Any_:
-    """Matches any operand; the same object twice in a pattern is the same operand."""
+    """Matches any operand; the same object twice in a pattern matches the same operand."""
 
     __slots__ = ()
 
@@ -38,9 +38,9 @@ class PatternMatch:
 
     Attributes:
         ops: the names of the ops that match.
-        operands: what its first operands are; those beyond are any.
-        commutes: the first two may change places.
-        optional: what matches its first operand matches in its place, too.
+        operands: patterns for its first operands; further operands may be anything.
+        commutes: True if the first two operands may be swapped.
+        optional: True if a match of its first operand also matches in its place.
     """
 
     __slots__ = ("ops", "operands", "commutes", "optional")
@@ -58,14 +58,14 @@ Node = Any_ | PatternMatch
 
 
 def any_value() -> Any_:
-    """Any operand."""
+    """Return a pattern that matches any operand."""
     return Any_()
 
 
 def match(
     ops: str, *operands: Node, commutes: bool = False, optional: bool = False
 ) -> PatternMatch:
-    """An op of one of some names, "add sub" for two, with those first operands."""
+    """Return a pattern for an op with one of some names, "add sub" for two, and first operands."""
     return PatternMatch(frozenset(ops.split()), operands, commutes, optional)
 
 
@@ -73,9 +73,10 @@ class Pattern:
     """A named group of ops.
 
     Attributes:
-        name: what reports and :attr:`~lazyloom.codegen.Region.composites` call it.
+        name: its name in reports and :attr:`~lazyloom.codegen.Region.composites`.
         root: the tree; its root is an op.
-        check: asked of what matched, root last: :data:`~lazyloom.codegen.YES`, or why it does not.
+        check: takes the matched calls, root last, and returns :data:`~lazyloom.codegen.YES`, or why
+            they do not match.
     """
 
     __slots__ = ("name", "root", "check")
@@ -88,14 +89,14 @@ class Pattern:
         self.check: Final = check
 
 
-#: a way to match: the instructions, and what wildcards stand for
+#: a way to match: the instructions, and the operands that wildcards stand for
 _Way = tuple[tuple[int, ...], dict[Any_, Operand]]
 
 
 class Finder:
     """Finds matches in a program.
 
-    ``users`` are, of each instruction, how many operands and outputs its results are.
+    ``users`` holds, for each instruction, how many operands and outputs its results are.
     """
 
     def __init__(self, instructions: Sequence[Instruction], users: Sequence[int]) -> None:
@@ -103,23 +104,23 @@ class Finder:
         self.users: Final = users
 
     def at(self, pattern: Pattern, number: int) -> Iterator[tuple[int, ...]]:
-        """The instructions of each match whose root is that one, in order; at most ``WAYS``."""
+        """Yield the instructions of each match at a root, in order; at most ``WAYS`` are tried."""
         seen: set[tuple[int, ...]] = set()
         for members, _ in islice(self._op(pattern.root, number, {}), WAYS):
-            found = tuple(sorted(set(members)))
-            if found not in seen and self._closed(found, number):
-                seen.add(found)
-                yield found
+            match_members = tuple(sorted(set(members)))
+            if match_members not in seen and self._closed(match_members, number):
+                seen.add(match_members)
+                yield match_members
 
     def _closed(self, members: tuple[int, ...], root: int) -> bool:
-        """Whether nothing else uses what lies inside."""
+        """Return True if nothing else uses the inner results."""
         used = Counter(
             item.instruction for n in members for item in self.instructions[n].operands
             if isinstance(item, Result))
         return all(self.users[n] == used[n] for n in members if n != root)
 
     def _op(self, node: PatternMatch, number: int, bound: dict[Any_, Operand]) -> Iterator[_Way]:
-        """The ways in which an instruction matches."""
+        """Yield the ways in which an instruction matches."""
         i = self.instructions[number]
         if i.spec.op.name in node.ops and len(i.operands) >= len(node.operands):
             orders = [tuple(i.operands)]
@@ -137,8 +138,8 @@ class Finder:
         if not nodes:
             yield members, bound
             return
-        for inner, known in self._value(nodes[0], operands[0], bound):
-            yield from self._operands(nodes[1:], operands[1:], members + inner, known)
+        for inner, extended in self._value(nodes[0], operands[0], bound):
+            yield from self._operands(nodes[1:], operands[1:], members + inner, extended)
 
     def _value(
         self, node: Node, operand: Operand, bound: dict[Any_, Operand]

@@ -14,13 +14,13 @@ from .layered import Line, PictureLayout, Point, layered
 if TYPE_CHECKING:
     from .report import Report
 
-#: of the texts in boxes: the width of a letter, the height of a line
+#: the width of a letter and the height of a line of the texts in boxes
 LETTER: Final = 6.7
 ROW: Final = 15.0
-#: from a region's frame to what is in it, and the height of the words above
+#: the distance from a region's frame to its contents, and the height of the label above
 MARGIN: Final = 10.0
 HEAD: Final = 18.0
-#: around everything
+#: the margin around everything
 EDGE: Final = 24.0
 LONGEST: Final = 34
 XLA_COLOUR: Final = "#eceff1"
@@ -35,43 +35,44 @@ text { font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace
 .region rect { stroke-width: 1.5; fill-opacity: 0.35; }
 .line { fill: none; stroke: #7b8894; stroke-width: 1; stroke-opacity: 0.75; }
 """
-#: what XML cannot hold, even escaped
+#: characters that XML cannot hold, even escaped
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def clean(text: str) -> str:
-    """A text as XML holds it."""
+    """Return a text escaped for XML."""
     return escape(_NO_XML.sub("\ufffd", text))
 
 
 def short(text: str, longest: int = LONGEST) -> str:
-    """A text, cut where it is too long for a box."""
+    """Return a text, cut if it is too long for a box."""
     return text if len(text) <= longest else text[: longest - 1] + "\u2026"
 
 
 def colours(names: Sequence[str]) -> dict[str, str]:
-    """A light colour for each generator, all of them different."""
-    found = {}
+    """Return a light colour for each generator, all of them different."""
+    by_name = {}
     for k, name in enumerate(names):
-        # the golden angle: each new hue lies far from those before
+        # the golden angle: each new hue is far from those before
         hue = (0.58 + k * 0.381966) % 1.0
         red, green, blue = colorsys.hls_to_rgb(hue, 0.82 - 0.04 * (k // 13 % 3), 0.75)
-        found[name] = f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
-    return found
+        by_name[name] = f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
+    return by_name
 
 
 def svg(report: Report) -> str:
-    """The drawing as a text in SVG."""
+    """Return the drawing as SVG text."""
     return _Picture(report).text()
 
 
 class _Frame:
-    """A region, or an op that is in none: its ops, laid out, and where values go in and out."""
+    """A region, or an op outside of regions: the layout of its ops, and where values enter and
+    leave."""
 
     def __init__(
         self, members: Sequence[int], label: str, region: int,
         sizes: Sequence[tuple[float, float]], needs: Sequence[Sequence[int]],
-        given: Sequence[int],
+        outputs: Sequence[int],
     ) -> None:  # fmt: skip
         self.members: Final = members
         self.label: Final = label
@@ -79,14 +80,14 @@ class _Frame:
         inside = {n: k for k, n in enumerate(members)}
         boxes = [sizes[n] for n in members]
         lines = [Line(inside[m], k) for n, k in inside.items() for m in needs[n] if m in inside]
-        #: of each op outside of which a value comes in, and of each inside of which one goes out,
-        #: how far from the middle that is
+        #: for each outside op whose value enters, and each inside op whose value leaves, how far
+        #: from the middle this happens
         self.into: Final[dict[int, float]] = {}
         self.out: Final[dict[int, float]] = {}
         entries: dict[int, int] = {}
         exits: dict[int, int] = {}
         if len(members) > 1:
-            # places at the frame, so that lines go round what they have nothing to do with
+            # places at the frame, so that lines pass around unrelated boxes
             for n, k in inside.items():
                 for m in needs[n]:
                     if m not in inside:
@@ -94,20 +95,20 @@ class _Frame:
                             entries[m] = len(boxes)
                             boxes.append((LETTER, 0.0))
                         lines.append(Line(entries[m], k))
-            for n in given:
+            for n in outputs:
                 exits[n] = len(boxes)
                 boxes.append((LETTER, 0.0))
                 lines.append(Line(inside[n], exits[n]))
         self.inner: Final[PictureLayout] = layered(
             boxes, lines, list(entries.values()), list(exits.values()))
-        #: where the layout lies in the frame
+        #: where the layout is in the frame
         self.x, self.y = 0.0, 0.0
         self.width, self.height = self.inner.width, self.inner.height
         if region >= 0:
             self.width = max(self.width, len(label) * LETTER * 0.92) + 2 * MARGIN
             self.height += HEAD + MARGIN
             self.x, self.y = (self.width - self.inner.width) / 2, HEAD
-        #: the lines inside, to the frame where they go through it
+        #: the lines inside, extended to the frame where they cross it
         self.routes: Final = [list(route) for route in self.inner.routes]
         begun: set[int] = set()
         for line, route in zip(lines, self.routes, strict=True):
@@ -116,15 +117,15 @@ class _Frame:
                 route.insert(0, (route[0][0], -HEAD))
             if line.target >= len(members):
                 route.append((route[-1][0], self.inner.height + MARGIN))
-        for places, of in ((entries, self.into), (exits, self.out)):
+        for places, offsets in ((entries, self.into), (exits, self.out)):
             for n, k in places.items():
-                of[n] = self.x + self.inner.middle[k] - self.width / 2
+                offsets[n] = self.x + self.inner.middle[k] - self.width / 2
 
 
 class _Picture:
     def __init__(self, report: Report) -> None:
         self.report: Final = report
-        found = report.partition
+        partition = report.partition
         instructions = report.program.structure.instructions
         self.left: Final = set(report.left_behind())
         self.results: Final = {n for n, _ in report.program.outputs}
@@ -140,8 +141,8 @@ class _Picture:
             list(dict.fromkeys(o.instruction for o in i.operands if isinstance(o, Result)))
             for i in instructions]
         self.sizes: Final = sizes
-        owner = found.owner
-        #: the number of its frame, of each op
+        owner = partition.owner
+        #: for each op, the number of its frame
         self.home: Final = list(range(len(owner)))
         self.frames: Final[list[_Frame]] = []
         firsts: dict[int, int] = {}
@@ -151,14 +152,14 @@ class _Picture:
                 continue
             self.home[n] = len(self.frames)
             members: Sequence[int] = (n,)
-            given: list[int] = []
+            outputs: list[int] = []
             label = ""
             if p >= 0:
-                part = found.parts[p]
+                part = partition.parts[p]
                 firsts[p] = len(self.frames)
                 members, label = part.members, short(report.describe(p), 60)
-                given = list(dict.fromkeys(k for k, _ in part.outputs))
-            self.frames.append(_Frame(members, label, p, sizes, needs, given))
+                outputs = list(dict.fromkeys(k for k, _ in part.outputs))
+            self.frames.append(_Frame(members, label, p, sizes, needs, outputs))
         lines: list[Line] = []
         for n, before in enumerate(needs):
             for m in before:
@@ -199,10 +200,10 @@ class _Picture:
             *legend, *frames, *lines, *ops, "</svg>", ""])
 
     def _legend(self, used: Sequence[str]) -> tuple[list[str], float, float]:
-        """What the colours mean: its elements, its width, and where the graph begins."""
+        """Return the legend of the colours: its elements, its width, and where the graph begins."""
         report = self.report
         total = len(report.partition.owner)
-        found = [_words(EDGE, EDGE + 10, report.summary(), "title")]
+        elements = [_words(EDGE, EDGE + 10, report.summary(), "title")]
         y, width = EDGE + 24, len(report.summary()) * 8.6
         rows = []
         for name in used:
@@ -216,17 +217,17 @@ class _Picture:
             rows.append((XLA_COLOUR, ' class="left"',
                          f"heavy work that no generator does: {_count(len(self.left), 'op')}"))
         for colour, kind, words in rows:
-            found.append(
+            elements.append(
                 f'<g class="op{kind and " left"}"><rect x="{EDGE:.0f}" y="{y:.0f}" width="26" '
                 f'height="14" rx="3" fill="{colour}"/></g>')
-            found.append(_words(EDGE + 34, y + 11, words, "label"))
+            elements.append(_words(EDGE + 34, y + 11, words, "label"))
             width = max(width, 34 + len(words) * LETTER)
             y += 20
         if total:
-            found.append(f'<path class="given" d="{_triangle(EDGE + 13, y + 3)}"/>')
-            found.append(_words(EDGE + 34, y + 11, "a result of the program", "label"))
+            elements.append(f'<path class="given" d="{_triangle(EDGE + 13, y + 3)}"/>')
+            elements.append(_words(EDGE + 34, y + 11, "a result of the program", "label"))
             y += 20
-        return found, width, y + 14
+        return elements, width, y + 14
 
     def _region(self, frame: _Frame, x: float, y: float) -> str:
         p = frame.region
@@ -256,8 +257,8 @@ class _Picture:
             + mark + "</g>")
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + "s" * (number != 1)
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + "s" * (number != 1)
 
 
 def _words(x: float, y: float, text: str, kind: str) -> str:
@@ -269,7 +270,7 @@ def _triangle(x: float, y: float) -> str:
 
 
 def _path(route: Sequence[Point]) -> str:
-    """A line through points, upright at each of them."""
+    """Return a line through points, vertical at each of them."""
     (x, y), *others = route
     text = [f"M{x:.1f} {y:.1f}"]
     for a, b in others:

@@ -1,4 +1,4 @@
-"""Precision that a generator promises, compared with XLA's results."""
+"""The comparison of results with XLA's, at the precision that a generator promises."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
-#: units in the last place of their own dtype that results of 16 bits and fewer may differ by
-#: beside the tolerance: each op of a region may round to them, or none but the last
+#: units in the last place of their own dtype by which results of 16 bits or fewer may differ
+#: in addition to the tolerance: each op of a region may round to them, or only the last
 ROUNDINGS: Final = 4
 #: the unit in the last place of float32, relative to the largest magnitude
 FLOAT32: Final = 2.0**-23
@@ -19,21 +19,21 @@ _finfo: Final[Any] = ml_dtypes.finfo
 
 
 def difference(
-    found: Sequence[Any], expected: Sequence[Any], tolerance: float
+    actual: Sequence[Any], expected: Sequence[Any], tolerance: float
 ) -> str | None:
-    """Where the first result that differs by more than is allowed does most, in words; or None.
+    """Describe the largest difference of the first result that differs by too much; None if none.
 
-    ``found`` and ``expected`` are NumPy arrays of equal dtypes and shapes. Integers and bools have
-    to be equal, NaNs to be in the same places, and infinities equal. Elsewhere a result may differ
+    ``actual`` and ``expected`` are NumPy arrays of equal dtypes and shapes. Integers and bools must
+    be equal, NaNs in the same places, and infinities equal. Elsewhere a result may differ
     by ``tolerance`` units in the last place, relative to its largest magnitude: those of float32,
-    of float64 for results of float64 and complex128, and :data:`ROUNDINGS` of their own besides
-    for narrower dtypes. What is below the smallest normal number counts as zero.
+    of float64 for results of float64 and complex128, and additionally by :data:`ROUNDINGS` of their
+    own for narrower dtypes. Magnitudes below the smallest normal number count as zero.
     """
-    for number, (a, b) in enumerate(zip(found, expected, strict=True)):
-        what = _worst(np.asarray(a), np.asarray(b), tolerance)
-        if what is not None:
+    for number, (a, b) in enumerate(zip(actual, expected, strict=True)):
+        worst = _worst(np.asarray(a), np.asarray(b), tolerance)
+        if worst is not None:
             which = f"result {number}" if len(expected) > 1 else "its result"
-            return f"{which}, {b.dtype}{list(b.shape)}, {what}"
+            return f"{which}, {b.dtype}{list(b.shape)}, {worst}"
     return None
 
 
@@ -53,24 +53,24 @@ def _worst(a: Any, b: Any, tolerance: float) -> str | None:
     with np.errstate(all="ignore"):
         finite = np.isfinite(b)
         wrong = np.where(np.isnan(b), ~np.isnan(a), ~finite & (a != b))
-        what = _at(wrong, a, b)
-        if what is not None:
-            return what
+        place = _at(wrong, a, b)
+        if place is not None:
+            return place
         largest = float(np.max(np.abs(b), where=finite, initial=0.0))
         allowed = tolerance * unit if unit <= FLOAT32 else tolerance * FLOAT32 + ROUNDINGS * unit
         apart = np.where(finite, np.abs(a - b), 0.0)
         apart[np.isnan(apart)] = np.inf
         limit = max(allowed * largest, smallest)
-        what = _at(apart > limit, a, b, apart)
-    if what is None:
+        place = _at(apart > limit, a, b, apart)
+    if place is None:
         return None
-    one = unit * largest if largest else smallest
-    return (f"{what}: {float(apart.max()) / one:.4g} units in the last place of the largest "
-            f"magnitude, {largest:.6g}, expected at most {limit / one:.4g}")
+    last_place = unit * largest if largest else smallest
+    return (f"{place}: {float(apart.max()) / last_place:.4g} units in the last place of the "
+            f"largest magnitude, {largest:.6g}, expected at most {limit / last_place:.4g}")
 
 
 def _at(wrong: Any, a: Any, b: Any, apart: Any = None) -> str | None:
-    """The place and the values where two results differ (most), if they do anywhere."""
+    """Describe the place and values where two results differ (most); None if they do nowhere."""
     if not wrong.any():
         return None
     place = np.unravel_index(int(np.argmax(wrong if apart is None else apart)), wrong.shape)

@@ -1,7 +1,7 @@
 """The registry of code generators, and those in use.
 
-Installed ones name themselves by an entry point of the group ``lazyloom.generators``: the name, and
-``package.module:Class``. :func:`register` adds one that is none.
+An installed one declares an entry point of the group ``lazyloom.generators``: the name, and
+``package.module:Class``. :func:`register` adds one without an entry point.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .generator import Generator
 VARIABLE: Final = "LAZYLOOM_CODEGEN"
 #: the entry points that name installed generators
 GROUP: Final = "lazyloom.generators"
-#: what is compiled by XLA, and so by no generator
+#: the name for what XLA compiles, and no generator
 XLA: Final = "xla"
 
 _known: Final[dict[str, Generator]] = {}
@@ -34,14 +34,14 @@ _registered: Final[dict[tuple[str, str], int]] = {}
 _lock: Final = threading.RLock()
 _installed = False
 _installed_names: Final[set[str]] = set()
-#: the names that were in use at first; None before anybody asked
+#: the names that are in use at first; None before the first query
 _first: tuple[str, ...] | None = None
 
 
 def register(generator: Generator) -> None:
-    """Add a generator, which :func:`use` can name, in the place of one of its name.
+    """Add a generator, which :func:`use` can name; it replaces one of the same name.
 
-    Raises ArgumentError for what is no Generator, or has no name or version.
+    Raises ArgumentError if it is not a Generator, or has no name or version.
     """
     if not isinstance(generator, Generator):
         raise ArgumentError(f"register: a {type_name(generator)} was given, expected a Generator")
@@ -61,33 +61,34 @@ def register(generator: Generator) -> None:
         _identities[generator] = (
             generator.version if number == 1 else f"{generator.version}#{number}")
         if before is not None:
-            # programs in memory call the other one
+            # programs in memory call the replaced one
             memory.clear()
 
 
 def identity(generator: Generator) -> str:
-    """Its version, and which one it is of those that were registered with that name and version."""
+    """Return its version, and its number among those registered with the same name and version."""
     return _identities.get(generator, generator.version)
 
 
 def available() -> dict[str, Generator]:
-    """All generators by name: installed ones and those that were registered."""
+    """Return all generators by name: installed ones and registered ones."""
     _find()
     with _lock:
         return dict(_known)
 
 
 def in_use() -> tuple[str, ...]:
-    """The names of the generators in use, those that win first.
+    """Return the names of the generators in use, in order of preference.
 
-    At first what LAZYLOOM_CODEGEN names, or else all that are installed and are meant to be.
+    At first those that LAZYLOOM_CODEGEN names, or else all that are installed and are in use by
+    default.
     """
-    found = memory.selected().names
-    return at_first() if found is None else found
+    names = memory.selected().names
+    return at_first() if names is None else names
 
 
 def at_first() -> tuple[str, ...]:
-    """The names of the generators in use before anybody chooses."""
+    """Return the names of the generators in use before any choice."""
     global _first
     if _first is None:
         with _lock:
@@ -102,7 +103,7 @@ def at_first() -> tuple[str, ...]:
 
 
 def generators(names: tuple[str, ...] | None) -> list[Generator]:
-    """The generators of those names; None for those that are in use at first."""
+    """Return the generators of some names; None means those that are in use at first."""
     if names is None:
         names = at_first()
     if names:
@@ -111,17 +112,17 @@ def generators(names: tuple[str, ...] | None) -> list[Generator]:
 
 
 def elsewhere(names: tuple[str, ...] | None) -> bool:
-    """Whether other processes have the generators of those names: they are installed ones."""
+    """Return True if other processes have the generators of some names: they are installed."""
     return all(g.name in _installed_names for g in generators(names))
 
 
 def versions(names: tuple[str, ...] | None) -> str:
-    """What tells programs compiled with those generators from others."""
+    """Return what distinguishes programs compiled with some generators from others."""
     return " ".join(f"{g.name}={identity(g)}" for g in generators(names)) + worth.key()
 
 
 class _Use(contextlib.AbstractContextManager["_Use"]):
-    """What a choice returns: a ``with`` block at whose end what was chosen before is back."""
+    """The result of a choice: a context manager that restores the previous choice at its end."""
 
     def __init__(self, **chosen: Any) -> None:
         self._before: Final = {name: getattr(memory.selected(), name) for name in chosen}
@@ -132,51 +133,52 @@ class _Use(contextlib.AbstractContextManager["_Use"]):
 
 
 def use(*names: str) -> _Use:
-    """Choose the generators of this process, those that win first: ``use("onednn", "xla")``.
+    """Choose the generators of this process, by preference: ``use("onednn", "xla")``.
 
-    "xla" stands for what they leave over and may be left out; ``use("xla")`` is XLA alone. The
-    choice holds until the next one, or to the end of a ``with`` block. Programs that were compiled
-    for another choice stay in memory for when it is back.
+    "xla" stands for the ops that they do not take and may be omitted; ``use("xla")`` is XLA alone.
+    The choice holds until the next one, or to the end of a ``with`` block. Programs that were
+    compiled for another choice stay in memory for when it returns.
 
-    Raises ArgumentError for a name that is not known; the message lists those that are.
+    Raises ArgumentError for an unknown name; the message lists the known ones.
     """
     return _Use(names=_names("use", names))
 
 
 def verify(on: bool = True) -> contextlib.AbstractContextManager[Any]:
-    """Have each run of each region compared with what XLA makes of its ops.
+    """Compare each run of each region with XLA's results for its ops.
 
     Where they differ by more than the generator's :attr:`~lazyloom.codegen.Generator.tolerance`,
-    the program gets what XLA computed, a RuntimeWarning says where and by how much, and from the
+    the program gets XLA's results, a RuntimeWarning says where and by how much, and from the
     next run on XLA does the region (see :func:`failures`). Programs are compiled before they run,
-    and are not kept on disk. LAZYLOOM_CODEGEN_VERIFY=1 in the environment does it from the start.
+    and are not kept on disk. LAZYLOOM_CODEGEN_VERIFY=1 in the environment turns it on from the
+    start.
 
-    It is of the process, and holds until it is called again, or to the end of a ``with`` block.
+    It applies to the process, until it is called again, or to the end of a ``with`` block.
 
-    Raises ArgumentError for what is no bool.
+    Raises ArgumentError if ``on`` is not a bool.
     """
     return _Use(verify=_bool("verify", on))
 
 
 def segmented(on: bool = True) -> contextlib.AbstractContextManager[Any]:
-    """Have the regions of a program, and what XLA does between them, run one by one.
+    """Run the regions of a program, and what XLA does between them, one by one.
 
     An evaluation's record then has the seconds that each took
     (:attr:`~lazyloom.program.evaluations.Evaluation.parts`). Programs are compiled before they run,
-    are not kept on disk, and take no memory over from their inputs.
-    LAZYLOOM_CODEGEN_SEGMENTED=1 in the environment does it from the start.
+    are not kept on disk, and do not reuse the memory of their inputs.
+    LAZYLOOM_CODEGEN_SEGMENTED=1 in the environment turns it on from the start.
 
-    It is of the process, and holds until it is called again, or to the end of a ``with`` block.
+    It applies to the process, until it is called again, or to the end of a ``with`` block.
 
-    Raises ArgumentError for what is no bool.
+    Raises ArgumentError if ``on`` is not a bool.
     """
     return _Use(segmented=_bool("segmented", on))
 
 
-def _bool(who: str, given: Any) -> bool:
-    if not isinstance(given, bool):
-        raise ArgumentError(f"{who}: {given!r:.80} was given, expected True or False")
-    return given
+def _bool(function: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ArgumentError(f"{function}: {value!r:.80} was given, expected True or False")
+    return value
 
 
 def _choose(**chosen: Any) -> None:
@@ -184,21 +186,21 @@ def _choose(**chosen: Any) -> None:
         memory.select(memory.selected()._replace(**chosen))
 
 
-def _names(who: str, given: Any) -> tuple[str, ...]:
-    known = available()
-    for name in given:
+def _names(function: str, names: Any) -> tuple[str, ...]:
+    registered = available()
+    for name in names:
         if not isinstance(name, str):
             raise ArgumentError(
-                f"{who}: a {type_name(name)} was given, expected names of code generators")
-        if name != XLA and name not in known:
+                f"{function}: a {type_name(name)} was given, expected names of code generators")
+        if name != XLA and name not in registered:
             raise ArgumentError(
-                f"{who}: the code generator {name!r} is not known, expected "
-                f"{', '.join(map(repr, [*known, XLA]))}; install its package, or register it")
-    return tuple(dict.fromkeys(n for n in given if n != XLA))
+                f"{function}: the code generator {name!r} is not known, expected "
+                f"{', '.join(map(repr, [*registered, XLA]))}; install its package, or register it")
+    return tuple(dict.fromkeys(n for n in names if n != XLA))
 
 
 def _find() -> None:
-    """Make the installed generators, once. One that cannot be made is left out, with a warning."""
+    """Create the installed generators, once. One that fails is left out, with a warning."""
     global _installed
     if _installed:
         return
@@ -208,10 +210,10 @@ def _find() -> None:
         _installed = True
         for entry in entry_points(GROUP):
             try:
-                made = entry.load()()
-                if made is not None:
-                    register(made)
-                    _installed_names.add(made.name)
+                generator = entry.load()()
+                if generator is not None:
+                    register(generator)
+                    _installed_names.add(generator.name)
             except Exception as error:
                 reraise_from_handler(error)
                 failed(Failure(entry.name, "", (), "import", f"{entry.value}: {told(error)}"))

@@ -26,23 +26,23 @@ class Report:
 
     Attributes:
         program: the program.
-        partition: it in regions.
+        partition: its division into regions.
     """
 
     __slots__ = ("program", "partition")
 
-    def __init__(self, program: Program, found: Partition) -> None:
+    def __init__(self, program: Program, partition: Partition) -> None:
         self.program: Final = program
-        self.partition: Final = found
+        self.partition: Final = partition
 
     @property
     def coverage(self) -> float:
-        """The part of the program's ops that are in regions."""
+        """The fraction of the program's ops that are in regions."""
         owner = self.partition.owner
         return sum(p >= 0 for p in owner) / max(len(owner), 1)
 
     def generator(self, number: int) -> str:
-        """The generator that runs an instruction, "xla" for XLA.
+        """Return the generator that runs an instruction, "xla" for XLA.
 
         Raises ArgumentError for a number that no instruction has.
         """
@@ -54,14 +54,14 @@ class Report:
         return registry.XLA if p < 0 else self.partition.parts[p].generator.name
 
     def left_behind(self) -> list[int]:
-        """The heavy ops (products, convolutions, ...) that are XLA's while regions exist.
+        """Return the heavy ops (products, convolutions, ...) that XLA runs while regions exist.
 
-        Less those that a generator leaves to XLA on purpose: ``No(reason, deliberate=True)``.
+        Except those that a generator leaves to XLA on purpose: ``No(reason, deliberate=True)``.
         """
         return self.partition.left_behind(self.program.structure.instructions)
 
     def line(self, number: int) -> str:
-        """Of an instruction: what it gives and where it runs, or why no generator does it."""
+        """Describe an instruction: its results and where it runs, or why no generator does it."""
         i = self.program.structure.instructions[number]
         p = self.partition.owner[number]
         results = ", ".join(t.text for t in i.types)
@@ -73,16 +73,16 @@ class Report:
         return f"{head} -> xla{f' ({why})' if why else ''}"
 
     def summary(self) -> str:
-        """How many ops run where, in how many regions."""
-        found = self.partition
-        count = Counter(self.generator(n) for n in range(len(found.owner)))
+        """Return how many ops run where, in how many regions."""
+        partition = self.partition
+        count = Counter(self.generator(n) for n in range(len(partition.owner)))
         total = ", ".join(f"{name} {k}" for name, k in count.most_common())
-        return f"{len(found.owner)} ops: {total}; {len(found.parts)} regions"
+        return f"{len(partition.owner)} ops: {total}; {len(partition.parts)} regions"
 
     def describe(self, number: int) -> str:
-        """Of a region: its generator, its ops and groups, and what a run takes.
+        """Describe a region: its generator, its ops and groups, and the time of a run.
 
-        That is what was measured, or else what is estimated.
+        The time is measured, or else estimated.
         """
         part = self.partition.parts[number]
         seconds, of_xla = self._estimates(number) if part.verdict is None else (None, None)
@@ -101,35 +101,35 @@ class Report:
     def expected_gain(self) -> float | None:
         """Seconds by which the regions are estimated to take less than XLA's code for their ops.
 
-        Of those for which their generator estimates both; None where there is none.
+        Counts those for which their generator estimates both; None if there are none.
         """
-        found = [of_xla - seconds for seconds, of_xla in map(
+        gains = [of_xla - seconds for seconds, of_xla in map(
             self._estimates, range(len(self.partition.parts)))
             if seconds is not None and of_xla is not None]
-        return sum(found) if found else None
+        return sum(gains) if gains else None
 
     @property
     def measured_gain(self) -> float | None:
         """Seconds by which the regions were measured to take less than XLA's code for their ops.
 
-        Of those that were measured (:func:`measure`); None where none was.
+        Counts those that were measured (:func:`measure`); None if none was.
         """
-        found = [v.of_xla - v.seconds for p in self.partition.parts
+        gains = [v.of_xla - v.seconds for p in self.partition.parts
                  if (v := p.verdict) is not None]
-        return sum(found) if found else None
+        return sum(gains) if gains else None
 
     def _estimates(self, number: int) -> tuple[float | None, float | None]:
-        """Of a region, the seconds that its generator and XLA are estimated to take."""
+        """Return the seconds that a region's generator and XLA are estimated to take."""
         part = self.partition.parts[number]
         return (_estimated(part.generator.seconds, part.region),
                 _estimated(part.generator.seconds_of_xla, part.region))
 
     def text(self) -> str:
-        """A line an op: where it runs, or why no generator does it; then the regions."""
-        found = self.partition
-        lines = [f"  {self.line(n)}" for n in range(len(found.owner))]
+        """Return a line per op: where it runs, or why no generator does it; then the regions."""
+        partition = self.partition
+        lines = [f"  {self.line(n)}" for n in range(len(partition.owner))]
         lines.append(self.summary())
-        lines += [f"  {self.describe(p)}" for p in range(len(found.parts))]
+        lines += [f"  {self.describe(p)}" for p in range(len(partition.parts))]
         gain = self.expected_gain
         if gain is not None:
             lines.append(f"  expected gain: {1e6 * gain:.0f} us a run")
@@ -144,12 +144,12 @@ class Report:
     __str__ = text
 
     def svg(self) -> str:
-        """The program's graph as a drawing in SVG, regions in the colours of their generators.
+        """Return the program's graph as SVG, with regions in the colours of their generators.
 
-        Inputs are not drawn. Heavy ops of :meth:`left_behind` have a red border; a program's
+        Inputs are not drawn. Heavy ops of :meth:`left_behind` have a red border, and a program's
         results a mark below.
         """
-        # rarely asked for
+        # rarely needed
         from .picture import svg
 
         return svg(self)
@@ -172,48 +172,48 @@ def _estimated(
     estimate: Callable[[Region], float | None], region: Region
 ) -> float | None:
     try:
-        found = estimate(region)
-        return None if found is None else float(found)
+        seconds = estimate(region)
+        return None if seconds is None else float(seconds)
     except Exception as error:
         reraise_from_handler(error)
         return None
 
 
 def explain(program: Program) -> Report:
-    """Where each op of a program runs with the generators in use.
+    """Report where each op of a program runs with the generators in use.
 
     Args:
-        program: of :func:`lazyloom.program_of`, or of an evaluation's record.
+        program: from :func:`lazyloom.program_of`, or from an evaluation's record.
 
-    Raises ArgumentError for what is no program.
+    Raises ArgumentError if ``program`` is not a program.
     """
     if not isinstance(program, Program):
         raise ArgumentError(
             f"explain: a {type_name(program)} was given, expected a program, such as "
             "lazyloom.program_of(value)")
     structure = program.structure
-    found = partition(structure, program.outputs, registry.generators(registry.in_use()),
+    divided = partition(structure, program.outputs, registry.generators(registry.in_use()),
                       faults.refused(), verdicts.current())
-    check(structure, program.outputs, found)
-    return Report(program, found)
+    check(structure, program.outputs, divided)
+    return Report(program, divided)
 
 
 def measure(program: Program | None = None) -> Report:
-    """Time the regions of a program beside XLA's code for their ops, and decide by that.
+    """Compare the times of a program's regions with XLA's code for their ops, and decide by that.
 
-    Each region, and what the generators in use take to be too small for one, runs by turns with
-    what XLA makes of its ops, on random numbers of the same types. A region that was slower is not
-    made any more, and one that was quicker is, wherever it occurs, in this process and, by way of
-    the disk cache, in later ones. Programs in memory are forgotten, so that the next run of each
-    is divided anew. Compiling takes most of the time, some 0.2 s a region.
+    Each region, including those that the generators in use consider too small, runs alternately
+    with XLA's code for its ops, on random numbers of the same types. A region that was slower is no
+    longer made, and one that was faster is, wherever it occurs, in this process and, through
+    the disk cache, in later ones. Programs in memory are forgotten, so that each is divided again
+    at its next run. Compiling takes most of the time, some 0.2 s per region.
 
     Args:
-        program: of :func:`lazyloom.program_of`, or of an evaluation's record; None for that of the
-            newest evaluation.
+        program: from :func:`lazyloom.program_of`, or from an evaluation's record; None for that of
+            the newest evaluation.
 
-    Returns the report of the program as it is divided then.
+    Returns the report of the program as it is then divided.
 
-    Raises ArgumentError for what is no program, and where nothing was evaluated yet.
+    Raises ArgumentError if ``program`` is not a program, and if nothing was evaluated yet.
     """
     check_process()
     if program is None:
@@ -231,11 +231,12 @@ def measure(program: Program | None = None) -> Report:
 
 
 def candidates(program: Program, chosen: Sequence[Generator]) -> list[Candidate]:
-    """What of a program can be measured: its regions by estimate, and those too small for one."""
+    """Return what can be measured in a program: its regions by estimate, and those too small."""
     structure, outputs = program.structure, program.outputs
     small: list[Part] = []
-    found = [Candidate(p.generator, p.region, True)
+    regions = [Candidate(p.generator, p.region, True)
              for p in partition(structure, outputs, chosen, faults.refused()).parts]
     partition(structure, outputs, chosen, faults.refused(), candidates=small)
-    found += [Candidate(p.generator, p.region, False) for p in small]
-    return list({verdicts.signature(c.generator, c.region): c for c in found[::-1]}.values())[::-1]
+    regions += [Candidate(p.generator, p.region, False) for p in small]
+    return list({
+        verdicts.signature(c.generator, c.region): c for c in regions[::-1]}.values())[::-1]

@@ -1,8 +1,8 @@
 """Measured verdicts on regions, in place of estimates.
 
-A verdict is found by its region's signature. All of them are one entry of the disk cache, found
-where machine, threads and versions are those that it was measured with; a process reads it once,
-and what other processes measure meanwhile it learns when it measures itself. So a program that it
+A verdict is looked up by its region's signature. All of them are one entry of the disk cache, found
+if machine, threads and versions are those that it was measured with; a process reads it once,
+and learns what other processes measure meanwhile only when it measures itself. So a program that it
 compiles again is divided as before.
 """
 
@@ -21,24 +21,24 @@ from ..program.program import Instruction, Structure
 from . import registry
 from .generator import Generator, Region
 
-#: how far medians have to be apart to decide
+#: the ratio of medians from which on they decide
 MARGIN: Final = 1.05
-#: the part of the pairs that has to say the same
+#: the fraction of the pairs that must agree
 AGREEING: Final = 0.75
-#: the newest that are kept
+#: how many of the newest verdicts are kept
 KEPT: Final = 10_000
 
 
 class Verdict(NamedTuple):
-    """What was measured of a region.
+    """The measurement of a region.
 
     Attributes:
         generator: the name of its generator.
-        calls: what each of its ops is found by (:func:`call_key`), one of each.
+        calls: the key of each of its ops (:func:`call_key`), without repetition.
         seconds, of_xla: the medians of runs of the region, and of XLA's code for its ops.
-        runs: how many there were of each, by turns.
-        clear: one was quicker than the other by more than noise.
-        estimated: whether the generator takes the region to be worth it.
+        runs: how many alternating runs there were of each.
+        clear: whether one was faster than the other by more than noise.
+        estimated: whether the generator estimates the region to be worthwhile.
     """
 
     generator: str
@@ -51,11 +51,12 @@ class Verdict(NamedTuple):
 
     @property
     def overrules(self) -> bool:
-        """Whether the region is made though it was not estimated to be worth it, or not made."""
+        """True if it reverses the estimate: the region is made although it was estimated not to be
+        worthwhile, or vice versa."""
         return self.clear and (self.seconds < self.of_xla) != self.estimated
 
     def text(self) -> str:
-        """For reports: "measured 12 us, XLA 30 us"."""
+        """Return a text for reports: "measured 12 us, XLA 30 us"."""
         return f"measured {_time(self.seconds)}, XLA {_time(self.of_xla)}"
 
 
@@ -63,9 +64,9 @@ class Candidate(NamedTuple):
     """A region that can be measured.
 
     Attributes:
-        generator: what runs it.
+        generator: the code generator that runs it.
         region: it as a program of its own.
-        estimated: whether the generator takes it to be worth it.
+        estimated: whether the generator estimates it to be worthwhile.
     """
 
     generator: Generator
@@ -80,7 +81,8 @@ def _time(seconds: float) -> str:
 def verdict(
     generator: Generator, region: Region, pairs: Sequence[tuple[float, float]], estimated: bool
 ) -> Verdict:
-    """The verdict of runs of a region and of XLA, by turns: of each pair the seconds."""
+    """Return the verdict of alternating runs of a region and of XLA, given the seconds of each
+    pair."""
     mine, xla = (statistics.median(times) for times in zip(*pairs, strict=True))
     quicker = sum(a < b for a, b in pairs) / len(pairs)
     if xla >= mine:
@@ -92,13 +94,13 @@ def verdict(
 
 
 def signature(generator: Generator, region: Region) -> str:
-    """What a verdict is found by: the generator with its version, and the region."""
+    """Return the key of a verdict: the generator with its version, and the region."""
     text = f"{generator.name}\n{registry.identity(generator)}\n{region.program.key}\n"
     return _hash(f"{text}{region.composites}")
 
 
 def call_key(i: Instruction) -> str:
-    """What an op with attributes and types is found by; equal for equal calls."""
+    """Return the key of an op with attributes and types; equal for equal calls."""
     types = [None if t is None else t.text for t in (*i.operand_types, *i.types)]
     return _hash(f"{i.spec.op.name} {list(i.spec.attrs)} {i.spec.bits!r} {types}")
 
@@ -108,28 +110,29 @@ def _hash(text: str) -> str:
 
 
 class Verdicts:
-    """Some verdicts, by signature. Nothing of it changes."""
+    """Immutable verdicts, by signature."""
 
     __slots__ = ("found", "_quicker", "_overruling")
 
     def __init__(self, found: Mapping[str, Verdict]) -> None:
         self.found: Final = dict(found)
         self._overruling: Final = {s: v for s, v in found.items() if v.overrules}
-        #: of ops that are worth it after all, if they are a region by themselves
+        #: (generator, op) for ops that are worthwhile after all as a region by themselves
         self._quicker: Final = {
             (v.generator, v.calls[0]) for v in self._overruling.values()
             if not v.estimated and len(v.calls) == 1}
 
     def of(self, generator: Generator, region: Region) -> Verdict | None:
-        """The verdict of a region, if it was measured."""
+        """Return the verdict of a region, if it was measured."""
         return self.found.get(signature(generator, region)) if self.found else None
 
     def tries(self, generator: Generator, i: Instruction) -> bool:
-        """Whether an op may be worth it that its generator takes to be too small."""
+        """Return True if an op that its generator considers too small may be worthwhile."""
         return bool(self._quicker) and (generator.name, call_key(i)) in self._quicker
 
     def key(self, structure: Structure, generators: Iterable[str]) -> str:
-        """What tells a program from one that is divided by estimates; "" where none is.
+        """Return what distinguishes a program from one divided only by estimates; "" if nothing
+        does.
 
         It names the verdicts that overrule an estimate and have all their ops in the program.
         """
@@ -142,7 +145,7 @@ class Verdicts:
             if v.generator in names and calls.issuperset(v.calls)))
 
     def packed(self) -> str:
-        """As :func:`unpacked` takes it; the newest of too many."""
+        """Return JSON as :func:`unpacked` takes it; only the newest if there are too many."""
         return json.dumps(list(self.found.items())[-KEPT:])
 
 
@@ -150,7 +153,7 @@ NONE: Final = Verdicts({})
 
 
 def unpacked(text: str | bytes) -> Verdicts:
-    """From JSON. Raises ValueError, TypeError."""
+    """Build verdicts from JSON. Raises ValueError, TypeError."""
     return Verdicts({str(s): _checked(fields) for s, fields in json.loads(text)})
 
 
@@ -161,12 +164,12 @@ def _checked(fields: Any) -> Verdict:
 
 
 _current: Verdicts | None = None
-#: a signal's handler that computes arrays may get here while it is held
+#: a signal handler that computes arrays may get here while it is held
 _lock: Final = threading.RLock()
 
 
 def current() -> Verdicts:
-    """Those that programs of this process are divided by: at first what is on disk."""
+    """Return the verdicts by which this process divides programs: at first those on disk."""
     global _current
     if _current is None:
         with _lock:
@@ -186,12 +189,12 @@ def _on_disk() -> Verdicts:
         return NONE
 
 
-def joined(found: Mapping[str, Verdict]) -> Verdicts:
-    """Some verdicts with those of this process and those that are on disk by now."""
-    return Verdicts({**current().found, **_on_disk().found, **found})
+def joined(verdicts: Mapping[str, Verdict]) -> Verdicts:
+    """Return some verdicts joined with those of this process and those now on disk."""
+    return Verdicts({**current().found, **_on_disk().found, **verdicts})
 
 
-def adopt(found: Verdicts | None) -> None:
-    """Divide programs by some verdicts from now on; None for those on disk."""
+def adopt(verdicts: Verdicts | None) -> None:
+    """Divide programs by some verdicts from now on; None means those on disk."""
     global _current
-    _current = found
+    _current = verdicts

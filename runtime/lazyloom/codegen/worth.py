@@ -1,4 +1,4 @@
-"""Profitability of regions, and a mode for tests that takes everything."""
+"""Profitability of regions, and a mode for tests in which every region is worth a call."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ..cache import memory
 from .generator import YES, Answer, No
 
 _everything = 0
-#: of each thread, whether it asks what would be if nothing were too small
+#: for each thread, whether it asks as if nothing were too small
 _asking: Final = threading.local()
 
 
 def at_least(number: float, least: float, what: str) -> Answer:
-    """Whether there is enough work for a call of a generator's: for predicates.
+    """Return YES if there is enough work for a generator's call, or why not, for predicates.
 
-    ``at_least(work, 200_000, "multiplications")``. The answer no is a deliberate one: XLA is
-    quicker at what is small. It is always yes within :func:`whatever_the_size`.
+    ``at_least(work, 200_000, "multiplications")``. A no is deliberate: XLA is faster at small
+    work. It is always yes within :func:`whatever_the_size`.
     """
     if number >= least or _everything or getattr(_asking, "on", False):
         return YES
@@ -28,10 +28,11 @@ def at_least(number: float, least: float, what: str) -> Answer:
 
 @contextlib.contextmanager
 def whatever_the_size() -> Iterator[None]:
-    """Within a ``with`` block, nothing is too small for a generator that asks :func:`at_least`.
+    """Within a ``with`` block, nothing is too small for a generator that uses :func:`at_least`.
 
-    It is for tests, whose samples are small: of the process, not of a thread. Programs in memory
-    are forgotten at both ends; with ``reproducible=True`` all that run within are compiled anew.
+    It is for tests, whose samples are small, and applies to the process, not to a thread. Programs
+    in memory are forgotten at both ends; with ``reproducible=True`` all that run within are
+    compiled again.
     """
     global _everything
     _everything += 1
@@ -44,7 +45,7 @@ def whatever_the_size() -> Iterator[None]:
 
 
 def at_any_size(question: Callable[[], Answer]) -> Answer:
-    """What a question is answered where nothing is too small."""
+    """Return the answer to a question as if nothing were too small."""
     _asking.on = True
     try:
         return question()
@@ -53,5 +54,5 @@ def at_any_size(question: Callable[[], Answer]) -> Answer:
 
 
 def key() -> str:
-    """What tells programs compiled within :func:`whatever_the_size` from others."""
+    """Return what distinguishes programs compiled within :func:`whatever_the_size` from others."""
     return " whatever the size" if _everything else ""

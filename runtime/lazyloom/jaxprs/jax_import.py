@@ -3,9 +3,9 @@
 JAX's modules, while they are imported, draw from NumPy's global generator
 (``jax/_src/clusters/k8s_cluster.py``) and set environment variables (``jax/__init__.py``,
 ``jax/_src/cloud_tpu_init.py``), which every process that is started afterwards inherits. The
-import may go on beside the program, so that nothing can be put back afterwards: what the program
-drew or set meanwhile would be put back with it. So the thread that imports gets a generator of its
-own and its settings are dropped, while all other threads see what they always see.
+import may run in parallel to the program, so that nothing can be restored afterwards: that would
+also undo what the program drew or set meanwhile. So the importing thread gets a generator of its
+own and its settings are dropped, while all other threads are unaffected.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _loaded = False
 
 
 def loaded() -> bool:
-    """Whether :func:`load` has imported JAX."""
+    """Return True if :func:`load` has imported JAX."""
     return _loaded
 
 
 def load(imports: Callable[[], None], settles: Callable[[], None]) -> None:
-    """Import JAX where no interrupt reaches: half of it could never be imported whole again.
+    """Import JAX where no interrupt reaches: a half-imported JAX cannot be imported again.
 
-    That is on a thread of its own: signals are handled in the main one, and what another thread
-    throws (``PyThreadState_SetAsyncExc``) can come to any that is known.
+    This happens on a thread of its own: signals are handled in the main thread, and an exception
+    from another thread (``PyThreadState_SetAsyncExc``) can reach any thread that is known.
 
     Args:
         imports: imports it.
-        settles: called afterwards, unless the program itself has imported JAX, or is at it: then it
-            is the program's to set up.
+        settles: called afterwards, unless the program itself has imported JAX, or is importing it:
+            then the program sets it up.
     """
     importing = _Import(imports, settles)
     start(importing)
@@ -55,7 +55,7 @@ class _Import(threading.Thread):
     """A thread that imports JAX.
 
     Attributes:
-        error: what the import raised.
+        error: the exception that the import raised.
     """
 
     def __init__(self, imports: Callable[[], None], settles: Callable[[], None]) -> None:
@@ -85,17 +85,17 @@ class _Import(threading.Thread):
 def _own_generator(thread: int) -> Iterator[None]:
     module: Any = numpy.random
     everybodys: Any = module.rand
-    own: Any = numpy.random.RandomState()
+    generator: Any = numpy.random.RandomState()
 
     @functools.wraps(everybodys)
     def rand(*shape: Any) -> Any:
-        return (own.rand if threading.get_ident() == thread else everybodys)(*shape)
+        return (generator.rand if threading.get_ident() == thread else everybodys)(*shape)
 
     module.rand = rand
     try:
         yield
     finally:
-        # unless somebody has put a function of theirs in its place
+        # unless other code has replaced it meanwhile
         if module.rand is rand:
             module.rand = everybodys
 
@@ -104,7 +104,7 @@ def _own_generator(thread: int) -> Iterator[None]:
 def _own_environment(thread: int) -> Iterator[None]:
     environ: Any = os.environ
     kind: Any = type(environ)
-    # a program may have put a mapping of its own there; libtpu has to find what JAX sets for it
+    # a program may have put a mapping of its own there; libtpu must find what JAX sets for it
     if kind is not getattr(os, "_Environ", None) or find_spec("libtpu") is not None:
         yield
         return

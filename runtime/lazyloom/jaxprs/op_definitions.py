@@ -12,7 +12,7 @@ from ..types import TensorType
 
 
 def description_of(spec: Spec, types: tuple[TensorType | None, ...]) -> bytes:
-    """What is kept on disk of an op at operand types is found by this."""
+    """Return the key of what is stored on disk for an op at operand types."""
     attrs = json.dumps([[k, repr(b)] for k, b in zip(spec.attrs, spec.bits, strict=True)])
     operands = ",".join("_" if t is None else f"{t.text}@{t.placement}" for t in types)
     versions = " ".join(sorted([
@@ -23,7 +23,7 @@ def description_of(spec: Spec, types: tuple[TensorType | None, ...]) -> bytes:
 def function_of(
     spec: Spec, types: tuple[TensorType | None, ...], attributes: Mapping[str, Any] | None = None
 ) -> Callable[..., Any]:
-    """The op's definition as a function of the operands that are there.
+    """Return the op's definition as a function of the present operands.
 
     ``attributes`` replace the spec's.
     """

@@ -1,4 +1,4 @@
-"""Steps of a trace on the keys of random numbers, as functions of the words that keys wrap."""
+"""Steps of a trace on keys of random numbers, as functions of the words that keys wrap."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .tracing import trace
 
 
 def traced(step: Any, generator: Any, operands: Sequence[tuple[Any, Any]]) -> Any:
-    """What a step on a key computes, a ClosedJaxpr; None if that is not known.
+    """Return what a step on a key computes, as a ClosedJaxpr; None if that is unknown.
 
     Args:
         generator: the functions of the key's generator, None if no key was met.
-        operands: (shape, dtype) of each, of the key those of its words.
+        operands: (shape, dtype) of each operand; for the key, those of its words.
     """
     name, p = step.primitive.name, step.params
     key = ((2,), np.uint32)

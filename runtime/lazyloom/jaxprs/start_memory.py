@@ -8,8 +8,8 @@ from typing import Final
 
 from .. import allocation, memory_limits
 
-#: what XLA's client takes at least: its libraries, and threads with their stacks and arenas
-#: (measured on two processors: 1,241 MB, of which this is 1,164)
+#: the least memory of XLA's client: its libraries, and threads with their stacks and arenas
+#: (measured on two processors: 1,241 MB, of which this covers 1,164)
 _LIBRARIES: Final = 300 << 20
 _THREADS: Final = 8 + 2 * min(os.cpu_count() or 1, 2)
 _ARENA: Final = 64 << 20

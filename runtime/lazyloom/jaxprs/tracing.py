@@ -1,4 +1,4 @@
-"""The tracing of functions by JAX, and what of it is private or unstable there."""
+"""The tracing of functions by JAX, and the private or unstable names that it needs."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def _import() -> None:
 
 
 def _settle() -> None:
-    """Set up a JAX that is ours alone."""
+    """Set up a JAX that only Lazyloom uses."""
     from jax._src import xla_bridge
 
-    # JAX would warn at every fork. In the child of one every call is an error (ForkError).
+    # JAX would warn at every fork. In the child process every call is an error (ForkError).
     xla_bridge._at_fork_handler_installed = True
-    # and of devices that it could use if other packages were installed
+    # JAX would also warn of devices that it could use if other packages were installed
     xla_bridge._suggest_missing_backends = lambda: None
     if "TF_CPP_MIN_LOG_LEVEL" not in os.environ:
-        # what JAX sets the variable to, which was dropped
+        # the level that JAX sets by the variable, which was dropped
         with contextlib.suppress(ImportError, AttributeError):
             from jaxlib import utils
 
@@ -40,7 +40,7 @@ def _settle() -> None:
 
 
 def load() -> None:
-    """Import JAX, which comes before any import of a part of it."""
+    """Import JAX, before any import of a part of it."""
     if jax_import.loaded():
         return
     allocation.keep_pages()
@@ -65,10 +65,10 @@ class _Call:
 
 
 def x64() -> Any:
-    """The context in which every call of JAX is made: 64-bit types mean 64 bits.
+    """Return the context for every call of JAX: 64-bit types mean 64 bits.
 
-    No signal interrupts it. What a handler raises inside JAX's caches leaves an entry there that
-    takes every later call of the kind for a recursion, in jaxlib 0.10.
+    No signal interrupts it. An exception of a handler inside JAX's caches leaves an entry there
+    that takes every later call of the kind for a recursion, in jaxlib 0.10.
     """
     load()
     import jax
@@ -77,22 +77,22 @@ def x64() -> Any:
 
 
 def versions() -> dict[str, str]:
-    """Versions of jax and jaxlib, without importing jax."""
-    found: dict[str, str] = {}
+    """Return the versions of jax and jaxlib, without importing jax."""
+    version_by_name: dict[str, str] = {}
     for name in ("jax", "jaxlib"):
         module = sys.modules.get(name)
         if module is None:
-            # slow to import, and not needed where the packages are loaded already
+            # slow to import, and not needed if the packages are already loaded
             from importlib.metadata import version
 
-            found[name] = version(name)
+            version_by_name[name] = version(name)
         else:
-            found[name] = module.__version__
-    return found
+            version_by_name[name] = module.__version__
+    return version_by_name
 
 
 def trace(fn: Any, arguments: Sequence[Any]) -> Any:
-    """``fn`` traced at those (shape, NumPy dtype) arguments, a ClosedJaxpr."""
+    """Trace ``fn`` at (shape, NumPy dtype) arguments to a ClosedJaxpr."""
     with x64():
         import jax
 
@@ -100,19 +100,19 @@ def trace(fn: Any, arguments: Sequence[Any]) -> Any:
 
 
 _T = TypeVar("_T")
-#: what JAX says of a comparison that it cannot decide for all values of the symbols
+#: JAX's message on a comparison that it cannot decide for all values of the symbols
 _UNDECIDED: Final = re.compile(r"comparison '([^']+)' (<=|>=|<|>) '([^']+)' is inconclusive")
-#: such comparisons that a trace may have
+#: the most such comparisons in a trace
 _MOST_UNDECIDED: Final = 8
 
 
 def with_symbols(
     attempt: Callable[[Sequence[Any], Sequence[str]], _T], values: Mapping[str, int]
 ) -> _T:
-    """What ``attempt(symbols, conditions)`` gives, which traces for extents of 2 or more.
+    """Return the result of ``attempt(symbols, conditions)``, which traces for extents of 2 or more.
 
     There is a symbol for each of ``values``. A comparison that depends on the extents is decided as
-    it is for ``values``, and becomes a condition of the next attempt: Python's text, powers written
+    for ``values``, and becomes a condition of the next attempt: Python syntax, with powers written
     ``^``.
     """
     load()
@@ -124,17 +124,17 @@ def with_symbols(
         try:
             return attempt(jax.export.symbolic_shape(", ".join(values), scope=scope), conditions)
         except jax.errors.InconclusiveDimensionOperation as error:
-            found = _UNDECIDED.search(str(error))
-            if found is None or len(conditions) >= _MOST_UNDECIDED:
+            comparison = _UNDECIDED.search(str(error))
+            if comparison is None or len(conditions) >= _MOST_UNDECIDED:
                 raise
-            condition = _decided(found[1], found[2], found[3], values)
+            condition = _decided(comparison[1], comparison[2], comparison[3], values)
             if condition in conditions:
                 raise
             conditions.append(condition)
 
 
 def _decided(left: str, sign: str, right: str, values: Mapping[str, int]) -> str:
-    """The comparison or its opposite, with ``<=`` or ``>=``, whichever holds for those values."""
+    """Return the comparison or its opposite, with ``<=`` or ``>=``, whichever holds for values."""
     space = {**values, "floordiv": operator.floordiv, "mod": operator.mod}
     a, b = (int(eval(text.replace("^", "**"), space)) for text in (left, right))
     if sign[0] == "<":
@@ -146,28 +146,28 @@ def _decided(left: str, sign: str, right: str, values: Mapping[str, int]) -> str
     return f"{left} <= {right}{' - 1' if sign == '>=' else ''}"
 
 
-def mentions_symbols(found: Any) -> bool:
-    """Whether a size is symbolic in an equation of a jaxpr, or in what its parameters may be."""
+def mentions_symbols(x: Any) -> bool:
+    """Return True if a size is symbolic in an equation of a jaxpr, or in its parameters."""
     from jax._src import core
 
-    if isinstance(found, (tuple, list)):
-        return any(map(mentions_symbols, found))
-    found = getattr(found, "jaxpr", found)
-    if hasattr(found, "eqns"):
-        return any(map(mentions_symbols, found.eqns))
-    if hasattr(found, "primitive"):
-        shapes = [getattr(a.aval, "shape", ()) for a in (*found.invars, *found.outvars)]
-        return mentions_symbols(shapes) or any(map(mentions_symbols, found.params.values()))
-    return bool(core.is_symbolic_dim(found))
+    if isinstance(x, (tuple, list)):
+        return any(map(mentions_symbols, x))
+    x = getattr(x, "jaxpr", x)
+    if hasattr(x, "eqns"):
+        return any(map(mentions_symbols, x.eqns))
+    if hasattr(x, "primitive"):
+        shapes = [getattr(a.aval, "shape", ()) for a in (*x.invars, *x.outvars)]
+        return mentions_symbols(shapes) or any(map(mentions_symbols, x.params.values()))
+    return bool(core.is_symbolic_dim(x))
 
 
 def generator_of(key: Any) -> Any:
-    """The functions that make random numbers of a key: ``random_bits(data, width, shape)``."""
+    """Return a key's functions for random numbers: ``random_bits(data, width, shape)``."""
     return key.dtype._impl
 
 
 def key_data(key: Any) -> Any:
-    """The array of integers that a key of JAX's is made of."""
+    """Return the array of integers that a JAX key consists of."""
     load()
     import jax
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..interrupts import reraise_from_handler
 
-#: steps that are functions of their own, by the parameter that holds the body
+#: steps that call a function, with the parameter that holds its body
 CALLS: Final = {
     "jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr",
     "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "remat2": "jaxpr",
@@ -16,7 +16,7 @@ CALLS: Final = {
 
 
 def called(step: Any) -> tuple[Any, Sequence[Any]] | None:
-    """The jaxpr that a step calls, with its constants; None if it is no call."""
+    """Return the jaxpr that a step calls, with its constants; None if it is no call."""
     parameter = CALLS.get(step.primitive.name)
     if parameter is None or parameter not in step.params:
         return None
@@ -25,7 +25,7 @@ def called(step: Any) -> tuple[Any, Sequence[Any]] | None:
 
 
 def linear_solve(p: Any, xs: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
-    """What solves the system of a custom_linear_solve, and its operands.
+    """Return the function that solves the system of a custom_linear_solve, and its operands.
 
     It is one of the functions that JAX carries along for derivatives, each with its constants.
     """
@@ -35,22 +35,23 @@ def linear_solve(p: Any, xs: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
 
 
 def scan_counts(p: Any) -> tuple[int, int]:
-    """How many operands of a scan with these parameters are constants, and how many are carried."""
+    """Return how many operands of a scan with some parameters are constants, and how many carried.
+    """
     parts = p.get("ft_in")
     if parts is None:
         return int(p["num_consts"]), int(p["num_carry"])
-    # a tree of constants, what is carried and rows, in jax 0.12
+    # a tree of constants, carried values and rows, in jax 0.12
     constants, carried, _ = parts.unpack()
     return len(constants), len(carried)
 
 
 def is_literal(atom: Any) -> bool:
-    """Whether an operand is a number that stands in the step itself."""
+    """Return True if an operand is a number in the step itself."""
     return hasattr(atom, "val")
 
 
 def needed(jaxpr: Any) -> list[Any]:
-    """The steps that results depend on, and those with effects, in order."""
+    """Return the steps that results depend on, and those with effects, in order."""
     live = {v for v in jaxpr.outvars if not is_literal(v)}
     kept = []
     for step in reversed(jaxpr.eqns):
@@ -61,11 +62,11 @@ def needed(jaxpr: Any) -> list[Any]:
 
 
 def positive(n: Any) -> bool:
-    """Whether an extent is known to be positive."""
+    """Return True if an extent is known to be positive."""
     if isinstance(n, int):
         return n > 0
     try:
         return bool(n >= 1)
     except Exception as error:
         reraise_from_handler(error)
-        return False  # it depends on what the symbols stand for
+        return False  # it depends on the values of the symbols

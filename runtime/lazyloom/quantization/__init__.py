@@ -3,7 +3,7 @@
 >>> fast = quantize(model.eval(), batches)
 >>> fast(images)
 
-Weights have a scale for each channel, what lies between has one that comes from running batches.
+Weights have a scale for each channel; values between ops have one that comes from running batches.
 See ``docs/quantization.md``.
 """
 
@@ -32,12 +32,12 @@ __all__ = ["Quantized", "QuantizedValue", "quantize"]
 
 
 class QuantizedValue(NamedTuple):
-    """What is quantised between ops.
+    """A value that is quantised between ops.
 
     Attributes:
         made_by: the op whose result it is, "" for an argument.
-        type: of the value, in float32.
-        scale: what one stands for.
+        type: the type of the value, in float32.
+        scale: the number that the integer 1 stands for.
         dtype: int8 or uint8.
     """
 
@@ -51,29 +51,29 @@ def quantize(
     function: Callable[..., Any], batches: Iterable[Any], *, percentile: float | None = None,
     skip: Sequence[int] = (),
 ) -> Quantized:  # fmt: skip
-    """A function that computes what ``function`` does, its convolutions and products in int8.
+    """Return a function that computes ``function`` with its convolutions and products in int8.
 
-    Those of float32 whose weights depend on no argument. Weights are rounded to int8 with a scale
-    for each channel of the result; what they are multiplied with, and what is added to their
-    results, with one scale for all of it, to uint8 where it was never negative, else to int8. The
-    scales come from the ranges that values have when the function runs on ``batches``. Batch norms
-    in evaluation mode become part of the convolutions before them. Everything else is done in
-    float32.
+    This applies to those of float32 whose weights depend on no argument. Weights are rounded to
+    int8 with a scale for each channel of the result; the values that they are multiplied with, and
+    those added to their results, are rounded with one scale each, to uint8 if never negative, else
+    to int8. The scales come from the ranges of values when the function runs on ``batches``. Batch
+    norms in evaluation mode become part of the convolutions before them. Everything else is done
+    in float32.
 
     Args:
         function: a model in evaluation mode, or any function, of tensors of any frontend. What it
-            uses beside its arguments is taken as it is at this call. It may not read data, nor
+            uses besides its arguments is taken as it is at this call. It must not read data or
             have effects.
-        batches: for each run the arguments, a tuple or a single tensor.
-        percentile: of the numbers of a value, how many lie in its range, such as 99.99; all of
-            them by default. What lies outside becomes the nearest end.
+        batches: the arguments of each run, a tuple or a single tensor.
+        percentile: the percentage of a value's numbers that are within its range, such as 99.99;
+            all of them by default. Numbers outside become the nearest end.
         skip: convolutions and products that stay in float32, by number in the order in which they
-            are recorded; those from the end are negative.
+            are recorded; negative numbers count from the end.
 
     Raises:
-        ArgumentError: no batch or an empty one, arguments that are no tensors, batches of other
-            types, no convolution or product with constant weights, a number in ``skip`` that none
-            has, all of them skipped, or a range that is not finite.
+        ArgumentError: no batch or an empty one, arguments that are not tensors, batches of
+            different types, no convolution or product with constant weights, a number in ``skip``
+            that none has, all of them skipped, or a range that is not finite.
         ReadForbiddenError: ``function`` reads what depends on its arguments.
     """
     if not callable(function):
@@ -89,13 +89,13 @@ def quantize(
     if not isinstance(batches, Iterable):
         raise ArgumentError(
             f"{NAME}: batches is a {type(batches).__name__}, expected tensors, or tuples of them")
-    made = Quantized(function, tuple(skip))
-    made._calibrate(batches, percentile)
-    return made
+    quantized_function = Quantized(function, tuple(skip))
+    quantized_function._calibrate(batches, percentile)
+    return quantized_function
 
 
 class _Recorded(NamedTuple):
-    """A function as it was recorded for arguments of certain types."""
+    """A function as recorded for arguments of certain types."""
 
     graph: OpGraph
     nesting: TreeDef
@@ -105,11 +105,11 @@ class _Recorded(NamedTuple):
 class Quantized:
     """A function with quantised convolutions and products; made by :func:`quantize`.
 
-    It is called as the function was in the batches. Arguments of other shapes, as long as the
+    It is called like the function with the batches. Arguments of other shapes, as long as the
     function records the same ops for them, use the same scales.
 
     Attributes:
-        values: what is quantised between ops, in order.
+        values: the values that are quantised between ops, in order.
     """
 
     def __init__(self, function: Callable[..., Any], skip: tuple[int, ...]) -> None:
@@ -122,56 +122,56 @@ class Quantized:
         self.values: list[QuantizedValue] = []
 
     def __call__(self, *arguments: Any) -> Any:
-        """The results for these arguments. Raises ArgumentError for what are no tensors."""
+        """Return the results for arguments. Raises ArgumentError if any is not a tensor."""
         leaves, types = _tensors(arguments)
-        found = self._known.get(types)
-        if found is None:
-            found = self._known[types] = self._quantized(self._record(leaves, arguments))
-        results = found.graph.run([t.value for t in leaves])
-        return found.nesting.build([
-            wrap_as(like, v) for like, v in zip(found.like, results, strict=True)])
+        record = self._known.get(types)
+        if record is None:
+            record = self._known[types] = self._quantized(self._record(leaves, arguments))
+        results = record.graph.run([t.value for t in leaves])
+        return record.nesting.build([
+            wrap_as(like, v) for like, v in zip(record.like, results, strict=True)])
 
     def text(self, *arguments: Any) -> str:
-        """The ops that are recorded for arguments like these, one a line."""
+        """Return the ops that are recorded for arguments like these, one per line."""
         leaves, types = _tensors(arguments)
         if types not in self._known:
             self._known[types] = self._quantized(self._record(leaves, arguments))
         return self._known[types].graph.text()
 
     def _record(self, leaves: Sequence[Tensor], arguments: tuple[Any, ...]) -> _Recorded:
-        """The function of these arguments, its batch norms folded."""
+        """Record the function for these arguments, with its batch norms folded."""
         _, nesting = flatten(list(arguments), Tensor)
         results: list[Any] = []
-        made: list[TreeDef] = []
+        structures: list[TreeDef] = []
 
         def body(values: list[Value]) -> list[Value]:
-            given = [wrap_as(t, v) for t, v in zip(leaves, values, strict=True)]
-            found, structure = flatten(self._function(*nesting.build(given)), Tensor)
-            for x in found:
+            tensors = [wrap_as(t, v) for t, v in zip(leaves, values, strict=True)]
+            leaves_of_result, structure = flatten(self._function(*nesting.build(tensors)), Tensor)
+            for x in leaves_of_result:
                 if not isinstance(x, Tensor):
                     raise ArgumentError(
                         f"{NAME}: the function gave a {type(x).__name__}, expected tensors, alone "
                         "or in lists, tuples and dicts")
-            results.extend(found)
-            made.append(structure)
-            return [t.value for t in found]
+            results.extend(leaves_of_result)
+            structures.append(structure)
+            return [t.value for t in leaves_of_result]
 
         name = getattr(self._function, "__name__", type(self._function).__name__)
         call = BodyCall(NAME, user_site(), f"function {name}", False)
         graph = recorded(body, [t.value.type for t in leaves], call)
-        return _Recorded(fold_batch_norms(graph), made[0], results)
+        return _Recorded(fold_batch_norms(graph), structures[0], results)
 
     def _calibrate(self, batches: Iterable[Any], percentile: float | None) -> None:
         ranges: Ranges | None = None
-        found: _Recorded | None = None
+        record: _Recorded | None = None
         first: tuple[TensorType, ...] = ()
         placing: Placing | None = None
         for batch in batches:
             arguments = batch if isinstance(batch, tuple) else (batch,)
             leaves, types = _tensors(arguments)
-            if found is None:
-                found, first = self._record(leaves, arguments), types
-                placing = Placing(found.graph, self._skip)
+            if record is None:
+                record, first = self._record(leaves, arguments), types
+                placing = Placing(record.graph, self._skip)
                 count = placing.eligible
                 wrong = [n for n in self._skip if not -count <= n < count]
                 if count and wrong:
@@ -186,7 +186,7 @@ class Quantized:
                     raise ArgumentError(
                         f"{NAME}: the function records no convolution or product of float32 with "
                         "weights that depend on no argument; there is nothing to quantise")
-                ranges = Ranges(found.graph, placing.values, percentile)
+                ranges = Ranges(record.graph, placing.values, percentile)
             if any(0 in t.shape for t in types):
                 raise ArgumentError(
                     f"{NAME}: a batch is of {_shown(types)}, expected one that is not empty, to "
@@ -196,30 +196,30 @@ class Quantized:
                     f"{NAME}: a batch is of {_shown(types)}, expected {_shown(first)} as the first")
             assert ranges is not None
             ranges.add([t.value for t in leaves])
-        if found is None or placing is None or ranges is None:
+        if record is None or placing is None or ranges is None:
             raise ArgumentError(f"{NAME}: no batch was given, expected one or more to find scales")
-        self._ops = [op.kind.name for op in found.graph.ops]
+        self._ops = [op.kind.name for op in record.graph.ops]
         self._scales = [scale_of(*pair) for pair in ranges.found]
         self._weights = [weights_of(op) for op in placing.main]
         self.values = [
             QuantizedValue(
                 x.op.kind.name if isinstance(x, OpOutput) else "", x.type, s.number, s.dtype)
             for x, s in zip(placing.values, self._scales, strict=True)]
-        self._known[first] = self._quantized(found)
+        self._known[first] = self._quantized(record)
 
-    def _quantized(self, found: _Recorded) -> _Recorded:
-        ops = [op.kind.name for op in found.graph.ops]
+    def _quantized(self, record: _Recorded) -> _Recorded:
+        ops = [op.kind.name for op in record.graph.ops]
         if ops != self._ops:
             raise ArgumentError(
                 f"{NAME}: the function records {len(ops)} ops for arguments of these types, "
                 f"expected the {len(self._ops)} of the batches; quantise it with such batches")
-        placing = Placing(found.graph, self._skip)
-        return found._replace(
+        placing = Placing(record.graph, self._skip)
+        return record._replace(
             graph=pruned(quantized(placing, self._scales, self._weights)))
 
 
 def _tensors(arguments: tuple[Any, ...]) -> tuple[list[Tensor], tuple[TensorType, ...]]:
-    """The tensors among arguments, and their types."""
+    """Return the tensors among arguments, and their types."""
     leaves, _ = flatten(list(arguments), Tensor)
     for x in leaves:
         if not isinstance(x, Tensor):

@@ -17,8 +17,8 @@ from .graph import OpGraph, Source
 class Ranges:
     """The smallest and the largest number of each value, over batches.
 
-    With a percentile those between which that part of a batch's numbers lies, the widest of all
-    batches'.
+    With a percentile, the numbers between which that part of a batch's numbers is, the widest of
+    all batches.
     """
 
     def __init__(self, graph: OpGraph, values: Sequence[Source], percentile: float | None) -> None:
@@ -29,21 +29,21 @@ class Ranges:
 
     def add(self, arguments: Sequence[Value]) -> None:
         """Run a batch. Raises ArgumentError where a value is not finite."""
-        made = self.graph.run(arguments, self.values)[len(self.graph.results):]
+        values = self.graph.run(arguments, self.values)[len(self.graph.results):]
         if self.percentile is None:
-            ends = [(record("min", [v], {}), record("max", [v], {})) for v in made]
+            ends = [(record("min", [v], {}), record("max", [v], {})) for v in values]
             sync([v for pair in ends for v in pair], False)
-            found = [(float(read(a)), float(read(b))) for a, b in ends]
+            ranges = [(float(read(a)), float(read(b))) for a, b in ends]
         else:
-            sync(made, False)
-            found = [self._between(read(v)) for v in made]
-        for value, pair in zip(self.values, found, strict=True):
+            sync(values, False)
+            ranges = [self._between(read(v)) for v in values]
+        for value, pair in zip(self.values, ranges, strict=True):
             if not np.isfinite(pair).all():
                 raise ArgumentError(
                     f"quantize: a {value.type.text} has numbers from {pair[0]} to {pair[1]} in a "
                     "batch, expected finite ones; look at the batch and at the model in float32")
-        self.found = found if not self.found else [
-            (min(a, c), max(b, d)) for (a, b), (c, d) in zip(self.found, found, strict=True)]
+        self.found = ranges if not self.found else [
+            (min(a, c), max(b, d)) for (a, b), (c, d) in zip(self.found, ranges, strict=True)]
 
     def _between(self, data: np.ndarray) -> tuple[float, float]:
         assert self.percentile is not None

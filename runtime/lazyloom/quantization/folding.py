@@ -1,4 +1,4 @@
-"""Folding of normalisation by known moments into the convolution before it."""
+"""Folding of normalisation with known moments into the convolution before it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _ADD, _BATCH_NORM, _CONV = lookup("add"), lookup("batch_norm_infer"), lookup("co
 
 
 def data_of(x: Source) -> Any:
-    """The data of a constant."""
+    """Return the data of a constant."""
     assert isinstance(x, Constant)
     return read(x.value)
 
 
 def constant(array: Any, like: Any = np.float32) -> Constant:
-    """A constant with the data of an array, in the dtype of ``like``."""
+    """Return a constant with the data of an array, in the dtype of ``like``."""
     return Constant(from_host(np.asarray(array).astype(like)))
 
 
 def fold_batch_norms(graph: OpGraph) -> OpGraph:
-    """``batch_norm_infer(conv(x, w) + b)`` as one convolution with another weight and bias.
+    """Turn ``batch_norm_infer(conv(x, w) + b)`` into one convolution with another weight and bias.
 
-    Where the weights and all that the normalisation is given are constants, of float32, and nothing
-    else uses what lies between.
+    This requires that the weights and all parameters of the normalisation are constants of float32,
+    and that nothing else uses the intermediate results.
     """
     uses = graph.uses()
     new = Rewriter(graph)
@@ -46,15 +46,15 @@ def fold_batch_norms(graph: OpGraph) -> OpGraph:
             shift = shift + data_of(bias).reshape(-1) * scale
         x = conv.operands[0]
         assert x is not None
-        made = new.add("conv", [new.of(x), constant(weight * scale.reshape(axes))],
+        product = new.add("conv", [new.of(x), constant(weight * scale.reshape(axes))],
                        **conv.spec.attrs)
         shape = (1, -1, *(1,) * (weight.ndim - 2))
-        new.instead[OpOutput(op, 0)] = new.add("add", [made, constant(shift.reshape(shape))])
+        new.instead[OpOutput(op, 0)] = new.add("add", [product, constant(shift.reshape(shape))])
     return new.finished()
 
 
 def bias_of(op: Op) -> tuple[Source, Source] | None:
-    """Of a sum, the operand that is no constant, and what is added to each channel (axis 1)."""
+    """Return the non-constant operand of a sum, and what is added to each channel (axis 1)."""
     if op.kind is not _ADD:
         return None
     result = op.types[0]
@@ -67,16 +67,16 @@ def bias_of(op: Op) -> tuple[Source, Source] | None:
 
 
 def _convolution_before(op: Op, uses: dict[Source, int]) -> tuple[Op, Source | None] | None:
-    """The convolution that an op normalises, and what is added to it."""
+    """Return the convolution that an op normalises, and what is added to it."""
     if op.kind is not _BATCH_NORM or op.types[0].dtype.name != "float32" or not all(
         x is None or isinstance(x, Constant) for x in op.operands[1:]
     ):
         return None
     x, bias = op.operands[0], None
     if isinstance(x, OpOutput) and uses[x] == 1:
-        found = bias_of(x.op)
-        if found is not None:
-            x, bias = found
+        split = bias_of(x.op)
+        if split is not None:
+            x, bias = split
     if not isinstance(x, OpOutput) or uses[x] != 1 or x.op.kind is not _CONV or not isinstance(
         x.op.operands[1], Constant
     ):
@@ -85,7 +85,7 @@ def _convolution_before(op: Op, uses: dict[Source, int]) -> tuple[Op, Source | N
 
 
 def _scale_and_shift(op: Op) -> tuple[Any, Any]:
-    """What a normalisation multiplies each channel with, and what it adds, in float64."""
+    """Return the factor and the summand of a normalisation for each channel, in float64."""
     mean, variance, weight, bias = [
         None if x is None else data_of(x).astype(np.float64)
         for x in (*op.operands[1:], None, None)[:4]]

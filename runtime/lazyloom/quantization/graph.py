@@ -1,6 +1,6 @@
-"""What a function records, as a graph that can be rewritten and recorded again.
+"""The ops that a function records, as a graph that can be rewritten and recorded again.
 
-The function runs once, on placeholders. What depends on none of them is a constant.
+The function runs once, on placeholders. Values that depend on none of them are constants.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Given(NamedTuple):
 
 
 class Constant:
-    """A value that depends on no argument. Two are equal only if they are one."""
+    """A value that depends on no argument. Two are equal only if they are the same object."""
 
     __slots__ = ("value",)
 
@@ -74,18 +74,18 @@ class Constant:
         return self.value.type
 
 
-#: what an operand is
+#: an operand
 Source: TypeAlias = "OpOutput | Given | Constant | Scalar"
 
 
 class OpGraph(NamedTuple):
-    """Ops in an order in which they can run, and which of their results are returned."""
+    """Ops in an order in which they can run, and the results that are returned."""
 
     ops: list[Op]
     results: list[Source]
 
     def text(self) -> str:
-        """The ops for people to read, one a line."""
+        """Return the ops as text, one per line."""
         numbers = {op: n for n, op in enumerate(self.ops)}
 
         def shown(x: Source | None) -> str:
@@ -102,15 +102,15 @@ class OpGraph(NamedTuple):
         return "\n".join([*lines, f"return {', '.join(map(shown, self.results))}"])
 
     def uses(self) -> dict[Source, int]:
-        """How often each result is an operand, or returned."""
-        found: dict[Source, int] = {}
+        """Return how often each result is an operand, or returned."""
+        counts: dict[Source, int] = {}
         for x in [x for op in self.ops for x in op.operands] + list(self.results):
             if isinstance(x, OpOutput):
-                found[x] = found.get(x, 0) + 1
-        return found
+                counts[x] = counts.get(x, 0) + 1
+        return counts
 
     def run(self, arguments: Sequence[Value], also: Sequence[Source] = ()) -> list[Any]:
-        """Record the ops on arguments; the results, and then what else is asked for."""
+        """Record the ops on arguments; return the results, and then the values of ``also``."""
         values: dict[Source, Any] = {}
 
         def of(x: Source | None) -> Any:
@@ -122,21 +122,21 @@ class OpGraph(NamedTuple):
 
         with grad_mode(False):
             for op in self.ops:
-                made = record_spec(op.spec, [of(x) for x in op.operands])
-                for n, value in enumerate(made if isinstance(made, tuple) else (made,)):
+                results = record_spec(op.spec, [of(x) for x in op.operands])
+                for n, value in enumerate(results if isinstance(results, tuple) else (results,)):
                     values[OpOutput(op, n)] = value
         return [of(x) for x in (*self.results, *also)]
 
 
 def made_by(kind: str | OpDef, operands: Sequence[Source | None], **attributes: Any) -> Op:
-    """A new op."""
+    """Return a new op."""
     spec = spec_of(lookup(kind) if isinstance(kind, str) else kind, attributes, len(operands))
     return Op(spec, operands, spec.infer(
         tuple(None if x is None else x.type for x in operands)))
 
 
 class Rewriter:
-    """Makes a graph anew, op by op: what takes the place of each source is looked up here."""
+    """Rebuilds a graph, op by op, and keeps the replacement of each source."""
 
     def __init__(self, graph: OpGraph) -> None:
         self.graph: Final = graph
@@ -145,28 +145,28 @@ class Rewriter:
         self.instead: Final[dict[Source, Source]] = {}
 
     def of(self, x: Source) -> Source:
-        """What takes the place of a source."""
+        """Return the replacement of a source."""
         return self.instead.get(x, x) if isinstance(x, OpOutput) else x
 
     def operands(self, op: Op) -> list[Source | None]:
-        """What takes the place of an op's operands."""
+        """Return the replacements of an op's operands."""
         return [None if x is None else self.of(x) for x in op.operands]
 
     def add(
         self, kind: str | OpDef, operands: Sequence[Source | None], **attributes: Any
     ) -> OpOutput:
-        """Add a new op; its first result."""
+        """Add a new op; return its first result."""
         self.ops.append(made_by(kind, operands, **attributes))
         return OpOutput(self.ops[-1], 0)
 
     def keep(self, op: Op) -> None:
-        """Add an op as it is, on what takes the place of its operands."""
+        """Add an op as it is, on the replacements of its operands."""
         new = Op(op.spec, self.operands(op), op.types)
         self.ops.append(new)
         self.instead.update({OpOutput(op, n): OpOutput(new, n) for n in range(len(op.types))})
 
     def finished(self) -> OpGraph:
-        """The new graph, without what nothing uses."""
+        """Return the new graph, without unused ops."""
         results = [self.of(x) for x in self.graph.results]
         needed = {x.op for x in results if isinstance(x, OpOutput)}
         kept = []
@@ -181,16 +181,16 @@ def recorded(
     function: Callable[[list[Value]], Sequence[Value]], types: Sequence[TensorType],
     call: BodyCall,
 ) -> OpGraph:  # fmt: skip
-    """The graph of a function of values.
+    """Return the graph of a function of values.
 
-    Raises ArgumentError where it does what cannot be recorded again, ReadForbiddenError where it
-    reads what depends on an argument.
+    Raises ArgumentError where it does something that cannot be recorded again, ReadForbiddenError
+    where it reads what depends on an argument.
     """
     with call, grad_mode(False):
-        given = [placeholder(t, call, False) for t in types]
-        found = list(function(given))
+        arguments = [placeholder(t, call, False) for t in types]
+        results = list(function(arguments))
     sources: dict[Node, Source] = {
-        v.node: Given(k, v.type) for k, v in enumerate(given)}
+        v.node: Given(k, v.type) for k, v in enumerate(arguments)}
     ops: dict[Node, Op] = {}
     constants: dict[tuple[Node, int], Constant] = {}
     memo = Recomputed()
@@ -206,7 +206,7 @@ def recorded(
             constants[x, index] = Constant(value_of(x, index, False, memo))
         return constants[x, index]
 
-    order = _order([v.node for v in found], sources, call)
+    order = _order([v.node for v in results], sources, call)
     for n in order:
         spec = n.spec
         assert spec is not None
@@ -218,11 +218,11 @@ def recorded(
             None if m is None else source(m, n.indices[p] if n.indices is not None else 0)
             for p, m in enumerate(n.inputs)]
         ops[n] = Op(spec, operands, n.types)
-    return OpGraph(list(ops.values()), [source(v.node, v.index) for v in found])
+    return OpGraph(list(ops.values()), [source(v.node, v.index) for v in results])
 
 
 def _order(roots: list[Node], sources: Mapping[Node, Source], call: BodyCall) -> list[Node]:
-    """The nodes that lead from placeholders to the roots, in the order of recording."""
+    """Return the nodes that lead from placeholders to the roots, in the order of recording."""
     seen: set[Node] = set()
     order: list[Node] = []
     stack = list(roots)

@@ -18,7 +18,7 @@ _LIMITS: Final = (lookup("relu"), lookup("relu6"))
 
 
 class Scale(NamedTuple):
-    """How a value is quantised: one number of ``dtype`` stands for ``number``."""
+    """How a value is quantised: the integer 1 of ``dtype`` stands for ``number``."""
 
     number: float
     dtype: DType
@@ -33,15 +33,16 @@ class Weights(NamedTuple):
 
 
 def scale_of(low: float, high: float) -> Scale:
-    """The scale of values between two numbers: uint8 where none is negative, else int8."""
+    """Return the scale of values between two numbers: uint8 if none is negative, else int8."""
     dtype = uint8 if low >= 0 else int8
     number = max(high, -low) / np.iinfo(dtype.numpy).max
-    # nothing but zeros, or numbers of which float32 has no quotient
+    # only zeros, or numbers too small to divide in float32
     return Scale(number if number > 2.0**-120 else 1.0, dtype)
 
 
 def weights_of(op: Op) -> Weights:
-    """The weights of a convolution or product, rounded: the largest of each channel is 127."""
+    """Return the rounded weights of a convolution or product: the largest of each channel is 127.
+    """
     data = data_of(op.operands[1])  # type: ignore[arg-type]
     axis = _channels(op)
     others = tuple(d for d in range(data.ndim) if d != axis)
@@ -52,20 +53,20 @@ def weights_of(op: Op) -> Weights:
 
 
 def _channels(op: Op) -> int:
-    """The axis of the weights that is the channels of the result."""
+    """Return the axis of the weights that is the channels of the result."""
     if op.kind is _CONV:
         return 0
     return 1 - (op.spec.attrs["rhs_contract"][0] if op.kind is _DOT else 0)
 
 
 class Placing:
-    """What is quantised of a graph.
+    """What to quantise in a graph.
 
     Attributes:
         eligible: how many convolutions and products with constant weights there are.
         main: those that are quantised, in order.
-        values: what is quantised between ops, in order.
-        added: of a sum, the operand that is quantised, by position.
+        values: the values that are quantised between ops, in order.
+        added: for each sum, the position of the operand that is quantised.
     """
 
     def __init__(self, graph: OpGraph, skip: Collection[int] = ()) -> None:
@@ -73,28 +74,28 @@ class Placing:
         self.uses: Final = graph.uses()
         eligible = [op for op in graph.ops if _eligible(op)]
         self.eligible: Final = len(eligible)
-        left = {n + len(eligible) if n < 0 else n for n in skip}
-        self.main: Final = [op for n, op in enumerate(eligible) if n not in left]
+        skipped = {n + len(eligible) if n < 0 else n for n in skip}
+        self.main: Final = [op for n, op in enumerate(eligible) if n not in skipped]
         chosen = set(self.main)
-        found: dict[Source, None] = {}
+        values: dict[Source, None] = {}
         self.added: Final[dict[Op, int]] = {}
         for op in graph.ops:
             if op in chosen:
                 x = op.operands[0]
                 assert x is not None
-                found[x] = None
+                values[x] = None
             elif op.kind is _ADD:
                 other = self._other(op, chosen)
                 if other >= 0:
                     x = op.operands[other]
                     assert x is not None
                     self.added[op] = other
-                    found[x] = None
-                    found[self._after(op)] = None
-        self.values: Final = list(found)
+                    values[x] = None
+                    values[self._after(op)] = None
+        self.values: Final = list(values)
 
     def _other(self, op: Op, main: set[Op]) -> int:
-        """Of a sum with the result of a convolution or product, the other operand; -1 for none."""
+        """Return the other operand of a sum with the result of a convolution or product, or -1."""
         a, b = op.operands
         if not isinstance(a, OpOutput) or not isinstance(b, OpOutput) or a == b or not (
             a.type == b.type == op.types[0]
@@ -109,17 +110,17 @@ class Placing:
         return -1
 
     def _after(self, op: Op) -> OpOutput:
-        """The result of a sum, or of what limits it."""
-        made = OpOutput(op, 0)
-        if self.uses.get(made) == 1:
+        """Return the result of a sum, or of the relu or relu6 after it."""
+        total = OpOutput(op, 0)
+        if self.uses.get(total) == 1:
             for user in self.graph.ops:
-                if made in user.operands and user.kind in _LIMITS:
+                if total in user.operands and user.kind in _LIMITS:
                     return OpOutput(user, 0)
-        return made
+        return total
 
 
 def _eligible(op: Op) -> bool:
-    """Whether an op is a convolution or product of float32 with constant weights."""
+    """Return True if an op is a convolution or product of float32 with constant weights."""
     if op.kind not in (_CONV, _DOT, _MATMUL):
         return False
     x, w = op.operands[:2]
@@ -136,9 +137,9 @@ def _eligible(op: Op) -> bool:
 
 
 class _Quantizing(Rewriter):
-    """Each value that is quantised is so once, and dequantised for each use.
+    """Quantises each such value once, and dequantises it for each use.
 
-    Arguments are so only for convolutions and products.
+    Arguments are dequantised only for convolutions and products.
     """
 
     def __init__(self, graph: OpGraph, scales: dict[Source, tuple[Scale, Constant]]) -> None:
@@ -152,11 +153,11 @@ class _Quantizing(Rewriter):
         return super().of(x)
 
     def rounded(self, x: Source) -> OpOutput:
-        """A value that is quantised, dequantised for one use."""
+        """Return a quantised value, dequantised for one use."""
         return self.add("dequantize", [self.integers[x], self.scales[x][1]], axis=None)
 
     def round(self, x: Source) -> None:
-        """Quantise a value, if it is one of those."""
+        """Quantise a value, if it has a scale."""
         if x in self.scales:
             scale, number = self.scales[x]
             self.integers[x] = self.add(
@@ -166,10 +167,11 @@ class _Quantizing(Rewriter):
 def quantized(
     placing: Placing, scales: Sequence[Scale], weights: Sequence[Weights]
 ) -> OpGraph:
-    """The graph with its values quantised; a scale for each of them, weights for each main op."""
-    given = {x: (s, constant(s.number))
+    """Return the graph with its values quantised, by a scale for each and weights for each main op.
+    """
+    scale_of_value = {x: (s, constant(s.number))
              for x, s in zip(placing.values, scales, strict=True)}
-    new = _Quantizing(placing.graph, given)
+    new = _Quantizing(placing.graph, scale_of_value)
     by_op = dict(zip(placing.main, weights, strict=True))
     for value in placing.values:
         if not isinstance(value, OpOutput):
@@ -181,8 +183,8 @@ def quantized(
             assert x is not None
             integers = new.add("dequantize", [w.data, w.scale], axis=w.axis)
             attributes: dict[str, Any] = dict(op.spec.attrs)
-            made = new.add(op.kind, [new.rounded(x), integers, *op.operands[2:]], **attributes)
-            new.instead[OpOutput(op, 0)] = made
+            product = new.add(op.kind, [new.rounded(x), integers, *op.operands[2:]], **attributes)
+            new.instead[OpOutput(op, 0)] = product
         else:
             new.keep(op)
         for n in range(len(op.types)):

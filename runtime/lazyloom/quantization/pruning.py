@@ -12,45 +12,45 @@ _MAX_POOL, _RELU = lookup("max_pool"), lookup("relu")
 
 
 def pruned(graph: OpGraph) -> OpGraph:
-    """The graph without what quantisation has made unnecessary.
+    """Return the graph without what quantisation has made unnecessary.
 
-    Pairs of dequantize and quantize with equal parameters go, equal quantisations become one, a
-    relu goes before a quantisation whose smallest number is 0, and quantisations go before what
-    selects elements, to meet what was dequantised. Results stay as they are, bit for bit, but for
-    those of NaN.
+    Pairs of dequantize and quantize with equal parameters are removed, equal quantisations become
+    one, a relu before a quantisation whose smallest number is 0 is removed, and quantisations move
+    before ops that select elements, towards a dequantisation. Results stay the same, bit for bit,
+    except for those of NaN.
     """
     while True:
-        found = _Pruning(graph).run()
-        if [op.spec for op in found.ops] == [op.spec for op in graph.ops]:
-            return found
-        graph = found
+        result = _Pruning(graph).run()
+        if [op.spec for op in result.ops] == [op.spec for op in graph.ops]:
+            return result
+        graph = result
 
 
 class _Pruning(Rewriter):
     def run(self) -> OpGraph:
-        known: dict[object, OpOutput] = {}
+        outputs: dict[object, OpOutput] = {}
         for op in self.graph.ops:
             if op.kind is not _QUANTIZE:
                 self.keep(op)
                 continue
             key = (op.spec, *map(_key, op.operands))
-            if key not in known:
-                known[key] = self._quantize(op)
-            self.instead[OpOutput(op, 0)] = known[key]
+            if key not in outputs:
+                outputs[key] = self._quantize(op)
+            self.instead[OpOutput(op, 0)] = outputs[key]
         return self.finished()
 
     def _quantize(self, op: Op) -> OpOutput:
-        """A quantisation where it is done best, and what comes after it there."""
+        """Add a quantisation where it is best done, and the ops after it."""
         x, *parameters = op.operands
         after: list[Op] = []
-        made: OpOutput | None = None
+        output: OpOutput | None = None
         while isinstance(x, OpOutput):
             inner = x.op
             if _undone(inner, op):
                 integers = inner.operands[0]
                 assert integers is not None
-                found = self.of(integers)
-                made = found if isinstance(found, OpOutput) else None
+                source = self.of(integers)
+                output = source if isinstance(source, OpOutput) else None
                 break
             relu = inner.kind is _RELU and _smallest_is_zero(op)
             if self.uses[x] != 1 or not (relu or _selects(inner, op)):
@@ -58,13 +58,13 @@ class _Pruning(Rewriter):
             if not relu:
                 after.append(inner)
             x = inner.operands[0]
-        if made is None:
+        if output is None:
             assert x is not None
-            made = self.add("quantize", [self.of(x), *[
+            output = self.add("quantize", [self.of(x), *[
                 None if p is None else self.of(p) for p in parameters]], **op.spec.attrs)
         for each in reversed(after):
-            made = self.add(each.kind, [made], **each.spec.attrs)
-        return made
+            output = self.add(each.kind, [output], **each.spec.attrs)
+        return output
 
 
 def _key(x: Source | None) -> object:
@@ -72,7 +72,7 @@ def _key(x: Source | None) -> object:
 
 
 def _undone(inner: Op, op: Op) -> bool:
-    """Whether a quantisation gives back what was dequantised."""
+    """Return True if a quantisation gives back what was dequantised."""
     if inner.kind is not _DEQUANTIZE or inner.operands[0] is None:
         return False
     return (
@@ -92,9 +92,9 @@ def _smallest_is_zero(op: Op) -> bool:
 
 
 def _selects(inner: Op, op: Op) -> bool:
-    """Whether an op commutes with a quantisation by one scale, which is monotonic.
+    """Return True if an op commutes with a quantisation by one scale, which is monotonic.
 
-    Each element of its result is one of the operand, or the largest of some.
+    Each element of its result is an element of the operand, or the largest of several.
     """
     moves = inner.kind.access.data_movement and len(inner.operands) == 1
     return (moves or inner.kind is _MAX_POOL) and op.spec.attrs["axis"] is None

@@ -23,7 +23,7 @@ from .padding.program import padded_ops
 from .statements import call, constant
 from .while_loops import LoopWriter, handed_on
 
-#: a call that XLA does not inline, and so ends a fusion
+#: a call that XLA does not inline and that therefore ends a fusion
 _STOP: Final = """  func.func private @{name}(%arg0: {type}) -> {type} {{
     return %arg0 : {type}
   }}"""
@@ -33,13 +33,13 @@ def module_text(
     structure: Structure, outputs: Sequence[tuple[int, int]], aliases: Mapping[int, int],
     contracted: list[Instruction] | None = None, first: Sequence[str] = (), tokens: int = 0,
 ) -> str:
-    """The StableHLO module of a program.
+    """Return the StableHLO module of a program.
 
-    ``contracted`` are its instructions with regions of other generators among them, of which
-    ``outputs`` are results then. ``first`` are statements to begin with. ``tokens`` is how many
-    leaves more these have, int64 numbers that are the last parameters.
+    ``contracted`` are its instructions with regions of other generators among them; ``outputs``
+    then refers to their results. ``first`` are statements to begin with. ``tokens`` is how many
+    additional leaves these have, int64 numbers that are the last parameters.
 
-    Its parameters are the leaves in order, then one vector of run-time scalars a dtype, in
+    Its parameters are the leaves in order, then one vector of run-time scalars per dtype, in
     the order of their first use, and for a structure with padding the vector of extents.
     ``aliases`` maps a donated leaf to the output that takes its memory.
     """
@@ -62,16 +62,17 @@ def module_text(
         dynamic = {number for number, op in enumerate(ops) if op.takes_extents}
         lowerings = [lower(i.spec, i.operand_types) for i in instructions]
     leaf_types = (*structure.leaf_types, *[tensor_type((), int64)] * tokens)
-    apart = separated(instructions, [found.text for found in lowerings], leaf_types, platform)
+    apart = separated(
+        instructions, [lowering.text for lowering in lowerings], leaf_types, platform)
     ends = barriers(instructions, platform) | apart
     program = loops_of(instructions, outputs, assigned, structure.padding is not None)
     for loop in program.loops:
-        # what one iteration must keep apart, the body must
+        # the body must keep apart what any iteration must
         ends |= {loop.start + loop.period + (n - loop.start) % loop.period
                  for n in apart if loop.start <= n < loop.end}
-    written = [found.lowered for found in assigned]
+    written = [lowering.lowered for lowering in assigned]
     values = kept(instructions, written, [int(n in dynamic) for n in range(len(instructions))])
-    #: results that are handed on through something, and whether that rounds them
+    #: results that are passed through a barrier, and whether that rounds them
     through = dict.fromkeys(values.hidden, False) | dict.fromkeys(values.rounded, True)
     for loop in program.loops:
         for (n, r), rounds in list(through.items()):
@@ -85,11 +86,12 @@ def module_text(
     def in_layout(name: str, t: TensorType, now: Layout, then: Layout) -> str:
         if now == then:
             return name
-        found = transposed.get((name, then))
-        if found is None:
-            found = transposed[name, then] = f"%t{len(transposed)}"
-            lines.append(f"    {found} = {relayout(t.shape, t.dtype.mlir, now, then).format(name)}")
-        return found
+        relaid = transposed.get((name, then))
+        if relaid is None:
+            relaid = transposed[name, then] = f"%t{len(transposed)}"
+            lines.append(
+                f"    {relaid} = {relayout(t.shape, t.dtype.mlir, now, then).format(name)}")
+        return relaid
 
     def operand(item: Operand, t: TensorType, then: Layout) -> str:
         if program.owner(item) is not None:
@@ -119,7 +121,7 @@ def module_text(
                 f' = {{inlineable = "false"}}}} : ({type_}) -> {type_}')
 
     def handed_on(n: int, r: int, name: str, type_: str) -> str:
-        """Add the line that hands a result on, if any does; the name that it has then."""
+        """Add the barrier of a result, if it has one; return the result's name behind it."""
         if (n, r) not in through:
             return name
         then = re.sub(r"\W", "_", name[1:])
@@ -177,7 +179,7 @@ def module_text(
     head = [_scalar_lines(slot, name, counts) for slot, name in scalar_names.items()]
     for c, name in constants.items():
         if c.dtype.kind in "fc":
-            # as a run-time scalar: what XLA knows, it takes together with others
+            # hidden as a run-time scalar: XLA folds a constant that it knows into other steps
             head.append(constant(f"{name}_", c.number, c.dtype))
             head.append(hidden(name, f"{name}_", scalar_type(c.dtype).mlir))
         else:
@@ -204,7 +206,7 @@ def loops_of(
     instructions: list[Instruction], outputs: Sequence[tuple[int, int]],
     assigned: Sequence[Assigned], padded: bool = False,
 ) -> Loops:  # fmt: skip
-    """The loops of a program. One with values in layouts of their own has none."""
+    """Return the loops of a program. One with values in other layouts has none."""
     lowered = [a.lowered for a in assigned]
     logical = not padded and all(
         layout is None or layout == identity(len(layout))

@@ -20,9 +20,9 @@ from .jax_compat import on_other_device
 
 
 class Xla(Backend):
-    """XLA, by way of JAX. Importing JAX and starting its client wait for the first use.
+    """XLA, through JAX. JAX is imported and its client started on first use.
 
-    So does what compiles, 15 ms of modules that what runs op by op does not need.
+    So are the modules that compile: they take 15 ms, and op-by-op execution does not need them.
     """
 
     name = "xla"
@@ -45,7 +45,7 @@ class Xla(Backend):
         return compiling.compile(request)
 
     def timed(self, generator: Generator, region: Region) -> list[tuple[float, float]]:
-        """Each is a program with the arrays in memory as the generator wants them."""
+        """Time programs whose arrays lie in memory as the generator wants them."""
         from . import compiling
 
         return compiling.timed(generator, region)
@@ -53,45 +53,45 @@ class Xla(Backend):
     def region_kernel(
         self, spec: Spec, types: tuple[TensorType | None, ...]
     ) -> HostKernel | None:
-        """The op by a generator that runs it alone, where one is in use."""
-        # a signal's handler that computes arrays would find half of it
+        """Return the op's kernel by a generator that runs it alone, where one is in use."""
+        # a signal handler that computes arrays would find a half-imported module
         with Deferred(True):
             from .regions.alone import alone
 
         return alone(spec, types)
 
     def loops(self, program: Program) -> list[tuple[int, int]]:
-        """The program's ``stablehlo.while`` loops, beside those that are ops."""
+        """Return the program's ``stablehlo.while`` loops, except those that are ops."""
         from . import compiling
 
         return compiling.loops(program)
 
     def is_host(self) -> bool:
-        """Unless the device is an accelerator."""
+        """Return True unless the device is an accelerator."""
         return not on_other_device()
 
     def compiles_elsewhere(self) -> bool:
-        """On the processor; a second process would take an accelerator's memory."""
+        """Return True on the processor; a second process would take an accelerator's memory."""
         return not on_other_device()
 
     def load(self, data: bytes, request: Request) -> Executable:
-        """The program of machine code that was stored under this fingerprint."""
+        """Load a program from machine code that was stored under this fingerprint."""
         from . import compiling
 
         return compiling.load(data, request)
 
     def describe(self) -> Mapping[str, str]:
-        """Versions of jax and jaxlib, the platform, and the device with its kind."""
+        """Return versions of jax and jaxlib, the platform, and the device with its kind."""
         return {**tracing.versions(), "platform": str(jax_compat.device().platform),
                 "device": jax_compat.device_text()}
 
     def lowered_types(
         self, op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
     ) -> tuple[TensorType, ...]:
-        """The types that the op's lowering says its results have, or a kernel that is known."""
-        known = result_types(spec_of(op, attrs, len(types)), tuple(types))
-        if known is not None:
-            return known
+        """Return the result types by a known host kernel, or else by the op's lowering."""
+        types_of_results = result_types(spec_of(op, attrs, len(types)), tuple(types))
+        if types_of_results is not None:
+            return types_of_results
         from .lowering import lowered_types
 
         return lowered_types(op, types, attrs)

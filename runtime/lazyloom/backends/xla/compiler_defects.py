@@ -1,9 +1,9 @@
 """Rewrites of StableHLO statements that XLA miscompiles.
 
-Every module passes here on its way to the compiler, whatever the device: most of them are defects
-of what XLA does for all. Each guard names upstream's report and the versions of jaxlib that need
-it; docs/compiler_defects.md lists them with all others, and tests/runtime/test_compiler_defects.py
-runs each defect without its guard.
+Every module passes through here on its way to the compiler, whatever the device: most of these
+defects are in passes that XLA runs for all devices. Each guard names upstream's report and the
+versions of jaxlib that need it; docs/compiler_defects.md lists them with all others, and
+tests/runtime/test_compiler_defects.py runs each defect without its guard.
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ from .stablehlo_text import extents_of, numbers_in, with_extents
 
 Version = tuple[int, ...]
 
-#: Products of an integer with itself, absolute values and counters that wrap are taken for never
+#: Products of an integer with itself, absolute values and counters that wrap are assumed not to be
 #: negative (https://github.com/tensorflow/tensorflow/issues/118178).
 INTEGERS_WRAP: Final[Version] = (0, 11, 1)
 #: The start of a slice of a slice is not clamped (https://github.com/openxla/xla/issues/49121).
 STARTS_ARE_CLAMPED: Final[Version] = (0, 12, 0, 1)
-#: A convolution reads beyond an operand of which its padding cuts elements off
+#: A convolution reads beyond an operand if its padding cuts elements off
 #: (https://github.com/openxla/xla/issues/48713).
 PADDING_CUTS: Final[Version] = (0, 12, 0, 1)
 #: A pad that cuts elements off is added to the padding of a window
 #: (https://github.com/openxla/xla/issues/48715).
 PADS_ADD_UP: Final[Version] = (0, 12, 0, 1)
-#: Sums of complex numbers are added in any order, (a + b) - b as a (no report is known).
+#: Sums of complex numbers are reordered, (a + b) - b to a (no report is known).
 COMPLEX_SUMS_KEEP_THEIR_ORDER: Final[Version] = (0, 12, 0, 1)
 #: Fusions that YNNPACK runs give wrong values or end the process
 #: (https://github.com/jax-ml/jax/issues/39103, 39257 and 40412).
 YNNPACK_FUSES: Final[Version] = (0, 11, 1)
-#: What it may run until then: products and convolutions by themselves, which are right
+#: What YNNPACK may run before that version: single products and convolutions, which are correct
 _ALONE: Final = "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_INDIVIDUAL_CONVOLUTION"
 
 
 def version_of(text: str) -> Version:
-    """The numbers that a version begins with."""
-    found = re.match(r"\d+(?:\.\d+)*", text)
-    return tuple(map(int, found[0].split("."))) if found else ()
+    """Return the numbers that a version begins with."""
+    match = re.match(r"\d+(?:\.\d+)*", text)
+    return tuple(map(int, match[0].split("."))) if match else ()
 
 
 def ynnpack_fuses(jaxlib: str) -> bool:
-    """Whether this version of jaxlib may have YNNPACK run fusions, reductions among them."""
+    """Return True if this version of jaxlib may let YNNPACK run fusions, including reductions."""
     return version_of(jaxlib) >= YNNPACK_FUSES
 
 
 def options(jaxlib: str) -> list[tuple[str, str]]:
-    """XLA's options that keep this version of jaxlib from a defect on a processor."""
+    """Return XLA's options that avoid a defect of this version of jaxlib on a processor."""
     if ynnpack_fuses(jaxlib):
         return []
     return [("xla_cpu_experimental_ynn_fusion_type", _ALONE)]
@@ -61,12 +61,12 @@ _TENSOR: Final = r"tensor<[^ ]*>"
 _SIGNED: Final = r"tensor<((?:\d+x)*)i(8|16|32|64)>"
 _SET: Final = rf"( *)({_NAME}) = stablehlo\."
 _MULTIPLY: Final = rf"{_SET}multiply ({_NAME}), ({_NAME}) : {_SIGNED}$"
-#: one that contracts at most one element is a product of elements
+#: a dot_general that contracts at most one element is an elementwise product
 _DOT: Final = (
     rf"{_SET}dot_general ({_NAME}), ({_NAME}), (.*, precision = \S+ \S+|.*) : "
     rf"\({_SIGNED}, ({_SIGNED})\) -> {_SIGNED}$")
 _CONTRACTED: Final = r"contracting_dims = \[([\d, ]*)\]"
-#: that of two arrays that were put together is a product of elements
+#: a product over two stacked arrays is an elementwise product
 _PRODUCT: Final = (
     rf"{_SET}reduce\(({_NAME}) init: ({_NAME})\) (applies stablehlo\.multiply across .*) : "
     rf"\({_SIGNED}, tensor<i\d+>\) -> {_SIGNED}$")
@@ -88,7 +88,7 @@ _COMPLEX_SUM: Final = (
 
 
 def _multiply(m: re.Match[str]) -> Iterator[str]:
-    """As unsigned numbers, whose products have the same bits."""
+    """Multiply as unsigned numbers, whose products have the same bits."""
     margin, name, x, y, dims, bits = m.groups()
     signed, unsigned = f"tensor<{dims}i{bits}>", f"tensor<{dims}ui{bits}>"
     a, b, product = _further(name, "xyp")
@@ -99,7 +99,7 @@ def _multiply(m: re.Match[str]) -> Iterator[str]:
 
 
 def _dot(m: re.Match[str]) -> Iterator[str]:
-    """Of unsigned numbers, where all have the same number of bits."""
+    """Multiply as unsigned numbers, if all have the same number of bits."""
     margin, name, x, y, axes, left, bits, right, _, other, dims, result = m.groups()
     contracted = re.search(_CONTRACTED, axes)
     extents = extents_of(f"tensor<{left}")
@@ -119,20 +119,20 @@ def _dot(m: re.Match[str]) -> Iterator[str]:
 
 
 def _product(m: re.Match[str]) -> Iterator[str]:
-    """Of unsigned numbers, as :func:`_multiply`."""
-    margin, name, x, first, how, dims, bits, left, _ = m.groups()
+    """Reduce as unsigned numbers, as in :func:`_multiply`."""
+    margin, name, x, first, how, dims, bits, kept, _ = m.groups()
     a, b, product = _further(name, "xip")
-    for each, given, extents in ((a, x, dims), (b, first, "")):
-        yield (f"{margin}{each} = stablehlo.bitcast_convert {given} : (tensor<{extents}i{bits}>) "
+    for each, operand, extents in ((a, x, dims), (b, first, "")):
+        yield (f"{margin}{each} = stablehlo.bitcast_convert {operand} : (tensor<{extents}i{bits}>) "
                f"-> tensor<{extents}ui{bits}>")
     yield (f"{margin}{product} = stablehlo.reduce({a} init: {b}) {how} : "
-           f"(tensor<{dims}ui{bits}>, tensor<ui{bits}>) -> tensor<{left}ui{bits}>")
-    yield (f"{margin}{name} = stablehlo.bitcast_convert {product} : (tensor<{left}ui{bits}>) -> "
-           f"tensor<{left}i{bits}>")
+           f"(tensor<{dims}ui{bits}>, tensor<ui{bits}>) -> tensor<{kept}ui{bits}>")
+    yield (f"{margin}{name} = stablehlo.bitcast_convert {product} : (tensor<{kept}ui{bits}>) -> "
+           f"tensor<{kept}i{bits}>")
 
 
 def _abs(m: re.Match[str]) -> Iterator[str]:
-    """The larger of x and -x, of which neither is known not to be negative."""
+    """Write abs(x) as the larger of x and -x, so that XLA assumes no sign."""
     margin, name, x, tensor = m.groups()[:4]
     (negated,) = _further(name, "n")
     yield f"{margin}{negated} = stablehlo.negate {x} : {tensor}"
@@ -140,7 +140,7 @@ def _abs(m: re.Match[str]) -> Iterator[str]:
 
 
 def _iota(m: re.Match[str]) -> Iterator[str]:
-    """A counter that wraps is one of unsigned numbers."""
+    """Write a counter that wraps as one of unsigned numbers."""
     margin, name, axis, dims, bits = m.groups()
     if int(dims.split("x")[int(axis)]) <= 1 << (int(bits) - 1):
         yield m[0]
@@ -153,7 +153,7 @@ def _iota(m: re.Match[str]) -> Iterator[str]:
 
 
 def _compare(m: re.Match[str]) -> Iterator[str]:
-    """Greater or equal: two comparisons, which LLVM makes one again."""
+    """Write "greater or equal" as two comparisons, which LLVM merges again."""
     margin, name, direction, x, y, operands, tensor = m.groups()
     beyond, equal = _further(name, "be")
     for each, sign in ((beyond, direction.replace("E", "T")), (equal, "EQ")):
@@ -162,23 +162,23 @@ def _compare(m: re.Match[str]) -> Iterator[str]:
 
 
 def _slice(m: re.Match[str]) -> Iterator[str]:
-    """Starts are clamped before."""
+    """Clamp the starts before the slice."""
     margin, name, x, starts, sizes, tensor, index = m.groups()
     clamped = []
     (lowest,) = _further(name, "l")
     yield f"{margin}{lowest} = stablehlo.constant dense<0> : {index}"
     for axis, (start, size, extent) in enumerate(zip(
         starts.split(", "), numbers_in(sizes), extents_of(tensor), strict=True)):
-        highest, found = _further(f"{name}_{axis}", "hs")
+        highest, start_inside = _further(f"{name}_{axis}", "hs")
         yield f"{margin}{highest} = stablehlo.constant dense<{extent - size}> : {index}"
-        yield f"{margin}{found} = stablehlo.clamp {lowest}, {start}, {highest} : {index}"
-        clamped.append(found)
+        yield f"{margin}{start_inside} = stablehlo.clamp {lowest}, {start}, {highest} : {index}"
+        clamped.append(start_inside)
     head, _, tail = m[0].partition(f"{x}, {starts}")
     yield f"{head}{x}, {', '.join(clamped)}{tail}"
 
 
 def _pad(m: re.Match[str]) -> Iterator[str]:
-    """Elements are cut off afterwards, where zeros lie between elements; XLA does so elsewhere."""
+    """Cut elements off after an interior pad; XLA does so for other pads."""
     margin, name, x, value = m.groups()[:4]
     low, high, interior = (numbers_in(m[k]) for k in (5, 6, 7))
     if min(low + high, default=0) >= 0 or not any(interior):
@@ -197,7 +197,7 @@ def _pad(m: re.Match[str]) -> Iterator[str]:
 
 
 def _convolution(m: re.Match[str]) -> Iterator[str]:
-    """What padding cuts off is cut off before."""
+    """Slice off before the convolution what negative padding cuts off."""
     margin, name, x, rest, axes, numbers, padding, window, tensor, end = m.groups()
     pairs = [numbers_in(pair) for pair in padding.split("], [")]
     dilated = re.search(r"lhs_dilate = \[(.*?)\]", window)
@@ -207,12 +207,12 @@ def _convolution(m: re.Match[str]) -> Iterator[str]:
     taken = [(0, extent) for extent in extents]
     for number, (low, high) in enumerate(pairs):
         axis = places.index(str(number))
-        # elements with zeros between them go another way, which is right
+        # a dilated operand takes another path in XLA, which is correct
         if apart[number] == 1 and min(low, high) < 0:
             first = min(max(-low, 0), extents[axis])
             last = max(extents[axis] - max(-high, 0), first)
             taken[axis] = first, last
-            # what is cut beyond the other end is missing there
+            # a cut beyond the other end remains as padding there
             pairs[number] = [low + first, high + extents[axis] - last]
     if taken == [(0, extent) for extent in extents]:
         yield m[0]
@@ -227,33 +227,33 @@ def _convolution(m: re.Match[str]) -> Iterator[str]:
 
 
 def _complex_sum(m: re.Match[str]) -> Iterator[str]:
-    """Of the parts, as numbers of their own."""
+    """Add the real and imaginary parts separately."""
     margin, name, step, x, y, dims, element = m.groups()
     whole, part = f"tensor<{dims}complex<{element}>>", f"tensor<{dims}{element}>"
-    found = []
+    parts = []
     for each, (a, b, total) in (("real", _further(name, "abr")), ("imag", _further(name, "cdi"))):
         yield f"{margin}{a} = stablehlo.{each} {x} : ({whole}) -> {part}"
         yield f"{margin}{b} = stablehlo.{each} {y} : ({whole}) -> {part}"
         yield f"{margin}{total} = stablehlo.{step} {a}, {b} : {part}"
-        found.append(total)
-    yield f"{margin}{name} = stablehlo.complex {', '.join(found)} : {whole}"
+        parts.append(total)
+    yield f"{margin}{name} = stablehlo.complex {', '.join(parts)} : {whole}"
 
 
 def _further(name: str, letters: str) -> list[str]:
-    """Names of values that a statement has beside its result."""
+    """Return names for the additional values of a statement."""
     return [f"%guard{name[1:]}_{letter}" for letter in letters]
 
 
 _Written = Callable[[re.Match[str]], Iterator[str]]
-#: for each statement, its pattern, which is compiled when a program is, what it is written as, and
-#: up to which version of jaxlib; () is all
+#: for each statement, its pattern, which is compiled when a program is, the function that rewrites
+#: it, and the first version of jaxlib that does not need this; () means that all need it
 _GUARDS: Final[Mapping[str, tuple[str, _Written, Version]]] = {
     "multiply": (_MULTIPLY, _multiply, INTEGERS_WRAP),
     "dot_general": (_DOT, _dot, INTEGERS_WRAP),
     "reduce": (_PRODUCT, _product, INTEGERS_WRAP),
     "abs": (_ABS, _abs, INTEGERS_WRAP),
     "iota": (_IOTA, _iota, INTEGERS_WRAP),
-    # that of a NaN with what is never less than 0; no report is known, it came with
+    # comparing a NaN with a value that is never less than 0; no report is known, it came with
     # https://github.com/openxla/xla/pull/17580
     "compare": (_COMPARE, _compare, ()),
     "dynamic_slice": (_SLICE, _slice, STARTS_ARE_CLAMPED),
@@ -274,17 +274,17 @@ def _guards(jaxlib: str) -> Mapping[str, tuple[re.Pattern[str], _Written]]:
 
 
 def guarded(text: str, jaxlib: str) -> str:
-    """The StableHLO module without statements that this version of jaxlib compiles wrongly.
+    """Return the StableHLO module without statements that this version of jaxlib miscompiles.
 
-    The regions of reductions, scatters and sorts stay as they are, since XLA knows them by their
-    form; so do slices in the main function, those of loops, which lie within.
+    The regions of reductions, scatters and sorts stay as they are, since XLA recognizes them by
+    their form; so do slices in the main function, which belong to loops and lie within bounds.
     """
     guards = _guards(jaxlib)
     lines: list[str] = []
     region = main = False
     for line in text.split("\n"):
-        found = _STATEMENT.match(line)
-        name = found[1] if found is not None and not region else ""
+        statement = _STATEMENT.match(line)
+        name = statement[1] if statement is not None and not region else ""
         guard = guards.get(name) if not main or name != "dynamic_slice" else None
         m = guard[0].match(line) if guard is not None else None
         if guard is None or m is None:

@@ -1,7 +1,7 @@
 """Programs compiled by XLA, with the regions of other code generators that they call.
 
-Nothing of this is needed for what runs op by op, so it is imported when a program is compiled or
-loaded for the first time.
+Op-by-op execution needs none of this, so it is imported when a program is compiled or loaded for
+the first time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .regions.timing import timed as timed_by_turns
 
 
 class _Program(jax_compat.LoadedProgram):
-    """A program with the engines of the regions that it calls, which live as long as it does."""
+    """A program with the engines of the regions that it calls, which live as long as it."""
 
     __slots__ = ("calls", "engines", "regions", "further")
 
@@ -43,7 +43,7 @@ class _Program(jax_compat.LoadedProgram):
     further: Any
 
     def serialize(self) -> bytes:
-        """Machine code, and what it calls."""
+        """Return the machine code, and the regions that it calls."""
         return packed(self.calls, super().serialize())
 
 
@@ -60,65 +60,68 @@ def compile(request: Request) -> Executable:
 
 
 def load(data: bytes, request: Request) -> jax_compat.LoadedProgram:
-    """The program of machine code that was stored under this fingerprint."""
+    """Load a program from machine code that was stored under this fingerprint."""
     calls, code = unpacked(data)
     return _program(request, jax_compat.deserialize(code), {}, calls)
 
 
 def timed(generator: Generator, region: Region) -> list[tuple[float, float]]:
-    """Each is a program with the arrays in memory as the generator wants them."""
+    """Time programs whose arrays lie in memory as the generator wants them."""
     if engines.available() or jax_compat.on_other_device():
         raise NotImplementedError("no region is called here")
     return timed_by_turns(generator, region, _compiled)
 
 
 def loops(program: Program) -> list[tuple[int, int]]:
-    """The program's ``stablehlo.while`` loops, beside those that are ops."""
+    """Return the program's ``stablehlo.while`` loops, except those that are ops."""
     structure, outputs = program.structure, program.outputs
     instructions = structure.instructions
-    found = loops_of(instructions, outputs, assign_layouts(instructions, outputs)).loops
-    return [(loop.times, loop.period) for loop in found]
+    while_loops = loops_of(instructions, outputs, assign_layouts(instructions, outputs)).loops
+    return [(loop.times, loop.period) for loop in while_loops]
 
 
 def _in_regions(request: Request, started: float) -> Executable:
     while True:
-        found = divided(request.structure, request.outputs, request.generators)
+        partition = divided(request.structure, request.outputs, request.generators)
         try:
-            return _whole(request, found, started)
+            return _whole(request, partition, started)
         except NotBuilt:
-            # it is remembered: once more without that region
+            # this is remembered: try again without that region
             continue
         except Exception as error:
             reraise_from_handler(error)
-            if found is None or not found.parts:
+            if partition is None or not partition.parts:
                 raise
             why = told(error)
-        # raises what the program fails at by itself
-        made = _whole(request, without_regions(found), started)
+        # raises if the program fails by itself, without regions
+        executable = _whole(request, without_regions(partition), started)
         program = Program(request.structure, list(request.outputs), [])
-        regions = [region_of(p.generator.name, p.region) for p in found.parts]
+        regions = [region_of(p.generator.name, p.region) for p in partition.parts]
         failed(not_compiled(program.key, regions, why))
-        return made
+        return executable
 
 
-def _whole(request: Request, found: Partition | None, started: float) -> Executable:
-    """The program in the regions of a partition, in segments if so asked. Raises NotBuilt."""
+def _whole(request: Request, partition: Partition | None, started: float) -> Executable:
+    """Compile a program with the regions of a partition, in segments if so requested.
+
+    Raises NotBuilt.
+    """
     if request.segmented:
-        return segmented(request, found, _compiled)
-    return _compiled(request, found, started)
+        return segmented(request, partition, _compiled)
+    return _compiled(request, partition, started)
 
 
 def _compiled(
-    request: Request, found: Partition | None, started: float | None = None
+    request: Request, partition: Partition | None, started: float | None = None
 ) -> _Program:
-    """The program in the regions of a partition, if there is one. Raises NotBuilt.
+    """Compile a program with the regions of a partition, if there is one. Raises NotBuilt.
 
-    ``started`` is when its lowering began, if it did before.
+    ``started`` is when its lowering began, if before this call.
     """
     if started is None:
         started = time.perf_counter()
     with tracing.x64():
-        text, calls = _module(request, found)
+        text, calls = _module(request, partition)
         assembled = time.perf_counter()
         executable = jax_compat.compile_text(text)
     return _program(request, executable, {
@@ -126,18 +129,18 @@ def _compiled(
 
 
 def _module(request: Request, parts: Partition | None) -> tuple[str, Calls]:
-    """The module's text, and what it calls. Raises NotBuilt."""
+    """Return the module's text, and what it calls. Raises NotBuilt."""
     structure, outputs, aliases = request.structure, request.outputs, request.aliases
     pages = jax_compat.device().platform == "cpu" and asks_for_pages(_size(structure))
     first = [STATEMENT] if pages else []
     if parts is None:
         return module_text(structure, outputs, aliases, first=first), Calls()
-    # a part of a program that runs in parts has no say in what it is given
-    found = contracted(
+    # a segment of a segmented program does not choose the form of its inputs
+    division = contracted(
         structure, outputs, parts, request.verify, None if request.segmented else aliases)
     text = module_text(
-        structure, found.outputs, aliases, found.instructions, first, len(found.sites))
-    return text, Calls(engines_for(text, found.instructions), found.regions, found.sites)
+        structure, division.outputs, aliases, division.instructions, first, len(division.sites))
+    return text, Calls(engines_for(text, division.instructions), division.regions, division.sites)
 
 
 def _program(
@@ -148,20 +151,20 @@ def _program(
     instructions = structure.instructions
     types = [instructions[n].types[r] for n, r in request.outputs]
     inputs = len(structure.leaf_types) + len(structure.scalar_counts)
-    found = _Program(
+    program = _Program(
         executable, inputs + (structure.padding is not None) + len(calls.sites),
         [(t.shape, t.dtype.numpy) for t in types],
         _memory_needed(executable, _size(structure)), timings)
-    found.calls = calls
-    found.engines = calls.engines
-    found.regions = calls.regions
+    program.calls = calls
+    program.engines = calls.engines
+    program.regions = calls.regions
     built = [engine for engine in calls.engines if isinstance(engine, Engine)]
-    found.further = Constants(calls.sites, built) if calls.sites else None
-    return found
+    program.further = Constants(calls.sites, built) if calls.sites else None
+    return program
 
 
 def _size(structure: Structure) -> int:
-    """The bytes of all values of a program together."""
+    """Return the bytes of all values of a program together."""
     size = sum(t.nbytes for t in structure.leaf_types)
     for i in structure.instructions:
         size += sum(t.nbytes for t in i.types)
@@ -169,15 +172,15 @@ def _size(structure: Structure) -> int:
 
 
 def _memory_needed(executable: Any, size: int) -> int:
-    """How much memory a run of an executable asks for; 0 if that is little or not known.
+    """Return how much memory a run of an executable needs; 0 if that is little or unknown.
 
     ``size`` is that of all its values together.
     """
     if size < tuning.memory_known_from or jax_compat.client().platform != "cpu":
         return 0
     try:
-        found = jax_compat.memory_needed(executable)
+        needed = jax_compat.memory_needed(executable)
     except Exception as error:
         reraise_from_handler(error)
-        return 0  # a backend that does not tell
-    return found if found >= tuning.memory_asked_from else 0
+        return 0  # a client that gives no statistics
+    return needed if needed >= tuning.memory_asked_from else 0

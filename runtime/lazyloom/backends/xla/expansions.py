@@ -1,29 +1,29 @@
 """Expansions of elementwise functions that XLA computes with an error over 4 ulp.
 
-The compiler of jaxlib 0.10 is 128 units off with ``log1p`` and ``atanh`` of float64 near -0.41, 24
-and 495 with ``sinh`` and ``cosh`` of large float32 and float64, 6 with ``tanh`` and 490 with
-``erfc`` of float64, 64 and 500,000 with ``erf_inv`` of float32 and float64. It halves x for
-``asin``, which of the least numbers is zero, and gives in ``atan2`` an angle of the other sign for
-a subnormal y, and none for two subnormal numbers. In a product of complex numbers it adds one
-product of parts before that is rounded or has overflowed, so that another one that has makes an
-infinity of what is not a number.
+The compiler of jaxlib 0.10 is off by 128 units for ``log1p`` and ``atanh`` of float64 near -0.41,
+by 24 and 495 for ``sinh`` and ``cosh`` of large float32 and float64, by 6 for ``tanh`` and 490 for
+``erfc`` of float64, by 64 and 500,000 for ``erf_inv`` of float32 and float64. It halves x for
+``asin``, which makes the smallest numbers zero, and gives in ``atan2`` an angle of the other sign
+for a subnormal y, and none for two subnormal numbers. In a product of complex numbers it adds one
+product of parts before that is rounded or has overflowed; if the other one has overflowed, the
+result is infinite instead of NaN.
 
-Subnormal numbers are zeros, but not to integers made of their bits: XLA's ``power`` and ``cbrt``
-make garbage of them, C's ``logf``, which it calls for a few float32 values, their logarithm, and
-LLVM compares with 0 by the bits what was bfloat16, and where the same number is asked whether it is
-infinite (``x == 0 or isinf(x)`` is one instruction that looks at the class). The logarithm of a
-complex number has an angle, which two subnormal parts have not. These steps get their operand with
-a -0.0 added that the compiler does not know, which makes zeros of them; so does what C's ``fmod``
-gives, which knows no mode of the processor.
+Subnormal numbers are zeros, but not where their bits are used as integers: XLA's ``power`` and
+``cbrt`` turn them into garbage, C's ``logf``, which it calls for a few float32 values, takes their
+logarithm, and LLVM compares with 0 by the bits what was bfloat16, and also where the same number is
+tested for infinity (``x == 0 or isinf(x)`` is one instruction that tests the class). The logarithm
+of a complex number has an angle, which two subnormal parts lack. These steps get their operand plus
+a -0.0 that the compiler does not know, which turns subnormal numbers into zeros; so does the result
+of C's ``fmod``, which ignores the processor's mode.
 
-A mean that an op takes off gets that -0.0, too, so that it is rounded once: XLA multiplies the sum
-by 1/n, and LLVM takes the product off rounded in one loop and unrounded in the next, so that the
+A mean that an op subtracts gets that -0.0, too, so that it is rounded once: XLA multiplies the sum
+by 1/n, and LLVM subtracts the product rounded in one loop and unrounded in the next, so that the
 two loops would have different numbers.
 
-XLA computes what takes long (``divide``, ``log``, ``exponential``) once for all who use it, and the
-rest once for each of them. So a function that may stand in a long chain depends on x through such a
-step alone (``log1p``, ``atanh``, ``tanh``, ``cosh``): else a chain whose last value has two users
-is computed from its beginning again at each of its steps.
+XLA computes expensive steps (``divide``, ``log``, ``exponential``) once for all users, and the
+others once for each user. So a function that may be part of a long chain depends on x only through
+such a step (``log1p``, ``atanh``, ``tanh``, ``cosh``): otherwise a chain whose last value has two
+users is computed again from its beginning at each of its steps.
 """
 
 from __future__ import annotations
@@ -100,16 +100,16 @@ class _Writer:
         return self._add(f"complex {real}, {imag} : {complex_type}")
 
     def unknown_zero(self) -> str:
-        """A -0.0 that the compiler does not know."""
+        """Return the name of a -0.0 that the compiler does not know."""
         if not self._zero:
             self._zero = f"%{self.prefix}_{len(self.lines)}"
             self.lines.extend(unknown_zero(self._zero, self.type))
         return self._zero
 
     def plus_unknown_zero(self, x: str) -> str:
-        """x, or a zero of its sign where it is subnormal.
+        """Return x, or a zero of its sign where it is subnormal.
 
-        Behind a barrier: an x that is known to be 0.0 the simplifier takes for the -0.0.
+        Behind a barrier: the simplifier would replace an x that is known to be 0.0 by the -0.0.
         """
         return self.of("add", self.of("optimization_barrier", x), self.unknown_zero())
 
@@ -155,7 +155,7 @@ def _log1p(w: _Writer, x: str, factor: str | None = None) -> str:
     rounded = w.of("subtract", u, one)
     infinite = w.compare("EQ", rounded, w.number("0x7FF0000000000000"))
     divisor = w.select(w.either(least, infinite), one, rounded)
-    # of e where that is x itself
+    # the logarithm is that of e, 1, where the result is x itself
     logarithm = w.of("log", w.select(least, w.number("2.718281828459045"), u))
     part = x if factor is None else w.of("multiply", x, factor)
     return w.of("multiply", logarithm, w.of("divide", part, divisor))
@@ -169,29 +169,30 @@ def _asin(w: _Writer, x: str) -> str:
 
 
 def _flushed(w: _Writer, x: str) -> str:
-    """x, or a zero of its sign where it is subnormal."""
+    """Return x, or a zero of its sign where it is subnormal."""
     least = w.number("2.2250738585072014e-308" if w.double else "1.1754943508222875e-38")
     small = w.compare("LT", w.of("abs", x), least)
     return w.select(small, w.of("multiply", x, w.number("0.0")), x)
 
 
 def _atan2(w: _Writer, y: str, x: str) -> str:
-    """Of zeros in the place of subnormal numbers, which XLA takes for them in some steps alone."""
+    """atan2 with zeros in place of subnormal numbers, which XLA treats as zeros only in some steps.
+    """
     return w.of("atan2", _flushed(w, y), _flushed(w, x))
 
 
 def _power(w: _Writer, x: str, y: str) -> str:
-    """Of zeros in the place of subnormal numbers."""
+    """power with zeros in place of subnormal numbers."""
     return w.of("power", w.plus_unknown_zero(x), w.plus_unknown_zero(y))
 
 
 def _remainder(w: _Writer, x: str, y: str) -> str:
-    """By a zero in the place of a subnormal number, and such a zero itself: C's has neither."""
+    """remainder with zeros in place of a subnormal divisor or result, which C's does not flush."""
     return w.plus_unknown_zero(w.of("remainder", x, w.plus_unknown_zero(y)))
 
 
 def _complex_product(w: _Writer, x: str, y: str, type_: str) -> str:
-    """Of four products of parts, each of which is rounded before it is added."""
+    """The product from four products of parts, each rounded before it is added."""
     zero = w.unknown_zero()
     a, b, c, d = [w.part(name, z, type_) for z in (x, y) for name in ("real", "imag")]
 
@@ -210,31 +211,33 @@ def _atanh(w: _Writer, x: str) -> str:
 
 
 def _is_large(w: _Writer, size: str) -> str:
-    """Whether exp(size) may be infinite though half of it is not."""
+    """True where exp(size) may be infinite though half of it is not."""
     return w.compare("GT", size, w.number("700.0" if w.double else "80.0"))
 
 
 def _half_exponential(w: _Writer, size: str) -> str:
-    """exp(size) / 2, where that is a number: of what is near the largest, from a half's square."""
+    """exp(size) / 2, where that is finite: near the largest number, from the square of exp(size/2).
+    """
     half, large = w.number("0.5"), _is_large(w, size)
-    found = w.of("exponential", w.select(large, w.of("multiply", size, half), size))
-    halved = w.of("multiply", found, half)
-    return w.select(large, w.of("multiply", halved, found), halved)
+    exponential = w.of("exponential", w.select(large, w.of("multiply", size, half), size))
+    halved = w.of("multiply", exponential, half)
+    return w.select(large, w.of("multiply", halved, exponential), halved)
 
 
 def _cosh(w: _Writer, x: str) -> str:
-    """Of exp(x) / 2: of what is near the largest, the product of two; of the rest, times exp(0)."""
+    """From exp(x) / 2, as a product of two exponentials near the largest number, else times exp(0).
+    """
     size, half = w.of("abs", x), w.number("0.5")
     large = _is_large(w, size)
     part = w.of("multiply", size, half)
-    found = w.of("exponential", w.select(large, part, size))
+    exponential = w.of("exponential", w.select(large, part, size))
     again = w.of("exponential", w.select(large, part, w.number("0.0")))
-    half = w.of("multiply", w.of("multiply", found, half), again)
+    half = w.of("multiply", w.of("multiply", exponential, half), again)
     return w.of("add", half, w.of("divide", w.number("0.25"), half))
 
 
 def _sinh(w: _Writer, x: str) -> str:
-    """Below 1 its series, from there on of exponentials."""
+    """Below 1 its series, and exponentials from there on."""
     size, one = w.of("abs", x), w.number("1.0")
     half = _half_exponential(w, size)
     far = w.of("subtract", half, w.of("divide", w.number("0.25"), half))
@@ -252,10 +255,10 @@ _TANH_Q: Final = (45.0, 13860.0, 945945.0, 16216200.0, 34459425.0)
 
 
 def _polynomial(w: _Writer, x: str, coefficients: tuple[float, ...]) -> str:
-    found = w.number(repr(coefficients[0]))
+    value = w.number(repr(coefficients[0]))
     for c in coefficients[1:]:
-        found = w.of("add", w.of("multiply", found, x), w.number(repr(c)))
-    return found
+        value = w.of("add", w.of("multiply", value, x), w.number(repr(c)))
+    return value
 
 
 def _tanh(w: _Writer, x: str) -> str:
@@ -271,9 +274,10 @@ def _tanh(w: _Writer, x: str) -> str:
 
 
 def _erfc(w: _Writer, x: str) -> str:
-    """exp(-x * x) C(t) / (1 + 2 x), by :mod:`.error_functions`; XLA rounds x * x.
+    """exp(-x * x) C(t) / (1 + 2 x), by :mod:`lazyloom.host.error_functions`; XLA rounds x * x.
 
-    x is a number whose square is exact, and a rest, of whose exponential three terms are enough.
+    x is split into a number whose square is exact and a rest, whose exponential needs only three
+    terms.
     """
     single = w.type.replace("f64>", "f32>")
     one, two, three = w.number("1.0"), w.number("2.0"), w.number("3.0")
@@ -286,17 +290,17 @@ def _erfc(w: _Writer, x: str) -> str:
         "multiply", w.number("0.16666666666666666"), rest)))
     power = w.of("multiply", power, w.of("add", one, w.of(
         "multiply", rest, w.of("add", one, more))))
-    # even and odd powers apart: two chains of steps, neither of which waits for the other
+    # even and odd powers separately: two chains of steps that do not wait for each other
     square, c = w.of("multiply", t, t), error_functions.COMPLEMENT
     series = w.of("add", w.of("multiply", _polynomial(w, square, c[::2]), t),
                   _polynomial(w, square, c[1::2]))
-    found = w.of("divide", w.of("multiply", power, series),
+    value = w.of("divide", w.of("multiply", power, series),
                  w.of("add", one, w.of("add", size, size)))
-    return w.select(w.compare("LT", x, w.number("0.0")), w.of("subtract", two, found), found)
+    return w.select(w.compare("LT", x, w.number("0.0")), w.of("subtract", two, value), value)
 
 
 def _erf_inv(w: _Writer, x: str) -> str:
-    """x P(w), by :mod:`.error_functions`; XLA's w is the logarithm of a number that was rounded."""
+    """x P(w), by :mod:`lazyloom.host.error_functions`; XLA's w is the logarithm of a rounded number."""
     one = w.number("1.0")
     size = w.of("negate", w.of("log", w.of(
         "multiply", w.of("subtract", one, x), w.of("add", one, x))))
@@ -311,18 +315,18 @@ def _erf_inv(w: _Writer, x: str) -> str:
         near = w.compare("LT", size, w.number("5.0"))
         at = w.select(near, w.of("subtract", size, w.number("2.5")),
                       w.of("subtract", root, w.number("3.0")))
-    found = ""
+    value = ""
     for numbers in zip(*(error_functions.INVERSE_DOUBLE if w.double
                           else error_functions.INVERSE_SINGLE), strict=True):
         a, *rest = [w.number(repr(c)) for c in numbers]
         c = w.select(near, a, w.select(between, *rest) if w.double else rest[0])
-        found = w.of("add", w.of("multiply", found, at), c) if found else c
+        value = w.of("add", w.of("multiply", value, at), c) if value else c
     infinity = w.number("0x7FF0000000000000" if w.double else "0x7F800000")
     ends = w.compare("EQ", w.of("abs", x), one)
-    return w.of("multiply", x, w.select(ends, infinity, found))
+    return w.of("multiply", x, w.select(ends, infinity, value))
 
 
-#: of each step, what it is made of, and whether of float32, too
+#: for each step, the function that writes it, and whether for float32, too
 _EXPANSIONS: Final[dict[str, tuple[Callable[[_Writer, str], str], bool]]] = {
     "log_plus_one": (_log1p, False), "atanh": (_atanh, False), "tanh": (_tanh, False),
     "asin": (_asin, True), "sinh": (_sinh, True), "cosh": (_cosh, True),
@@ -331,20 +335,21 @@ _EXPANSIONS: Final[dict[str, tuple[Callable[[_Writer, str], str], bool]]] = {
 
 _OF_TWO_NUMBERS: Final = {"atan2": _atan2, "power": _power, "remainder": _remainder}
 
-#: what would make a subnormal number of one, or worse: of float32 and bfloat16, and of float64
+#: steps that would turn a subnormal number into another or worse, for float32 and bfloat16, and for
+#: float64
 _FLUSHED: Final = frozenset((
     "log", "log_plus_one", "cbrt", "sine", "tan", "tanh", "asin", "atan", "exponential_minus_one"))
 _FLUSHED_DOUBLE: Final = frozenset((
     "log_plus_one", "sine", "tan", "asin", "atan", "exponential_minus_one"))
 
-#: of complex numbers, of whose parts XLA makes an angle
+#: steps on complex numbers for which XLA computes an angle from the parts
 _FLUSHED_COMPLEX: Final = frozenset(("log", "log_plus_one"))
 
 
 def expanded(text: str) -> str:
-    """The functions of an op with these steps written out.
+    """Return the functions of an op with these steps written out.
 
-    Not in regions, which XLA knows as they are, but for the zeros of bfloat16 in a sort.
+    Regions stay, as XLA recognizes their form, except for the zeros of bfloat16 in a sort.
     """
     return "\n".join(_lines(text))
 
@@ -352,7 +357,7 @@ def expanded(text: str) -> str:
 def _lines(text: str) -> Iterator[str]:
     region = False
     zeros: set[str] = set()
-    #: float32 that was bfloat16
+    #: float32 values that were converted from bfloat16
     widened: set[str] = set()
     infinite: set[str] = set()
     sums: set[str] = set()
@@ -407,36 +412,37 @@ def _lines(text: str) -> Iterator[str]:
             w = _Writer(f"own{name}", type_)
             yield from _ending(w, w.of(step, w.plus_unknown_zero(x)), result)
             continue
-        found = _STATEMENT.match(line)
-        own = _of_one(*found.groups()) if found is not None else []
-        yield from own or [line]
+        statement = _STATEMENT.match(line)
+        expansion = _of_one(*statement.groups()) if statement is not None else []
+        yield from expansion or [line]
 
 
 def _in_region(line: str, zeros: set[str]) -> str:
-    """A statement of a region; bfloat16 is asked for zero so that LLVM may look at its bits.
+    """Return a statement of a region; a test of bfloat16 for zero is written so that LLVM may use
+    the bits.
 
-    As a sort asks, before it compares the bits itself.
+    A sort does this test before it compares the bits itself.
     """
     constant = _ZERO_OF_BFLOAT16.match(line)
     if constant is not None:
         zeros.add(constant[1])
-    asked = _IS_ZERO.match(line)
-    if asked is None or asked[4] not in zeros:
+    is_zero = _IS_ZERO.match(line)
+    if is_zero is None or is_zero[4] not in zeros:
         return line
-    indent, result, x, _, types = asked.groups()
-    own = f"%own{result[1:]}"
+    indent, result, x, _, types = is_zero.groups()
+    prefix = f"%own{result[1:]}"
     return "\n".join((
-        f"{indent}{own}_size = stablehlo.abs {x} : tensor<bf16>",
-        f"{indent}{own}_least = stablehlo.constant dense<0x0080> : tensor<bf16>",
-        f"{indent}{result} = stablehlo.compare LT, {own}_size, {own}_least, FLOAT : {types}"))
+        f"{indent}{prefix}_size = stablehlo.abs {x} : tensor<bf16>",
+        f"{indent}{prefix}_least = stablehlo.constant dense<0x0080> : tensor<bf16>",
+        f"{indent}{result} = stablehlo.compare LT, {prefix}_size, {prefix}_least, FLOAT : {types}"))
 
 
 def _of_one(
     result: str, name: str, step: str, x: str, extents: str, element: str
 ) -> list[str]:
-    """A function with an expansion, or one that takes no subnormal numbers; [] of others.
+    """Write a function that has an expansion, or that takes no subnormal numbers; [] for others.
 
-    Of bfloat16 as XLA computes it, in float32.
+    bfloat16 is computed in float32, as by XLA.
     """
     make, single = _EXPANSIONS.get(step, (None, False))
     if not single and element != "f64":
@@ -451,16 +457,16 @@ def _of_one(
         x = w.converted(x, kept, type_)
     if flushed:
         x = w.plus_unknown_zero(x)
-    found = w.of_one(step, x) if make is None else make(w, x)
+    value = w.of_one(step, x) if make is None else make(w, x)
     if element == "bf16":
-        found = w.converted(found, type_, kept)
-    return list(_ending(w, found, result))
+        value = w.converted(value, type_, kept)
+    return list(_ending(w, value, result))
 
 
 def _of_two(
     result: str, name: str, step: str, x: str, y: str, extents: str, element: str
 ) -> Iterator[str]:
-    """One of :data:`_OF_TWO_NUMBERS`; of bfloat16 as XLA computes it, in float32."""
+    """Write one of :data:`_OF_TWO_NUMBERS`; bfloat16 is computed in float32, as by XLA."""
     make = _OF_TWO_NUMBERS[step]
     if element != "bf16":
         w = _Writer(f"own{name}", f"tensor<{extents}{element}>")
@@ -468,15 +474,15 @@ def _of_two(
         return
     narrow, wide = f"tensor<{extents}bf16>", f"tensor<{extents}f32>"
     w = _Writer(f"own{name}", wide)
-    found = make(w, w.converted(x, narrow, wide), w.converted(y, narrow, wide))
-    yield from _ending(w, w.converted(found, wide, narrow), result)
+    value = make(w, w.converted(x, narrow, wide), w.converted(y, narrow, wide))
+    yield from _ending(w, w.converted(value, wide, narrow), result)
 
 
 def _of_nothing(result: str, name: str, reduction: str, _: str, type_: str) -> Iterator[str]:
-    """What is left of no elements, a number that the compiler does not know.
+    """Write the reduction of no elements as a number that the compiler does not know.
 
-    Of one that it does, as 0 / 0 in a mean of nothing, LLVM makes a NaN while it compiles, and of
-    that an exponential is any number.
+    From a known one, as 0 / 0 in a mean of nothing, LLVM makes a NaN while it compiles, and an
+    exponential of that is an arbitrary number.
     """
     w = _Writer(f"own{name}", type_)
     w.lines.append(f"    %own{name}_r = {reduction}")
@@ -484,19 +490,19 @@ def _of_nothing(result: str, name: str, reduction: str, _: str, type_: str) -> I
 
 
 def _is_finite(line: str) -> list[str]:
-    """Whether a number is finite, asked of another value than what is compared with 0."""
-    found = _IS_FINITE.match(line)
-    if found is None:
+    """Write a test whether a number is finite on another value than the one compared with 0."""
+    statement = _IS_FINITE.match(line)
+    if statement is None:
         return []
-    result, name, x, extents, element = found.groups()
+    result, name, x, extents, element = statement.groups()
     w = _Writer(f"own{name}", f"tensor<{extents}{element}>")
     return list(_ending(w, w.is_finite(w.plus_unknown_zero(x)), result))
 
 
 def _known_bits(line: str, widened: set[str], infinite: set[str]) -> list[str]:
-    """A comparison, if it is of what was bfloat16, or with infinity.
+    """Write a comparison of what was bfloat16, or with infinity; [] for others.
 
-    LLVM may make one by the bits, with 0 as well, of what is the same value.
+    LLVM may compare such a value by its bits, and with 0 as well.
     """
     compared, truth = _COMPARED.match(line), _TRUTH.match(line)
     if compared is not None:
@@ -514,13 +520,13 @@ def _known_bits(line: str, widened: set[str], infinite: set[str]) -> list[str]:
     operands = [w.converted(z, type_, wide) if element == "bf16" else z for z in (x, y) if z]
     operands = [z if z in infinite else w.plus_unknown_zero(z) for z in operands]
     if len(operands) == 1:
-        found = w.converted(operands[0], wide, truths)
+        value = w.converted(operands[0], wide, truths)
     else:
-        found = w.compare(how, *operands)
-    return list(_ending(w, found, result))
+        value = w.compare(how, *operands)
+    return list(_ending(w, value, result))
 
 
 def _ending(w: _Writer, value: str, result: str) -> Iterator[str]:
-    """The statements, of which the last one makes the result."""
+    """Return the statements; the last one gives the result."""
     yield from w.lines[:-1]
     yield w.lines[-1].replace(f"{value} =", f"{result} =", 1)

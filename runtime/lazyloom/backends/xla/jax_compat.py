@@ -1,4 +1,4 @@
-"""Everything private or unstable of JAX and jaxlib that the runtime touches.
+"""All private or unstable names of JAX and jaxlib that the runtime uses.
 
 The only module that knows such names. Each use says what it relies on; the tests run it
 on the oldest and the newest supported jax.
@@ -37,7 +37,7 @@ XLA_OPTIONS = [("xla_allow_excess_precision", "False")]
 def _start() -> None:
     global _device, _client, _device_list, _sharding, _put
     load()
-    # a signal's handler that computes arrays would wait for the lock
+    # a signal handler that computes arrays would wait for the lock
     with Deferred(True), _lock:
         if _client is not None:
             return
@@ -53,24 +53,24 @@ def _start() -> None:
 
 
 def client() -> Any:
-    """The XLA client of JAX's default device; starts it on first use."""
+    """Return the XLA client of JAX's default device; starts it on first use."""
     if _client is None:
         _start()
     return _client
 
 
 def device() -> Any:
-    """The JAX device that programs run on."""
+    """Return the JAX device that programs run on."""
     if _client is None:
         _start()
     return _device
 
 
 def on_other_device() -> bool:
-    """Whether programs run anywhere else than on this machine's processor.
+    """Return True if programs run elsewhere than on this machine's processor.
 
-    Without starting the client, where the environment says it: its start takes longer than many a
-    program.
+    The client is not started where the environment answers this: starting it takes longer than
+    many a program.
     """
     if _client is None and os.environ.get("JAX_PLATFORMS", "") == "cpu":
         return False
@@ -90,17 +90,17 @@ def _other_device() -> bool:
 
 
 def device_text() -> str:
-    """Platform and kind of the device, such as ``cpu: cpu``."""
+    """Return platform and kind of the device, such as ``cpu: cpu``."""
     d = device()
     return f"{d.platform}: {d.device_kind}"
 
 
 def compiler_options() -> list[tuple[str, str]]:
-    """The options of XLA that every program is compiled with; they go before ``XLA_FLAGS``."""
+    """Return the options of XLA for every program; they override ``XLA_FLAGS``."""
     on_cpu = device().platform == "cpu"
     if not on_cpu:
         return XLA_OPTIONS
-    # a signal's handler that computes arrays would find half of it
+    # a signal handler that computes arrays would find a half-imported module
     with Deferred(True):
         from .compiler_defects import options
 
@@ -128,21 +128,21 @@ def compile_text(text: str) -> Any:
 
 
 def memory_needed(executable: Any) -> int:
-    """The bytes that a run asks for: results and what is between, less memory that it is given."""
-    found = executable.get_compiled_memory_stats()
-    return int(found.output_size_in_bytes - found.alias_size_in_bytes + found.temp_size_in_bytes)
+    """Return the bytes that a run needs: results and temporaries, less the donated memory."""
+    stats = executable.get_compiled_memory_stats()
+    return int(stats.output_size_in_bytes - stats.alias_size_in_bytes + stats.temp_size_in_bytes)
 
 
 def serialize(executable: Any) -> bytes:
-    """The executable's machine code; no pickle, no trace."""
+    """Return the executable's machine code; no pickle, no trace."""
     return bytes(client().serialize_executable(executable))
 
 
 def _find_lapack() -> None:
-    """Let jaxlib look up LAPACK's routines.
+    """Make jaxlib look up LAPACK's routines.
 
-    JAX does so when it lowers a call of one, which another process may have done; without it
-    the call jumps to address 0.
+    JAX does so when it lowers a call of one, which may have happened in another process; without
+    it the call jumps to address 0.
     """
     from jaxlib import lapack
 
@@ -154,7 +154,7 @@ _handlers: Final[dict[str, Any]] = {}
 
 
 def know_call(name: str, handler: Any) -> None:
-    """Let XLA know the FFI handler of a custom call, a capsule, before a program with one."""
+    """Register with XLA the FFI handler of a custom call, a capsule, before a program uses it."""
     load()
     with Deferred(True), _lock:
         if name not in _handlers:
@@ -165,8 +165,8 @@ def know_call(name: str, handler: Any) -> None:
 
 
 def deserialize(data: bytes) -> Any:
-    """An executable from :func:`serialize`'s bytes, which must be trusted."""
-    c = client()  # before jaxlib: JAX says what it may print
+    """Return an executable from the bytes of :func:`serialize`, which must be trusted."""
+    c = client()  # before jaxlib: JAX determines what it may print
     from jaxlib import xla_client
 
     if b"lapack_" in data:
@@ -174,17 +174,17 @@ def deserialize(data: bytes) -> Any:
     return c.deserialize_executable(data, _device_list, xla_client.CompileOptions())
 
 
-#: whether programs run by ``jax.jit``'s C++ dispatch; False once it was found not to fit
+#: whether programs run by ``jax.jit``'s C++ dispatch; False once it has turned out not to fit
 fast_dispatch = True
-#: a program has run by it in this process
+#: whether a program has run by it in this process
 _fast_proven = False
 
 
 class LoadedProgram(Executable):
-    """A loaded executable that runs as cheaply as what ``jax.jit`` makes.
+    """A loaded executable that runs as cheaply as a function of ``jax.jit``.
 
     ``run`` is the C++ dispatch of ``jax.jit`` built around the executable, where this jaxlib has
-    it in the shape that is known here; otherwise, and once for each kind of argument, the
+    it in a form that is known here; otherwise, and once for each kind of argument, the
     executable's own ``execute_sharded``. ``direct`` says whether it is the C++ dispatch itself.
     """
 
@@ -206,14 +206,14 @@ class LoadedProgram(Executable):
             self.run = self._fast if _fast_proven else self._try
 
     def _try(self, *arguments: Any) -> list[Any]:
-        """Run by the C++ dispatch while none has in this process: no results may be lost."""
+        """Run by the C++ dispatch before it is proven in this process: no results may be lost."""
         global _fast_proven
         if fast_dispatch:
             _first.started, _first.results = False, None
             try:
                 out: list[Any] = self._fast(*arguments)
                 if not _first.started:
-                    # it ran without asking
+                    # it ran without a cache miss
                     _fast_proven = True
                     self.run = self._fast
                     self.direct = True
@@ -230,7 +230,7 @@ class LoadedProgram(Executable):
         return self._slow.run(*arguments)
 
     def serialize(self) -> bytes:
-        """The executable's machine code; no pickle, no trace."""
+        """Return the executable's machine code; no pickle, no trace."""
         return serialize(self.executable)
 
 
@@ -238,7 +238,7 @@ _first = threading.local()
 
 
 class _Slow:
-    """The executable's own way to run, and what the C++ dispatch asks when it does not know."""
+    """The executable's own way to run, and the callback of the C++ dispatch on a cache miss."""
 
     __slots__ = ("executable", "inputs", "outputs")
 
@@ -254,7 +254,7 @@ class _Slow:
         return [shards[0] for shards in results.disassemble_into_single_device_arrays()]
 
     def miss(self, *arguments: Any) -> tuple[list[Any], Any, bool]:
-        """Run, and say how the C++ dispatch can do it alone for arguments of this kind."""
+        """Run, and return how the C++ dispatch can run arguments of this kind by itself."""
         with Postponed():
             _first.started = True
             out = self.run(*arguments)
@@ -287,7 +287,7 @@ def _no_fast_dispatch() -> None:
 
 
 def _dispatcher(slow: _Slow) -> Any:
-    """The C++ dispatch of ``jax.jit`` (and of its compiled programs) around an executable.
+    """Return the C++ dispatch of ``jax.jit`` (and of its compiled programs) around an executable.
 
     Relies on ``jaxlib._jax.pjit``'s parameters and on what it expects of a cache miss, as in
     ``jax._src.interpreters.pxla.MeshExecutable.create_cpp_call``. None where they differ.
@@ -309,24 +309,24 @@ _avals: dict[tuple[tuple[int, ...], Any], Any] = {}
 
 
 def _aval(shape: tuple[int, ...], dtype: Any) -> Any:
-    """JAX's description of an array of that shape and NumPy dtype."""
+    """Return JAX's description of an array of a shape and NumPy dtype."""
     key = (shape, dtype)
-    found = _avals.get(key)
-    if found is None:
+    aval = _avals.get(key)
+    if aval is None:
         from jax._src import core
 
         if len(_avals) >= tuning.array_types_kept:
             _avals.clear()
-        found = _avals[key] = core.ShapedArray(shape, dtype)
-    return found
+        aval = _avals[key] = core.ShapedArray(shape, dtype)
+    return aval
 
 
-#: whether arrays are uploaded by the C++ function below ``jax.device_put``
+#: whether arrays are uploaded by the C++ function that ``jax.device_put`` calls
 fast_upload = True
 
 
 def upload(array: Any) -> Any:
-    """A device array of a NumPy array's data, of exactly its dtype.
+    """Return a device array of a NumPy array's data, of exactly its dtype.
 
     The array's memory may be used in place, so it must be private.
     """
@@ -335,7 +335,7 @@ def upload(array: Any) -> Any:
         if _client is None:
             _start()
         try:
-            # takes 64-bit types as they are, whatever JAX's configuration says
+            # keeps 64-bit types, whatever JAX's configuration says
             return _put(_aval(array.shape, array.dtype), _sharding, [array], [_device], True,
                         enable_x64=True)
         except (TypeError, AttributeError, ImportError):
@@ -347,7 +347,8 @@ def upload(array: Any) -> Any:
 
 
 def lower_text(fn: Any, arguments: Sequence[Any]) -> tuple[str, list[tuple[tuple[int, ...], str]]]:
-    """StableHLO text of ``fn`` at those (shape, NumPy dtype) arguments, and its result types."""
+    """Return the StableHLO text of ``fn`` for (shape, NumPy dtype) arguments, and its result types.
+    """
     with x64():
         import jax
 
@@ -360,16 +361,16 @@ def lower_text(fn: Any, arguments: Sequence[Any]) -> tuple[str, list[tuple[tuple
 def run_step(
     step: Any, operands: Sequence[Any], changed: Mapping[str, Any] | None = None
 ) -> list[Any]:
-    """The results of one equation of a jaxpr on other operands, with parameters changed."""
+    """Run one equation of a jaxpr on other operands, with parameters changed."""
     bound = step.primitive.get_bind_params({**step.params, **(changed or {})})
-    # functions that the step calls come apart from its parameters, or among them
+    # functions that the step calls come separately from its parameters, or among them
     functions, parameters = bound if isinstance(bound, tuple) else ((), bound)
     out = step.primitive.bind(*functions, *operands, **parameters)
     return list(out) if step.primitive.multiple_results else [out]
 
 
 def environment() -> str:
-    """Everything outside a program that changes its machine code, as one line of text."""
+    """Return everything outside a program that changes its machine code, as lines of text."""
     d = device()
     parts = [f"{k}={v}" for k, v in sorted(versions().items())]
     parts.append(f"options={compiler_options()}")
@@ -384,7 +385,7 @@ def environment() -> str:
 
 
 def _cpu_features() -> str:
-    """A digest of the processor's model and feature flags."""
+    """Return a digest of the processor's model and feature flags."""
     wanted = ("model name", "flags", "Features", "CPU part")
     try:
         with open("/proc/cpuinfo") as f:
@@ -395,21 +396,21 @@ def _cpu_features() -> str:
 
 
 def device_copy(array: Any) -> Any:
-    """A device array of the same data in memory of its own."""
+    """Return a device array of the same data in memory of its own."""
     with x64():
         import jax.numpy as jnp
 
         return jnp.array(array, copy=True)
 
 
-#: whether results are read by the C++ function below ``numpy.asarray``, which copies once
+#: whether results are read by the C++ function that ``numpy.asarray`` calls, which copies once
 fast_read = True
 
 
 def to_host(array: Any) -> Any:
-    """The data as a fresh NumPy array; waits, and raises the run's error if it failed."""
+    """Return the data as a new NumPy array; waits, and raises the run's error if it failed."""
     global fast_read
-    array.block_until_ready()  # raises; to read the result of a run that failed ends the process
+    array.block_until_ready()  # raises; reading the result of a failed run ends the process
     if fast_read:
         try:
             data, copied = array._single_device_array_to_np_array_did_copy()
@@ -421,19 +422,19 @@ def to_host(array: Any) -> Any:
     return np.array(np.asarray(array))
 
 
-#: how one element lies in the memory of a processor, by dtype
+#: the C type of one element in the processor's memory, by dtype
 _ELEMENTS: Final[dict[str, Any]] = {
     "bool": ctypes.c_bool, "int8": ctypes.c_int8, "int16": ctypes.c_int16,
     "int32": ctypes.c_int32, "int64": ctypes.c_int64, "uint8": ctypes.c_uint8,
     "uint16": ctypes.c_uint16, "uint32": ctypes.c_uint32, "uint64": ctypes.c_uint64,
     "float32": ctypes.c_float, "float64": ctypes.c_double,
 }
-#: whether a number is read where it lies, which is quicker than through a NumPy array
+#: whether a number is read in place, which is faster than through a NumPy array
 fast_number = True
 
 
 def number(array: Any, dtype: str) -> Any:
-    """The only element as a Python number; None where :func:`to_host` has to read it.
+    """Return the only element as a Python number; None where :func:`to_host` must read it.
 
     Waits, and raises the run's error if it failed.
     """
@@ -446,16 +447,17 @@ def number(array: Any, dtype: str) -> Any:
         if device().platform != "cpu":
             fast_number = False
             return None
-        found = element.from_address(array.unsafe_buffer_pointer()).value
-        # what was there while it was read is there now
-        return None if array.is_deleted() else found
+        value = element.from_address(array.unsafe_buffer_pointer()).value
+        # if it is not deleted now, it was not deleted while it was read
+        return None if array.is_deleted() else value
     except AttributeError:
         fast_number = False
         return None
 
 
 def host_view(array: Any) -> Any:
-    """The data as a NumPy array that may be the device's memory; waits, and raises as above."""
+    """Return the data as a NumPy array that may be the device's memory; waits, and raises as above.
+    """
     array.block_until_ready()
     if fast_read:
         try:
@@ -468,9 +470,9 @@ def host_view(array: Any) -> Any:
 
 
 def given_up(array: Any) -> Any:
-    """The data of an array that nobody uses again, in its own memory where that is the host's.
+    """Return the data of an array that nothing uses again, in its own memory if that is the host's.
 
-    NumPy takes memory of JAX's for read-only. No run is using it, and none will.
+    NumPy sees memory of JAX as read-only. No run is using it, and none will.
     """
     view = host_view(array)
     if view.flags.writeable or view.flags.owndata or not view.flags.c_contiguous:
@@ -484,31 +486,31 @@ def wait(array: Any) -> None:
 
 
 def is_ready(array: Any) -> bool:
-    """Whether the array is computed, or failed; does not wait."""
+    """Return True if the array is computed, or failed; does not wait."""
     return bool(array.is_ready())
 
 
 def _row_major(array: Any) -> bool:
-    """Whether the elements are in memory as programs take them."""
+    """Return True if the elements are in memory in the order that programs take."""
     order = array.format.layout.major_to_minor
     return tuple(order) == tuple(range(array.ndim))
 
 
 def from_dlpack(source: Any, copy: bool | None) -> Any:
-    """A device array of the data of any object of the DLPack protocol.
+    """Return a device array of the data of any object of the DLPack protocol.
 
-    It shares memory where it can for None, always for False (or raises), never for True.
+    For ``copy=None`` it shares memory where it can, for False always (or raises), for True never.
     """
     with x64():
         import jax.dlpack
 
         if not copy:
-            found = jax.dlpack.from_dlpack(source, copy=copy)
-            # another order of the elements in memory is kept, which no program asks about
-            if found.ndim < 2 or _row_major(found):
-                return found
+            array = jax.dlpack.from_dlpack(source, copy=copy)
+            # JAX keeps another order of the elements in memory, which programs do not expect
+            if array.ndim < 2 or _row_major(array):
+                return array
             if copy is False:
                 raise ValueError("the memory is not in row-major order")
-            return device_copy(found).block_until_ready()
-        # JAX's own copy may be none; it has to be finished before the source is written to
+            return device_copy(array).block_until_ready()
+        # JAX's copy may not copy; it must be finished before the source is written to
         return device_copy(jax.dlpack.from_dlpack(source)).block_until_ready()

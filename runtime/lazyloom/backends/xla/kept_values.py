@@ -1,22 +1,21 @@
-"""Barriers around values that XLA must not compute across two steps.
+"""Barriers around values across which XLA must not combine two steps.
 
-Its algebraic simplifier takes two steps together where that is right for real numbers:
+Its algebraic simplifier combines two steps where that is right for real numbers:
 ``log(exp(x))`` becomes ``x``, ``exp(a) * exp(b)`` becomes ``exp(a + b)``, ``sqrt(x * x)`` becomes
 ``abs(x)``, ``(x + 1) - 1`` becomes ``x``, ``x + 0`` becomes ``x``, ``x * convert(p)`` becomes
-``select(p, x, 0)``, and the sum of ``-x`` becomes that of ``x`` with the other sign, of zeros, too.
-For numbers of a dtype that is another result: one side is infinite, a zero with another sign or not
-a number where the other is not. And LLVM adds a product, with which exponentials end, too, before
-it is rounded or overflows, computes
-``prod(x ** y)`` as ``prod(x) ** y``, since XLA lets it multiply in any order there, compares by
-their bits with 0 numbers that were bfloat16, of which subnormal ones are zeros, and hands on what
-becomes float64 and float32 again as it was.
+``select(p, x, 0)``, and the sum of ``-x`` becomes that of ``x`` with the other sign, also of zeros.
+For numbers of a dtype the result differs: one side is infinite, a zero with another sign or NaN
+where the other is not. And LLVM adds a product, which exponentials also end with, before it is
+rounded or overflows; it computes ``prod(x ** y)`` as ``prod(x) ** y``, since XLA lets it multiply
+in any order there; it compares numbers that were bfloat16 with 0 by their bits, although subnormal
+ones are zeros; and it passes on unchanged what becomes float64 and float32 again.
 
-(That ``abs(x) >= 0`` is true it takes for a NaN as well, which :mod:`.compiler_defects` guards.)
+(It assumes ``abs(x) >= 0`` for a NaN as well, which :mod:`.compiler_defects` guards.)
 
-So what a pair of :data:`HIDDEN` begins with is handed on through ``optimization_barrier``, through
-which the simplifier does not look and which is gone before XLA fuses; and what a pair of
-:data:`ROUNDED` begins with gets a -0.0 added that nobody but the program's memory knows of: adding
-it changes no value, and the product is rounded in the one instruction that multiplies and adds.
+So the first value of a pair in :data:`HIDDEN` passes through ``optimization_barrier``, which the
+simplifier does not look through and which is gone before XLA fuses; and the first value of a pair
+in :data:`ROUNDED` gets a -0.0 added that only the program's memory knows: adding it changes no
+value, and the product is rounded in the one instruction that multiplies and adds.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from ...settings import LOWERINGS_KEPT
 from .lowered import Lowered
 from .stablehlo_text import StableHloFunction, Statement, fractional, functions
 
-#: what a value is: the name of the step that makes it, and these
+#: kinds of a value: the name of the step that makes it, and these
 SCALED: Final = "scaled"  # a product with a constant, or a quotient by one
 SHIFTED: Final = "shifted"  # a sum with a constant, or a difference
-MASK: Final = "mask"  # a number made of a truth value
-WIDENED: Final = "widened"  # float32 made of bfloat16
-NEGATED: Final = "negated"  # is another value with the other sign, or an imaginary part
-DOUBLED: Final = "doubled"  # float64 made of float32 or bfloat16, parts of complex numbers too
+MASK: Final = "mask"  # a number converted from a truth value
+WIDENED: Final = "widened"  # float32 converted from bfloat16
+NEGATED: Final = "negated"  # another value with the other sign, or an imaginary part
+DOUBLED: Final = "doubled"  # float64 converted from float32 or bfloat16, complex parts too
 #: how a step uses a value: the step's name, and these
 DIVISOR: Final = "divisor"
 BY_CONSTANT: Final = "by constant"  # multiplies it by a constant, or divides
@@ -50,7 +49,7 @@ NARROWED: Final = "narrowed"  # becomes float32 or bfloat16
 
 _EXPONENTIALS: Final = frozenset(("exponential", "power"))
 _ROOTS: Final = frozenset(("sqrt", "rsqrt", "cbrt"))
-#: for each use of a value, what the value must not be for the simplifier to see it there
+#: for each use of a value, the kinds that the simplifier must not see there
 HIDDEN: Final[Mapping[str, frozenset[str]]] = {
     "log": _EXPONENTIALS | _ROOTS,
     "asinh": _EXPONENTIALS | _ROOTS,
@@ -66,19 +65,19 @@ HIDDEN: Final[Mapping[str, frozenset[str]]] = {
     PLUS_CONSTANT: frozenset((SHIFTED,)),
     SUMMED: frozenset((NEGATED,)),
 }  # fmt: skip
-#: for each use, what ends in a product that may be added before it is rounded, or is multiplied
-#: with others of its kind before it is computed
+#: kinds that end in a product that may be added before it is rounded, or that is multiplied with
+#: others of its kind before it is computed
 _PRODUCTS: Final = frozenset(("multiply", "square", "exponential", "power", "logistic", SCALED))
-#: those of them that may be too large where a sum of them is not; rounding an exponential that is
-#: summed takes 1.5 times as long (a million float64 elements)
+#: those that may overflow where a sum of them does not; rounding a summed exponential takes 1.5
+#: times as long (a million float64 elements)
 _LARGE: Final = frozenset(("multiply", "square", SCALED))
 ROUNDED: Final[Mapping[str, frozenset[str]]] = {
     "add": _PRODUCTS, "subtract": _PRODUCTS, SUMMED: _LARGE, PRODUCT_OF_ALL: _EXPONENTIALS | _ROOTS,
-    # LLVM looks at the bits, where subnormal numbers are no zeros
+    # LLVM tests the bits, by which subnormal numbers are no zeros
     "compare": frozenset((WIDENED,)), TRUTH: frozenset((WIDENED,)),
-    # of a subnormal number float64 has a zero; both compilers convert at once, which keeps it
+    # a subnormal number is zero as float64; both compilers merge the conversions, which keeps it
     NARROWED: frozenset((DOUBLED,))}
-#: what the -0.0 is an element of: of one value alone, or of an arithmetic series, XLA makes steps
+#: the array that holds the -0.0: XLA turns one of equal values, or an arithmetic series, into steps
 _ZERO: Final = {
     "f32": "dense<[-0.0, 5.0, 3.0]> : tensor<3xf32>",
     "f64": "dense<[-0.0, 5.0, 3.0]> : tensor<3xf64>",
@@ -87,7 +86,8 @@ _ZERO: Final = {
 }  # fmt: skip
 
 _NEGATED: Final = frozenset((NEGATED,))
-#: steps whose result has the elements of their first operand, but for signs; what they make of them
+#: steps whose result has the elements of their first operand, except for signs, and the kinds that
+#: they add
 _MOVES: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(("broadcast_in_dim", "reshape", "transpose", "slice", "reverse"), frozenset()),
     "negate": _NEGATED}
@@ -98,12 +98,12 @@ _NARROWED: Final = re.compile(r"f64>+\) -> tensor<[0-9x]*(?:complex<)?(?:bf16|f3
 
 
 class Flow(NamedTuple):
-    """What comes of a function's results and parameters.
+    """What a function's results are, and how it uses its parameters.
 
     Attributes:
-        made: of each result, what it is.
-        passed: of each result, the parameters whose elements it may have.
-        used: of each parameter, how it is used.
+        made: for each result, its kinds.
+        passed: for each result, the parameters whose elements it may have.
+        used: for each parameter, how it is used.
     """
 
     made: tuple[frozenset[str], ...]
@@ -112,7 +112,7 @@ class Flow(NamedTuple):
 
 
 class _Values:
-    """What the values of one function are, and how they are used."""
+    """The kinds of the values of one function, and how they are used."""
 
     def __init__(self, function: StableHloFunction, flows: Mapping[str, Flow]) -> None:
         none: frozenset[str] = frozenset()
@@ -166,26 +166,26 @@ class _Values:
 
 
 def _what(step: Statement, constants: set[str]) -> frozenset[str]:
-    """What the result of a step is."""
-    found = {step.kind}
+    """Return the kinds of the result of a step."""
+    kinds = {step.kind}
     with_constant = any(x in constants for x in step.operands)
     if step.kind in ("multiply", "divide") and with_constant:
-        found.add(SCALED)
+        kinds.add(SCALED)
     elif step.kind in ("add", "subtract") and with_constant:
-        found.add(SHIFTED)
+        kinds.add(SHIFTED)
     elif step.kind == "imag":
-        found.add(NEGATED)
+        kinds.add(NEGATED)
     elif step.kind == "convert" and "i1>)" in step.text:
-        found.add(MASK)
+        kinds.add(MASK)
     elif step.kind == "convert" and "bf16>)" in step.text and step.type.endswith("f32>"):
-        found.add(WIDENED)
+        kinds.add(WIDENED)
     elif step.kind == "convert" and _DOUBLED.search(step.text):
-        found.add(DOUBLED)
-    return frozenset(found)
+        kinds.add(DOUBLED)
+    return frozenset(kinds)
 
 
 def _uses(step: Statement, constants: set[str]) -> Iterator[tuple[str, frozenset[str]]]:
-    """How a step uses its operands."""
+    """Yield how a step uses its operands."""
     with_constant = any(x in constants for x in step.operands)
     for k, x in enumerate(step.operands):
         how = {step.kind}
@@ -207,15 +207,15 @@ def _uses(step: Statement, constants: set[str]) -> Iterator[tuple[str, frozenset
 
 
 def _met(
-    made: frozenset[str], used: frozenset[str], pairs: Mapping[str, frozenset[str]]
+    kinds: frozenset[str], used: frozenset[str], pairs: Mapping[str, frozenset[str]]
 ) -> bool:
-    return any(not made.isdisjoint(pairs.get(use, ())) for use in used)
+    return any(not kinds.isdisjoint(pairs.get(use, ())) for use in used)
 
 
 def kept_inside(text: str) -> str:
-    """The functions of an op, in which values are handed on so that no pair is met.
+    """Return the functions of an op, with barriers so that no pair of HIDDEN occurs.
 
-    Only the simplifier's: what one op computes of a product that is not rounded is within the
+    ROUNDED is ignored: what one op computes from a product that is not rounded is within the
     bounds of that op.
     """
     lines = text.split("\n")
@@ -225,10 +225,10 @@ def kept_inside(text: str) -> str:
         values = _Values(function, flows)
         for step in function.statements:
             name = step.names[0]
-            # of what is moved, the step that makes it is looked at
-            made = _MOVES.get(step.kind, values.made.get(name, none))
+            # for a moved value, the step that makes it gets the barrier
+            kinds = _MOVES.get(step.kind, values.made.get(name, none))
             if (step.kind == "call" or "#" in name or not fractional(step.type)
-                    or not _met(made, values.used.get(name, none), HIDDEN)):
+                    or not _met(kinds, values.used.get(name, none), HIDDEN)):
                 continue
             inner = f"%kept{name[1:]}"
             lines[step.line] = (lines[step.line].replace(f"{name} =", f"{inner} =", 1)
@@ -237,32 +237,32 @@ def kept_inside(text: str) -> str:
 
 
 def _flows(lines: Sequence[str]) -> dict[str, Flow]:
-    """The flow of each function, of those that are called first."""
+    """Return the flow of each function; functions that are called come first."""
     flows: dict[str, Flow] = {}
-    left = list(functions(lines))
-    while left:
+    remaining = list(functions(lines))
+    while remaining:
         waiting = []
-        names = {f.name for f in left}
-        for function in left:
+        names = {f.name for f in remaining}
+        for function in remaining:
             if any(step.called in names and step.called != function.name
                    for step in function.statements):
                 waiting.append(function)
             else:
                 flows[function.name] = _Values(function, flows).flow
-        if len(waiting) == len(left):
+        if len(waiting) == len(remaining):
             break
-        left = waiting
+        remaining = waiting
     return flows
 
 
 @functools.lru_cache(maxsize=LOWERINGS_KEPT)
 def flow_of(lowered: Lowered) -> Flow | None:
-    """What comes of an op's results and operands; None for one that is not functions alone."""
+    """Return the flow of an op's results and operands; None if it is not only functions."""
     return _flows(lowered.text.split("\n")).get(lowered.name)
 
 
 class Kept(NamedTuple):
-    """Results of instructions that are handed on through something: (instruction, result)."""
+    """Results of instructions that pass through a barrier: (instruction, result)."""
 
     hidden: frozenset[tuple[int, int]]
     rounded: frozenset[tuple[int, int]]
@@ -270,33 +270,33 @@ class Kept(NamedTuple):
 
 def kept(instructions: Sequence[Instruction], lowered: Sequence[Lowered], leading: Sequence[int],
          ) -> Kept:  # fmt: skip
-    """The results of a program's instructions that are not to be computed across.
+    """Return the results of a program's instructions that need a barrier.
 
     ``leading`` says how many parameters of each function come before its operands.
     """
-    flows = [flow_of(found) for found in lowered]
+    flows = [flow_of(lowering) for lowering in lowered]
     none: frozenset[str] = frozenset()
-    given = [[item for item, t in zip(i.operands, i.operand_types, strict=True) if t is not None]
+    operands = [[item for item, t in zip(i.operands, i.operand_types, strict=True) if t is not None]
              for i in instructions]
-    made: list[list[frozenset[str]]] = []
+    kinds: list[list[frozenset[str]]] = []
     for n, flow in enumerate(flows):
         if flow is None:
-            made.append([])
+            kinds.append([])
             continue
         results = list(flow.made)
         for r, passed in enumerate(flow.passed):
             for p in passed:
-                x = _source(given[n], p - leading[n])
-                if x is not None and x.number < len(made[x.instruction]):
-                    results[r] |= made[x.instruction][x.number]
-        made.append(results)
+                x = _source(operands[n], p - leading[n])
+                if x is not None and x.number < len(kinds[x.instruction]):
+                    results[r] |= kinds[x.instruction][x.number]
+        kinds.append(results)
     used: dict[tuple[int, int], frozenset[str]] = {}
     for n in reversed(range(len(instructions))):
         flow = flows[n]
         if flow is None:
             continue
         for p, use in enumerate(flow.used):
-            x = _source(given[n], p - leading[n])
+            x = _source(operands[n], p - leading[n])
             if x is None:
                 continue
             for r, passed in enumerate(flow.passed):
@@ -312,32 +312,33 @@ def kept(instructions: Sequence[Instruction], lowered: Sequence[Lowered], leadin
             continue
         element = fractional(lowered[n].results[r])
         if flow.passed[r]:
-            # where it comes from, it is looked at, but for signs that it gets here
+            # the step that it comes from is checked there, except for signs that it gets here
             if element and _met(flow.made[r] & _NEGATED, use, HIDDEN):
                 behind.add((n, r))
             continue
-        if element and _met(made[n][r], use, HIDDEN):
+        if element and _met(kinds[n][r], use, HIDDEN):
             behind.add((n, r))
-        # of half precision, every step's result is rounded
-        if element in _ZERO and _met(made[n][r], use, ROUNDED):
+        # in half precision, the result of every step is rounded
+        if element in _ZERO and _met(kinds[n][r], use, ROUNDED):
             products.add((n, r))
     return Kept(frozenset(behind - products), frozenset(products))
 
 
-def _source(given: Sequence[Operand], number: int) -> Result | None:
-    if not 0 <= number < len(given):
+def _source(operands: Sequence[Operand], number: int) -> Result | None:
+    if not 0 <= number < len(operands):
         return None
-    item = given[number]
+    item = operands[number]
     return item if isinstance(item, Result) else None
 
 
 def hidden(name: str, value: str, type_: str) -> str:
-    """The statement that calls a value so where XLA's simplifier does not see what it is."""
+    """Return the statement that gives a value a name behind which XLA's simplifier cannot see it.
+    """
     return f"    {name} = stablehlo.optimization_barrier {value} : {type_}"
 
 
 def unknown_zero(name: str, type_: str) -> list[str]:
-    """The statements that call a -0.0 so, in all elements, which no pass of a compiler knows."""
+    """Return the statements that name a -0.0, in all elements, that no compiler pass knows."""
     element = fractional(type_)
     return [
         f"    {name}_all = stablehlo.constant {_ZERO[element]}",
@@ -351,10 +352,10 @@ def unknown_zero(name: str, type_: str) -> list[str]:
 
 
 def rounded(name: str, value: str, type_: str) -> tuple[str, str, str]:
-    """The statement that calls a value so, rounded before it is added to.
+    """Return the statement that names a value, rounded before it is used in a sum.
 
     With the name and the text of the function that it calls. A product that the simplifier knows to
-    be zero is behind a barrier: a zero that is added to -0.0 it takes for the -0.0.
+    be zero is behind a barrier: it would replace a zero plus -0.0 by the -0.0.
     """
     function = f"rounded_{re.sub('[^a-z0-9]', '_', type_)}"
     zero = "\n".join(unknown_zero("%zero", type_))

@@ -1,11 +1,10 @@
 """Layout assignment: the memory layout of each value, where convolutions make it matter.
 
-Frontends hand over channels first; XLA's CPU code for a convolution wants channels last, and one
-that gets anything else transposes its operands and its result, every time. So on a CPU a value
-lives in the layout (:mod:`.layouts`) that its op gives it, what works on it takes it as it lies,
-and it is transposed only where two layouts meet and where the program ends: results that leave a
-program are always in logical order. What is found here depends on the structure and the outputs
-alone.
+Frontends pass channels first; XLA's CPU code for a convolution wants channels last, and with
+anything else it transposes its operands and its result, every time. So on a CPU a value stays in
+the layout (:mod:`.layouts`) that its op gives it, ops that use it take it in that layout, and it
+is transposed only where two layouts meet and where the program ends: results that leave a
+program are always in logical order. The assignment depends only on the structure and the outputs.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from .lowered import Lowered, Placed
 from .lowering import lower, lower_placed
 from .regions.region_op import called
 
-#: platforms whose compiler leaves values in the order in which the program has them
+#: platforms whose compiler keeps values in the memory order that the program has
 PLATFORMS: Final = ("cpu",)
 _CONVOLUTION: Final = "stablehlo.convolution"
 
 
 class Assigned(NamedTuple):
-    """An instruction with the layouts that it takes its operands in and gives its results in."""
+    """An instruction with the layouts of its operands and results."""
 
     lowered: Lowered
     operands: tuple[Layout | None, ...]
@@ -37,29 +36,29 @@ class Assigned(NamedTuple):
 def assign_layouts(
     instructions: list[Instruction], outputs: Sequence[tuple[int, int]]
 ) -> list[Assigned]:
-    """Every instruction of a program, lowered in the layouts that move the least."""
+    """Return every instruction of a program, lowered in the layouts that move the least."""
     lowered = [lower(i.spec, i.operand_types) for i in instructions]
     if jax_compat.device().platform in PLATFORMS:
-        convolutions = [_CONVOLUTION in found.text or bool(_region_wants(i))
-                        for i, found in zip(instructions, lowered, strict=True)]
+        convolutions = [_CONVOLUTION in lowering.text or bool(_region_wants(i))
+                        for i, lowering in zip(instructions, lowered, strict=True)]
         if any(convolutions):
             return _Assignment(instructions, lowered, convolutions, set(outputs)).run()
-    return [in_row_major(i, found) for i, found in zip(instructions, lowered, strict=True)]
+    return [in_row_major(i, lowering) for i, lowering in zip(instructions, lowered, strict=True)]
 
 
 def in_row_major(i: Instruction, lowered: Lowered) -> Assigned:
-    """An instruction with everything in row-major order."""
+    """Return an instruction with everything in row-major order."""
     return Assigned(
         lowered, tuple(None if t is None else identity(t.ndim) for t in i.operand_types),
         tuple(identity(t.ndim) for t in i.types))
 
 
 def _region_wants(i: Instruction) -> list[int]:
-    """The operands that a region of another generator wants in a layout of its own."""
-    found = called(i.spec)
-    return [] if found is None else [
-        k for k in range(len(found.region.operands)) if found.region.layouts[k] != identity(
-            len(found.region.layouts[k]))]
+    """Return the operands that a region of another generator wants in another layout."""
+    call = called(i.spec)
+    return [] if call is None else [
+        k for k in range(len(call.region.operands)) if call.region.layouts[k] != identity(
+            len(call.region.layouts[k]))]
 
 
 class _Assignment:
@@ -72,7 +71,7 @@ class _Assignment:
         self.convolutions: Final = convolutions
         self.outputs: Final = outputs
         self.done: Final[list[Assigned]] = []
-        #: values that were transposed already, with the layout
+        #: values that were already transposed, with the layout
         self.transposed: Final[set[tuple[Operand, Layout]]] = set()
         self.wanted: Final = self._flows_into_convolutions()
 
@@ -82,20 +81,20 @@ class _Assignment:
         return self.done
 
     def _flows_into_convolutions(self) -> set[tuple[int, int]]:
-        """Results that a convolution takes as its input, as they are or after light ops."""
-        found: set[tuple[int, int]] = set()
+        """Return the results that a convolution takes as its input, directly or after light ops."""
+        wanted: set[tuple[int, int]] = set()
         for number in range(len(self.instructions) - 1, -1, -1):
             i = self.instructions[number]
             if self.convolutions[number]:
                 wants = _region_wants(i)
                 items = [item for k, item in enumerate(i.operands)
                          if (k in wants if wants else k != 1)]
-            elif not i.spec.heavy and any((number, r) in found for r in range(len(i.types))):
+            elif not i.spec.heavy and any((number, r) in wanted for r in range(len(i.types))):
                 items = list(i.operands)
             else:
                 continue
-            found.update(item for item in items if isinstance(item, Result))
-        return found
+            wanted.update(item for item in items if isinstance(item, Result))
+        return wanted
 
     def _layout(self, item: Operand, ndim: int) -> Layout:
         if isinstance(item, Result):
@@ -128,8 +127,8 @@ class _Assignment:
             if score[0] == 0:
                 break
             if placed.wanted:
-                asked = dict(placed.wanted)
-                pending.append(tuple(asked.get(k, f) for k, f in enumerate(layouts)))
+                wanted = dict(placed.wanted)
+                pending.append(tuple(wanted.get(k, f) for k, f in enumerate(layouts)))
             if not tried:
                 for layout in dict.fromkeys(f for f in here if f):
                     pending += [_all_in(layouts, layout), _all_in(layouts, identity(len(layout)))]
@@ -141,9 +140,10 @@ class _Assignment:
         self, number: int, here: Sequence[Layout | None], layouts: Sequence[Layout | None],
         placed: Placed,
     ) -> tuple[int, int, int]:  # fmt: skip
-        """Elements moved, those of them inside the op, and how ill the results suit what follows.
+        """Return the elements moved, those moved inside the op, and how many results have a layout
+        that does not suit their readers.
 
-        What is moved outside can be shared with other readers of the value.
+        A move outside the op can be shared with other readers of the value.
         """
         i = self.instructions[number]
         moved = placed.moved

@@ -12,28 +12,30 @@ Layout = tuple[int, ...]
 
 
 def identity(ndim: int) -> Layout:
-    """The layout of an array whose axes lie in their logical order."""
+    """Return the layout of an array whose axes are in logical order."""
     return tuple(range(ndim))
 
 
 def channels_last(ndim: int) -> Layout:
-    """Samples, positions, channels of an array (samples, channels, positions...)."""
+    """Return the layout (samples, positions, channels) of an array (samples, channels, positions).
+    """
     return (0, *range(2, ndim), 1)
 
 
 def same_memory(shape: Sequence[int], a: Layout, b: Layout) -> bool:
-    """Whether two layouts of an array of that logical shape have their elements in one order."""
+    """Return True if two layouts of an array of a logical shape have the same element order."""
     return [d for d in a if shape[d] != 1] == [d for d in b if shape[d] != 1]
 
 
 def normalized(shape: Sequence[int], layout: Layout) -> Layout:
-    """The layout, or the logical one where that has the same memory."""
+    """Return the layout, or the logical one where that has the same memory."""
     plain = identity(len(shape))
     return plain if same_memory(shape, layout, plain) else layout
 
 
 class InLayout(NamedTuple):
-    """A traced array in a layout; ``operand`` is the op's operand that it is, or -1."""
+    """A traced array in a layout; ``operand`` is the number of the op's operand that it is, or -1.
+    """
 
     data: Any
     layout: Layout
@@ -47,7 +49,7 @@ class InLayout(NamedTuple):
 
 
 class LateBroadcast(NamedTuple):
-    """A broadcast that is made in the layout in which it is needed; axis i of base is dims[i]."""
+    """A broadcast that is done in the layout in which it is needed; axis i of base is dims[i]."""
 
     base: InLayout
     dims: tuple[int, ...]
@@ -55,7 +57,8 @@ class LateBroadcast(NamedTuple):
 
 
 def relayout(shape: Sequence[int], element: str, now: Layout, then: Layout) -> str:
-    """The StableHLO that brings ``{0}`` from one layout into another, without its result's name."""
+    """Return the StableHLO that brings ``{0}`` from one layout to another, without a result name.
+    """
     source = f"tensor<{''.join(f'{shape[d]}x' for d in now)}{element}>"
     target = f"tensor<{''.join(f'{shape[d]}x' for d in then)}{element}>"
     if same_memory(shape, now, then):

@@ -1,12 +1,12 @@
 """Products of few elements over a long axis, summed in blocks, and those of one term.
 
-XLA hands a product of two matrices on to one of several loops. Those for a vector or for a result
+XLA runs a product of two matrices by one of several loops. Those for a vector or for a result
 of at most three rows and columns add all terms to one accumulator: with 65,537 of them the sum was
-174 units off, with 400,000 of them 800. So the long axis is cut into blocks, which are a batch, and
-the results of the blocks are added, by a reduction, which goes in parts.
+174 units off, with 400,000 of them 800. So the long axis is cut into blocks, which form a batch,
+and the results of the blocks are added by a reduction, which sums in parts.
 
-Where one term is summed, it is a product of two numbers, as which it is written: XLA, which makes
-one of it later, would not be kept from taking exponentials together in it (:mod:`.kept_values`).
+A product that sums one term is written as a multiplication: XLA turns it into one later, and
+nothing would then stop it from combining exponentials in it (:mod:`.kept_values`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .stablehlo_text import (
     with_extents,
 )
 
-#: terms from which on a product is summed in blocks
+#: the number of terms from which on a product is summed in blocks
 LONG: Final = 1024
-#: about as many terms as a block has, of a result of few rows and columns and of one with a vector:
+#: about how many terms a block has, for a result of few rows and columns and for one with a vector:
 #: 1,024 equal ones are 200 units off, 256 are 46 and 128 are 37
 BLOCK: Final = 128
 BLOCK_OF_VECTOR: Final = 256
@@ -37,17 +37,17 @@ _ZERO: Final = {"f32": "0.0", "f64": "0.0", "complex<f32>": "(0.0, 0.0)",
 
 
 def in_blocks(text: str) -> str:
-    """The functions of an op with such products in blocks."""
+    """Return the functions of an op with such products in blocks."""
     return rewritten(text, "dot_general", _written)
 
 
 class _Product:
-    """What a ``dot_general`` contracts, and what its result has.
+    """The axes that a ``dot_general`` contracts, and the size of its result.
 
     Attributes:
-        types: of the operands and the result.
-        batch, contracted: axes, of the left operand and of the right one.
-        rows, columns: of the result, in each batch.
+        types: the types of the operands and the result.
+        batch, contracted: axes of the left operand and of the right one.
+        rows, columns: those of the result, in each batch.
     """
 
     def __init__(self, statement: Statement) -> None:
@@ -64,14 +64,14 @@ class _Product:
         return math.prod([self.extents[0][axis] for axis in self.contracted[0]])
 
     def longest(self) -> int:
-        """The place of the longest contracted pair of axes among all."""
+        """Return the position of the longest pair of contracted axes."""
         lengths = [self.extents[0][axis] for axis in self.contracted[0]]
         return lengths.index(max(lengths))
 
     def goes_into_one(self) -> bool:
-        """Whether XLA adds all terms to one accumulator.
+        """Return True if XLA adds all terms to one accumulator.
 
-        It takes many for a matrix and a vector where the matrix has the terms side by side.
+        It uses several for a matrix and a vector if the terms are adjacent in the matrix.
         """
         if self.rows == 1 or self.columns == 1:
             matrix = 0 if self.columns == 1 else 1
@@ -97,7 +97,7 @@ def _written(line: str) -> Iterator[str] | None:
 
 
 def _of_one_term(statement: Statement, p: _Product) -> Iterator[str] | None:
-    """Each element of a product that has one term, made by one multiplication."""
+    """Write a product of one term per element as one multiplication."""
     lines, names = [], []
     before = len(p.batch[0])
     for side, letter in ((0, "x"), (1, "y")):
@@ -121,7 +121,7 @@ def _of_one_term(statement: Statement, p: _Product) -> Iterator[str] | None:
 
 
 def _extent_of_blocks(extent: int, about: int) -> int:
-    """One that divides the extent, if any is near."""
+    """Return a block extent that divides the extent, if any is near ``about``."""
     for k in range(about, about // 4, -1):
         if extent % k == 0:
             return k
@@ -139,47 +139,47 @@ def _blocks(statement: Statement, p: _Product, element: str) -> Iterator[str]:
     block = BLOCK_OF_VECTOR if p.rows == 1 or p.columns == 1 else BLOCK
     each = _extent_of_blocks(extent, max(1, block * extent // p.terms()))
     count = extent // each
-    own = f"%blocks{name[1:]}"
+    new = f"%blocks{name[1:]}"
     attributes = statement.text.rpartition(" : ")[0].partition("contracting_dims")[2]
     attributes = attributes[attributes.index("]", attributes.index(" x ")) + 1 :]
     operands, types = [], []
     for side, letter in ((0, "x"), (1, "y")):
-        x, given, axis = statement.operands[side], p.types[side], axes[side]
+        x, type_, axis = statement.operands[side], p.types[side], axes[side]
         if count * each < extent:
-            x, given = f"{own}_{letter}", _cut(p, side, axis, 0, count * each)[1]
+            x, type_ = f"{new}_{letter}", _cut(p, side, axis, 0, count * each)[1]
             yield _slice(x, statement.operands[side], p, side, axis, 0, count * each)
-        extents = extents_of(given)
-        found = with_extents(given, [*extents[:axis], count, each, *extents[axis + 1 :]])
-        yield f"    {own}_{letter}b = stablehlo.reshape {x} : ({given}) -> {found}"
-        operands.append(f"{own}_{letter}b")
-        types.append(found)
+        extents = extents_of(type_)
+        type_in_blocks = with_extents(type_, [*extents[:axis], count, each, *extents[axis + 1 :]])
+        yield f"    {new}_{letter}b = stablehlo.reshape {x} : ({type_}) -> {type_in_blocks}"
+        operands.append(f"{new}_{letter}b")
+        types.append(type_in_blocks)
     batch = [[axes[s], *[a + (a > axes[s]) for a in p.batch[s]]] for s in (0, 1)]
     contracted = [[a + (a >= axes[s]) for a in p.contracted[s]] for s in (0, 1)]
     result = with_extents(p.types[2], [count, *p.extents[2]])
-    yield (f"    {own}_p = stablehlo.dot_general {', '.join(operands)}, batching_dims = {batch[0]} "
+    yield (f"    {new}_p = stablehlo.dot_general {', '.join(operands)}, batching_dims = {batch[0]} "
            f"x {batch[1]}, contracting_dims = {contracted[0]} x {contracted[1]}{attributes} : "
            f"({', '.join(types)}) -> {result}")
     zero = f"tensor<{element}>"
-    yield f"    {own}_z = stablehlo.constant dense<{_ZERO[element]}> : {zero}"
+    yield f"    {new}_z = stablehlo.constant dense<{_ZERO[element]}> : {zero}"
     rest = count * each < extent
-    total = f"{own}_s" if rest else name
-    yield (f"    {total} = stablehlo.reduce({own}_p init: {own}_z) applies stablehlo.add across "
+    total = f"{new}_s" if rest else name
+    yield (f"    {total} = stablehlo.reduce({new}_p init: {new}_z) applies stablehlo.add across "
            f"dimensions = [0] : ({result}, {zero}) -> {p.types[2]}")
     if rest:
-        left = []
+        types_of_rest = []
         for side, letter in ((0, "x"), (1, "y")):
-            left.append(_cut(p, side, axes[side], count * each, extent)[1])
-            yield _slice(f"{own}_{letter}r", statement.operands[side], p, side, axes[side],
+            types_of_rest.append(_cut(p, side, axes[side], count * each, extent)[1])
+            yield _slice(f"{new}_{letter}r", statement.operands[side], p, side, axes[side],
                          count * each, extent)
         text = statement.text.rpartition(" : ")[0].replace(
-            ", ".join(statement.operands), f"{own}_xr, {own}_yr", 1)
-        yield (f"    {own}_r = stablehlo.dot_general{text} : ({', '.join(left)}) -> "
+            ", ".join(statement.operands), f"{new}_xr, {new}_yr", 1)
+        yield (f"    {new}_r = stablehlo.dot_general{text} : ({', '.join(types_of_rest)}) -> "
                f"{p.types[2]}")
-        yield f"    {name} = stablehlo.add {total}, {own}_r : {p.types[2]}"
+        yield f"    {name} = stablehlo.add {total}, {new}_r : {p.types[2]}"
 
 
 def _cut(p: _Product, side: int, axis: int, first: int, last: int) -> tuple[str, str]:
-    """The positions of a slice of an operand, and its type."""
+    """Return the positions of a slice of an operand, and its type."""
     extents = p.extents[side]
     positions = ", ".join([f"{first}:{last}" if a == axis else f"0:{n}"
                            for a, n in enumerate(extents)])

@@ -1,4 +1,4 @@
-"""What an op lowers to."""
+"""The lowering of an op."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Lowered(NamedTuple):
 
     @classmethod
     def of_json(cls, fields: Any) -> Lowered:
-        """From what JSON has made of one. Raises ValueError or TypeError for anything else."""
+        """Build one from its JSON form. Raises ValueError or TypeError for anything else."""
         name, text, results = fields
         if not (isinstance(text, str) and isinstance(results, list)):
             raise TypeError(f"{fields!r:.60} is no lowering")
@@ -29,8 +29,8 @@ class Placed(NamedTuple):
     Attributes:
         lowered: its functions; the types of its results are physical.
         layouts: the layout of each result.
-        moved: elements that it moves from one layout into another.
-        wanted: operands that it would rather have in another layout, as (number, layout).
+        moved: elements that it moves from one layout to another.
+        wanted: operands that it prefers in another layout, as (number, layout).
     """
 
     lowered: Lowered

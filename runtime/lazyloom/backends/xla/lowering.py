@@ -38,7 +38,7 @@ _lock = threading.RLock()
 
 
 def lower(spec: Spec, types: tuple[TensorType | None, ...]) -> Lowered:
-    """The lowering of an op at operand types, from memory, disk or JAX."""
+    """Return the lowering of an op at operand types, from memory, disk or JAX."""
     lowered = lower_untyped(spec, types)
     inferred = tuple(t.mlir for t in spec.infer(types))
     if lowered.results != inferred:
@@ -49,23 +49,23 @@ def lower(spec: Spec, types: tuple[TensorType | None, ...]) -> Lowered:
 
 
 def lower_untyped(spec: Spec, types: tuple[TensorType | None, ...]) -> Lowered:
-    """:func:`lower` without a look at the op's shape rule, which may itself ask this."""
+    """Do :func:`lower` without the op's type rule, which may itself call this."""
     key = (spec, types)
-    found = _memory.get(key)
-    if found is not None:
-        return found
+    lowered = _memory.get(key)
+    if lowered is not None:
+        return lowered
     with _lock:
-        found = _memory.get(key)
-        if found is None:
-            found = _memory[key] = (
+        lowered = _memory.get(key)
+        if lowered is None:
+            lowered = _memory[key] = (
                 lowered_region(spec) if called(spec) else _from_disk_or_jax(spec, types))
-    return found
+    return lowered
 
 
 def lowered_types(
     op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
 ) -> tuple[TensorType, ...]:
-    """The types of an op's results, read off the lowering, which is on disk in a warm process."""
+    """Return the types of an op's results by its lowering, which is on disk in a warm process."""
     lowered = lower_untyped(spec_of(op, attrs, len(types)), tuple(types))
     return tuple(_type_from_mlir(t) for t in lowered.results)
 
@@ -80,18 +80,18 @@ def _type_from_mlir(text: str) -> TensorType:
 def lower_placed(
     spec: Spec, types: tuple[TensorType | None, ...], layouts: tuple[Layout | None, ...]
 ) -> Placed:
-    """The lowering of an op at operands of those logical types in those layouts."""
+    """Return the lowering of an op at operands of logical types in layouts."""
     key = (spec, types, layouts)
-    found = _placed.get(key)
-    if found is not None:
-        return found
+    placed = _placed.get(key)
+    if placed is not None:
+        return placed
     with _lock:
-        found = _placed.get(key)
-        if found is None:
-            found = _placed[key] = (
+        placed = _placed.get(key)
+        if placed is None:
+            placed = _placed[key] = (
                 placed_region(spec, layouts) if called(spec)
                 else _placed_from_disk_or_jax(spec, types, layouts))
-    return found
+    return placed
 
 
 def _placed_from_disk_or_jax(
@@ -101,20 +101,20 @@ def _placed_from_disk_or_jax(
     storable = spec.versioned
     if storable:
         data = fingerprint.load("lowering", description)
-        known = _unpack_placed(data) if data is not None else None
-        if known is not None:
-            return known
+        stored = _unpack_placed(data) if data is not None else None
+        if stored is not None:
+            return stored
     name = name_of(spec, description)
-    found = Replayed()
+    replayed = Replayed()
     present = [(n, t, f) for n, (t, f) in enumerate(zip(types, layouts, strict=True))
                if t is not None and f is not None]
     fn = replay(function_of(spec, types), [(t.shape, t.dtype.numpy) for _, t, _ in present],
-                [f for _, _, f in present], found)
+                [f for _, _, f in present], replayed)
     shaped = [(tuple(t.shape[d] for d in f), t.dtype.numpy) for _, t, f in present]
     text, results = text_of(fn, shaped, name)
     placed = Placed(
-        Lowered(name, text, results), found.layouts, found.moved,
-        tuple(sorted((present[k][0], layout) for k, layout in found.wanted.items())))
+        Lowered(name, text, results), replayed.layouts, replayed.moved,
+        tuple(sorted((present[k][0], layout) for k, layout in replayed.wanted.items())))
     if storable:
         fingerprint.store("lowering", description, json.dumps(placed).encode())
     return placed
@@ -133,10 +133,10 @@ def _unpack_placed(data: bytes) -> Placed | None:
 
 
 def name_of(spec: Spec, description: bytes) -> str:
-    """The name of an op's function, by what it is found on disk."""
+    """Return the name of an op's function, from the description that it is stored under."""
     kind = re.sub(r"[^A-Za-z0-9_]", "_", spec.op.name)
     if not spec.versioned:
-        # nothing in the description tells it from another op of that name
+        # nothing in the description distinguishes it from another op of that name
         description += str(spec.id).encode()
     return f"{kind}_{hashlib.sha256(description).hexdigest()[:16]}"
 
@@ -146,9 +146,9 @@ def _from_disk_or_jax(spec: Spec, types: tuple[TensorType | None, ...]) -> Lower
     storable = spec.versioned
     if storable:
         data = fingerprint.load("lowering", description)
-        found = _unpack(data) if data is not None else None
-        if found is not None:
-            return found
+        stored = _unpack(data) if data is not None else None
+        if stored is not None:
+            return stored
     name = name_of(spec, description)
     shaped = [(t.shape, t.dtype.numpy) for t in types if t is not None]
     text, results = text_of(function_of(spec, types), shaped, name)
@@ -169,8 +169,9 @@ def _unpack(data: bytes) -> Lowered | None:
 def text_of(
     fn: Callable[..., Any], shaped: Sequence[tuple[tuple[int, ...], Any]], name: str
 ) -> tuple[str, tuple[str, ...]]:
-    """The functions that JAX lowers ``fn`` to, the first called ``name``, and the result types."""
-    # slow to import, and not needed for what was lowered before
+    """Return the functions that JAX lowers ``fn`` to, the first one named ``name``, and the result
+    types."""
+    # slow to import, and not needed for ops that were lowered before
     from .expansions import expanded
 
     counters["jax_traces"] += 1

@@ -2,9 +2,9 @@
 
 XLA:CPU writes into an array in place where nothing else reads it. It also fuses what computes the
 written values into the loop that writes them, unless that reads the same array, since the loop
-would read elements that it has already overwritten. It looks for "the same array" among the
-operands as they stand, and a reshape between the two, which is a bitcast and no copy, hides that
-they are one (https://github.com/openxla/xla/issues/49176). What ``b[:, 1:] = b[:, :-1]`` came to
+would read elements that it has already overwritten. It looks for "the same array" only among the
+operands themselves, and a reshape between the two, which is a bitcast and no copy, hides that
+they are one (https://github.com/openxla/xla/issues/49176). ``b[:, 1:] = b[:, :-1]`` became this
 for a ``b`` of shape (1, 6) that is a view of six elements, with ``p`` in the memory of the result::
 
     fused_computation (s: s64[], p: f64[6]) -> f64[1,6] {
@@ -14,8 +14,8 @@ for a ``b`` of shape (1, 6) that is a view of six elements, with ``p`` in the me
       ROOT r = f64[1,6] dynamic-update-slice(written, update, 0, t)
     }
 
-So what is written becomes a value of its own (see :mod:`.fusion_barriers`) wherever it
-depends on anything that may be the array that it is written into.
+So the written values become a value of their own (see :mod:`.fusion_barriers`) wherever they
+depend on anything that may be the array that they are written into.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from ...program.stream import Leaf, Result
 from ...settings import LOWERINGS_KEPT
 from ...types import TensorType
 
-#: what XLA does in place
+#: steps that XLA does in place
 _WRITES: Final = ("stablehlo.dynamic_update_slice", '"stablehlo.scatter"')
-#: what XLA never finds to be the identity of an operand
+#: steps that XLA never simplifies to one of their operands
 _COMPUTES: Final = ("stablehlo.dot_general", "stablehlo.convolution", "stablehlo.custom_call")
 _NAME: Final = re.compile(r"%\w+")
-#: platforms whose compiler was seen to fuse a read of what is overwritten
+#: platforms whose compiler was observed to fuse a read of what is overwritten
 _PLATFORMS: Final = ("cpu",)
 
 
@@ -43,7 +43,7 @@ def separated(
     instructions: Sequence[Instruction], texts: Sequence[str], leaf_types: Sequence[TensorType],
     platform: str,
 ) -> set[int]:  # fmt: skip
-    """Numbers of the instructions whose results must not be fused into a write that takes them.
+    """Return the numbers of instructions whose results must not be fused into a write of them.
 
     ``texts`` holds the StableHLO functions of each instruction.
     """
@@ -52,14 +52,14 @@ def separated(
         return set()
     memory = _Memory(instructions, texts, leaf_types)
     targets = {n: memory.written_by(n) for n in sorted(writes)}
-    found: set[int] = set()
-    #: for each instruction, the written arrays that what computes it reads, as far as XLA may fuse
+    numbers: set[int] = set()
+    #: for each instruction, the written arrays that its computation reads, as far as XLA may fuse
     reads: list[int] = []
     for number in range(len(instructions)):
         if number in targets:
             for value in memory.beside(number):
                 if isinstance(value, Result) and reads[value.instruction] & targets[number]:
-                    found.add(value.instruction)
+                    numbers.add(value.instruction)
                     reads[value.instruction] = 0
         reach = 0
         for value in memory.operands(number):
@@ -67,7 +67,7 @@ def separated(
             if isinstance(value, Result):
                 reach |= reads[value.instruction]
         reads.append(reach)
-    return found
+    return numbers
 
 
 #: a value of a program
@@ -76,16 +76,16 @@ _Value = Result | Leaf
 
 @functools.lru_cache(maxsize=LOWERINGS_KEPT)
 def used_operands(text: str) -> frozenset[int]:
-    """Numbers of the operands that the results of an op's first function depend on.
+    """Return the numbers of the operands that the results of an op's first function depend on.
 
-    The function of a derivative computes the op's own results too, which nothing takes.
+    The function of a derivative also computes the op's own results, which nothing uses.
     """
     body = text.partition("func.func")[2].partition("func.func")[0].partition("{\n")[2]
     wanted: set[str] = set()
     pending: list[str] = []
     for line in reversed(body.splitlines()):
         pending.append(line)
-        # a step is a line at this depth, with the lines of its regions behind it
+        # a step is a line at this depth, followed by the lines of its regions
         if line.startswith("    ") and not line.startswith(("     ", "    }", "    ^")):
             names = [_NAME.findall(part) for part in reversed(pending)]
             pending = []
@@ -95,7 +95,8 @@ def used_operands(text: str) -> frozenset[int]:
 
 
 class _Memory:
-    """Which values may be one array: those of as many bytes that an op other than a product joins.
+    """Which values may be one array: those of equal size in bytes that an op other than a product
+    joins.
 
     A written array is a bit of an int, and a set of them an int.
     """
@@ -117,9 +118,9 @@ class _Memory:
                             self._join(Result(number, r), value)
 
     def operands(self, number: int) -> list[_Value]:
-        """The operands of an instruction that are leaves or results, and that it looks at.
+        """Return the operands of an instruction that are leaves or results, and that it reads.
 
-        A derivative has operands of which it takes the shape alone.
+        A derivative has operands that it only takes the shape of.
         """
         items = [item for item, t in zip(self._instructions[number].operands,
                                          self._instructions[number].operand_types, strict=True)
@@ -129,21 +130,21 @@ class _Memory:
                 if isinstance(item, (Result, Leaf)) and k in used]
 
     def beside(self, number: int) -> list[_Value]:
-        """The operands of an instruction without the one that it writes into."""
-        found = self.operands(number)
+        """Return the operands of an instruction without the one that it writes into."""
+        operands = self.operands(number)
         sizes = [t.nbytes for t in self._instructions[number].types]
-        into = next((k for k, value in enumerate(found) if self._bytes(value) in sizes), None)
-        return [value for k, value in enumerate(found) if k != into]
+        into = next((k for k, value in enumerate(operands) if self._bytes(value) in sizes), None)
+        return [value for k, value in enumerate(operands) if k != into]
 
     def written_by(self, number: int) -> int:
-        """The arrays that an instruction writes into."""
-        found = 0
+        """Return the arrays that an instruction writes into."""
+        arrays = 0
         for r in range(len(self._instructions[number].types)):
-            found |= self._bits.setdefault(self._root(Result(number, r)), 1 << len(self._bits))
-        return found
+            arrays |= self._bits.setdefault(self._root(Result(number, r)), 1 << len(self._bits))
+        return arrays
 
     def written(self, value: _Value) -> int:
-        """The array that a value may be, if one that is written into."""
+        """Return the written array that a value may be, or 0."""
         return self._bits.get(self._root(value), 0)
 
     def _bytes(self, value: _Value) -> int:

@@ -1,12 +1,12 @@
 """Ops in other physical layouts: their JAX functions with renamed axes.
 
-:func:`replay` traces an op's function at its logical shapes and runs what was traced on physical
-arrays: an elementwise step runs in whatever layout its operands have, a step that names axes names
-them where they lie, a product or convolution takes any layout by its dimension numbers. Only a step
-that knows no other way moves data.
+:func:`replay` traces an op's function at its logical shapes and runs the trace on physical
+arrays: an elementwise step runs in whatever layout its operands have, a step with axes gets their
+physical numbers, a product or convolution takes any layout by its dimension numbers. Only a step
+with no other way moves data.
 
-Convolutions are where this pays: XLA's CPU code wants channels last, and where the window is one
-element, or the result is, it is far faster as a product of matrices.
+Convolutions are where this pays off: XLA's CPU code wants channels last, and a convolution with a
+window or result of one element is far faster as a product of matrices.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from .products import as_product
 
 
 class Replayed:
-    """What a replay found out.
+    """The outcome of a replay.
 
     Attributes:
         layouts: the layout of each result.
-        moved: elements that were moved from one layout into another on the way.
-        wanted: operands, as (number, layout), that a convolution would rather have in that layout.
+        moved: elements that were moved from one layout to another on the way.
+        wanted: operands, as (number, layout), that a convolution prefers in that layout.
     """
 
     __slots__ = ("layouts", "moved", "wanted")
@@ -41,28 +41,29 @@ class Replayed:
 
 
 def replay(
-    fn: Callable[..., Any], shaped: Sequence[Any], layouts: Sequence[Layout], found: Replayed
+    fn: Callable[..., Any], shaped: Sequence[Any], layouts: Sequence[Layout], replayed: Replayed
 ) -> Callable[..., Any]:
-    """A function of physical operands in ``layouts`` that does what ``fn`` does, for JAX to trace.
+    """Return a function of physical operands in ``layouts`` that does what ``fn`` does, for JAX to
+    trace.
 
     ``shaped`` are the logical (shape, NumPy dtype) of the operands. The function returns a tuple of
-    physical results and fills ``found``.
+    physical results and fills ``replayed``.
     """
 
     def physical(*arrays: Any) -> Any:
         import jax
 
         closed = jax.make_jaxpr(fn)(*[jax.ShapeDtypeStruct(*s) for s in shaped])
-        replaying = _Replay(found)
+        replaying = _Replay(replayed)
         operands = [InLayout(x, f, n) for n, (x, f) in enumerate(zip(arrays, layouts, strict=True))]
         results = []
         for value in replaying.jaxpr(closed.jaxpr, closed.consts, operands):
-            # a broadcast, such as the gradient of a sum, lies as the operand of that shape does
+            # a broadcast, such as a sum's gradient, takes the layout of an operand of its shape
             shape = value.shape
             like = next((x.layout for x in operands if x.shape == shape), None)
-            made = replaying.made(value, like)
-            results.append(replaying.into(made, normalized(shape, made.layout)))
-        found.layouts = tuple(r.layout for r in results)
+            array = replaying.made(value, like)
+            results.append(replaying.into(array, normalized(shape, array.layout)))
+        replayed.layouts = tuple(r.layout for r in results)
         return tuple(r.data for r in results)
 
     return physical
@@ -81,7 +82,7 @@ _REDUCTIONS: Final = frozenset(
     "reduce_xor".split()
 )
 _CUMULATIVE: Final = frozenset("cumlogsumexp cummax cummin cumprod cumsum".split())
-#: steps over windows, with the parameters that have one entry an axis
+#: steps over windows, and the parameters that have one entry per axis
 _WINDOWED: Final = frozenset(
     "reduce_window reduce_window_max reduce_window_min reduce_window_sum select_and_gather_add "
     "select_and_scatter_add".split()
@@ -92,8 +93,8 @@ _PER_AXIS: Final = (
 
 
 class _Replay:
-    def __init__(self, found: Replayed) -> None:
-        self.found: Final = found
+    def __init__(self, replayed: Replayed) -> None:
+        self.found: Final = replayed
 
     def jaxpr(self, jaxpr: Any, consts: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         """Run a traced function on values; steps whose results nothing uses are left out."""
@@ -105,7 +106,7 @@ class _Replay:
         def read(atom: Any) -> Any:
             if not is_literal(atom):
                 return values[atom]
-            # JAX writes a Python number into a step as a number that knows its dtype
+            # JAX represents a Python number in a step as a number with a dtype
             return InLayout(np.asarray(atom.val, atom.aval.dtype), identity(atom.aval.ndim))
 
         for step in needed(jaxpr):
@@ -138,7 +139,7 @@ class _Replay:
     # layouts
 
     def made(self, value: Any, layout: Layout | None = None) -> InLayout:
-        """The value as an array: a broadcast is made, in ``layout`` if given."""
+        """Return the value as an array: a broadcast is done, in ``layout`` if given."""
         if type(value) is InLayout:
             return value
         from jax import lax
@@ -152,7 +153,7 @@ class _Replay:
             base.data, [shape[d] for d in layout], [place[dims[i]] for i in order]), layout)
 
     def into(self, value: Any, layout: Layout) -> InLayout:
-        """The value in that layout."""
+        """Return the value in a layout."""
         if type(value) is LateBroadcast:
             return self.made(value, layout)
         if value.layout == layout:
@@ -175,7 +176,7 @@ class _Replay:
         full = [x for x in operands if len(x.shape) == ndim]
         if ndim and all(type(x) is LateBroadcast for x in full) and len({
                 (x.dims, x.base.shape) for x in full}) == 1:
-            # what is equal along an axis stays so
+            # values that are equal along an axis stay so
             first = full[0]
             inner = [x.base if type(x) is LateBroadcast else x for x in operands]
             layout = first.base.layout
@@ -258,7 +259,7 @@ class _Replay:
         after = [d for d, n in enumerate(new) if n != 1]
         if [old[d] for d in before] != [new[d] for d in after]:
             return None
-        # axes of one element come or go: the others stay where they lie
+        # axes of one element come or go: the others stay where they are
         layout = (*(after[before.index(d)] for d in x.layout if old[d] != 1),
                 *(d for d, n in enumerate(new) if n == 1))
         return InLayout(lax.reshape(x.data, [new[d] for d in layout]), layout)
@@ -285,8 +286,8 @@ class _Replay:
 
         numbers = step.params["dimension_numbers"]
         lhs, rhs, out = numbers.lhs_spec, numbers.rhs_spec, numbers.out_spec
-        # the one that computes a weight's gradient swaps samples and channels; XLA transposes its
-        # operands in any case, and its result is needed as the weight lies
+        # the convolution for a weight's gradient swaps samples and channels; XLA transposes its
+        # operands in any case, and its result is needed in the weight's layout
         natural = lhs[0] == 0
         if natural:
             self._ask(x, lhs)
@@ -300,7 +301,7 @@ class _Replay:
                 tuple(layout.index(d) for d in out)))
 
     def _ask(self, x: InLayout, spec: Sequence[int]) -> None:
-        """Note that a convolution wants x with its channels last."""
+        """Record that a convolution wants x with its channels last."""
         layout = (spec[0], *spec[2:], spec[1])
         if x.layout == layout or same_memory(x.shape, x.layout, layout):
             return

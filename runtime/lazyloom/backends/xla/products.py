@@ -1,8 +1,8 @@
 """Convolutions that are products of matrices, written as such.
 
-XLA's CPU code for them is up to five times faster as a product: a window of one element (two thirds
-of a ResNet's convolutions, forward and for the gradient of their input), and a result of one
-position, which is what the gradient of such a window is.
+XLA's CPU code is up to five times faster with a product for a window of one element (two thirds
+of a ResNet's convolutions, forward and for the gradient of their input), and for a result of one
+position, which the gradient of such a window is.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ class _Convolution:
 
     Attributes:
         batch, channel, places: the axes of the input; ``x`` is the input.
-        inputs, window: the axes of the weight that the input's match; ``w`` is the weight.
+        inputs, window: the axes of the weight that match the input's; ``w`` is the weight.
         out: the axes of the result: batch, channel, places.
-        edges, steps, gaps, away: per place, what is added at both ends, the window's steps, the
-            distance of the input's elements and of the weight's.
+        edges, steps, gaps, away: per place, the padding at both ends, the window's stride, the
+            distance between elements of the input and of the weight.
     """
 
     __slots__ = (
@@ -42,13 +42,13 @@ class _Convolution:
         self.kinds = {k: p[k] for k in ("precision", "preferred_element_type")}
 
     def per_axis(self, order: Sequence[int], values: Sequence[Any], other: Any) -> list[Any]:
-        """For each axis of the input in that order, its place's value, or ``other``."""
-        given = dict(zip(self.places, values, strict=True))
-        return [given.get(d, other) for d in order]
+        """For each axis of the input in an order, return its place's value, or ``other``."""
+        value_by_axis = dict(zip(self.places, values, strict=True))
+        return [value_by_axis.get(d, other) for d in order]
 
 
 def as_product(step: Any, x: InLayout, w: InLayout) -> InLayout | None:
-    """What the traced convolution gives for x and w, by one product; None if that cannot be."""
+    """Return the traced convolution of x and w as one product; None if that is impossible."""
     if step.params["feature_group_count"] != 1 or step.params["batch_group_count"] != 1:
         return None
     c = _Convolution(step, x, w)
@@ -62,7 +62,7 @@ def as_product(step: Any, x: InLayout, w: InLayout) -> InLayout | None:
 
 
 def _small_window(c: _Convolution) -> InLayout | None:
-    """A window of one element: a product at every place."""
+    """Convolve with a window of one element: a product at every place."""
     from jax import lax
 
     order = c.x.layout
@@ -80,7 +80,7 @@ def _small_window(c: _Convolution) -> InLayout | None:
         data, weight, (((order.index(c.channel),), (rows.index(c.inputs),)), ((), ())), **c.kinds)
     order = tuple(d for d in order if d != c.channel)
     if dilated:
-        # a place between elements sees zeros: the product of zeros is zeros
+        # a place between elements has zeros: the product of zeros is zeros
         data = _padded(c, data, (*order, c.channel))
     renamed = dict(zip((c.batch, *c.places), (c.out[0], *c.out[2:]), strict=True))
     return InLayout(data, (*(renamed[d] for d in order), c.out[1]))
@@ -97,7 +97,7 @@ def _padded(c: _Convolution, data: Any, order: Sequence[int]) -> Any:
 
 
 def _one_place(c: _Convolution) -> InLayout | None:
-    """A result of one place whose window lies inside the input: the places are summed over too."""
+    """Convolve to one place with a window inside the input: the places are summed over, too."""
     from jax import lax
 
     first = [-low for low, _ in c.edges]
@@ -117,11 +117,11 @@ def _one_place(c: _Convolution) -> InLayout | None:
         c.per_axis(order, c.away, 1))
     matches = dict(zip((c.channel, *c.places), (c.inputs, *c.window), strict=True))
     summed = [d for d in order if d in matches]
-    left = [order.index(d) for d in summed]
-    right = [c.w.layout.index(matches[d]) for d in summed]
-    # in the order of the result's axes: a product that is transposed afterwards takes twice as long
+    data_axes = [order.index(d) for d in summed]
+    weight_axes = [c.w.layout.index(matches[d]) for d in summed]
+    # in the order of the result's axes: a product with a transpose afterwards takes twice as long
     if c.out[0] < c.out[1]:
-        data = lax.dot_general(data, c.w.data, ((left, right), ((), ())), **c.kinds)
+        data = lax.dot_general(data, c.w.data, ((data_axes, weight_axes), ((), ())), **c.kinds)
     else:
-        data = lax.dot_general(c.w.data, data, ((right, left), ((), ())), **c.kinds)
+        data = lax.dot_general(c.w.data, data, ((weight_axes, data_axes), ((), ())), **c.kinds)
     return InLayout(lax.expand_dims(data, sorted(c.out[2:])), identity(len(c.found)))

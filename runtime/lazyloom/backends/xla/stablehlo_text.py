@@ -1,7 +1,7 @@
-"""StableHLO as JAX and :mod:`.assemble` write it: its functions, statements and types, read.
+"""A reader of StableHLO as JAX and :mod:`.assemble` write it: its functions, statements and types.
 
-One statement stands on a line: its results, the step's name, operands and attributes, and behind
-a colon the types. The statements of a region stand on lines of their own.
+A line holds one statement: its results, the step's name, operands and attributes, and after
+a colon the types. The statements of a region are on lines of their own.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class Statement(NamedTuple):
 
     Attributes:
         line: the number of its line.
-        names: of its results.
-        kind: the step's name, without its dialect; "call" of a function's call.
+        names: the names of its results.
+        kind: the step's name, without its dialect; "call" for a function call.
         called: the function that is called, else "".
         operands: the names of values in it.
-        type: of its result; of several, as they stand there.
-        text: what comes behind the step's name.
+        type: the type of its result; for several, the types as written.
+        text: the text after the step's name.
     """
 
     line: int
@@ -44,17 +44,17 @@ class Statement(NamedTuple):
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The types behind the colon: of operands and result, or one that all have."""
+        """The types after the colon: of operands and result, or one that all have."""
         return tuple([m[0] for m in _TENSOR.finditer(self.text.rpartition(" : ")[2])])
 
     def numbers(self, attribute: str) -> list[list[int]]:
-        """The lists of numbers that are the value of an attribute; [] where it has none."""
-        found = re.search(rf"\b{attribute} = (\[[\d, -]*\](?: x \[[\d, -]*\])*)", self.text)
-        return [numbers_in(part) for part in found[1].split(" x ")] if found else []
+        """Return the lists of numbers that are an attribute's value; [] without the attribute."""
+        match = re.search(rf"\b{attribute} = (\[[\d, -]*\](?: x \[[\d, -]*\])*)", self.text)
+        return [numbers_in(part) for part in match[1].split(" x ")] if match else []
 
 
 class StableHloFunction(NamedTuple):
-    """A function: its name, the names of its parameters, its statements, and what it returns."""
+    """A function: its name, the names of its parameters, its statements, and its results."""
 
     name: str
     parameters: tuple[str, ...]
@@ -63,23 +63,23 @@ class StableHloFunction(NamedTuple):
 
 
 def statement_of(line: str, number: int = 0) -> Statement | None:
-    """The statement on a line; None where there is none that has a result."""
-    found = _STATEMENT.match(line)
-    if found is None:
+    """Return the statement on a line; None if there is none that has a result."""
+    match = _STATEMENT.match(line)
+    if match is None:
         return None
-    _, result, count, kind, call, called, rest = found.groups()
+    _, result, count, kind, call, called, rest = match.groups()
     names = tuple([f"{result}#{k}" for k in range(int(count))]) if count else (result,)
-    given, _, types = rest.rpartition(" : ")
-    given = given or rest
+    head, _, types = rest.rpartition(" : ")
+    head = head or rest
     type_ = types.rpartition("-> ")[2].strip()
-    if kind == "select":  # that of its condition stands before
+    if kind == "select":  # the type of its condition comes first
         type_ = type_.rpartition(", ")[2]
-    return Statement(number, names, call or kind, called or "", tuple(_NAME.findall(given)), type_,
+    return Statement(number, names, call or kind, called or "", tuple(_NAME.findall(head)), type_,
                      rest)
 
 
 def functions(lines: Sequence[str]) -> Iterator[StableHloFunction]:
-    """The functions of a module's text."""
+    """Yield the functions of a module's text."""
     name = ""
     parameters: tuple[str, ...] = ()
     statements: list[Statement] = []
@@ -95,45 +95,45 @@ def functions(lines: Sequence[str]) -> Iterator[StableHloFunction]:
                            tuple(_NAME.findall(returned[1].partition(" : ")[0])))
             name = ""
             continue
-        found = statement_of(line, number)
-        if found is not None:
-            statements.append(found)
+        statement = statement_of(line, number)
+        if statement is not None:
+            statements.append(statement)
 
 
 def rewritten(
     text: str, kind: str, written: Callable[[str], Iterable[str] | None]
 ) -> str:
-    """The text with what is written for each line that has a step of that kind.
+    """Return the text with each line that has a step of a kind rewritten.
 
-    ``written`` takes the line and gives the ones in its place; None leaves it as it is.
+    ``written`` takes the line and returns the lines that replace it; None leaves it as it is.
     """
     step = f"stablehlo.{kind}"
     if step not in text:
         return text
     lines: list[str] = []
     for line in text.split("\n"):
-        found = written(line) if step in line else None
-        lines += [line] if found is None else found
+        replacement = written(line) if step in line else None
+        lines += [line] if replacement is None else replacement
     return "\n".join(lines)
 
 
 def numbers_in(text: str) -> list[int]:
-    """The integers of a list, which is empty for no dimensions."""
+    """Return the integers of a list, which is empty for no dimensions."""
     return [int(n) for n in re.findall(r"-?\d+", text)]
 
 
 def extents_of(type_: str) -> list[int]:
-    """The extents of a tensor's type."""
+    """Return the extents of a tensor's type."""
     return [int(n) for n in re.findall(r"(\d+)x", type_.partition("complex")[0])]
 
 
 def with_extents(type_: str, extents: Sequence[int]) -> str:
-    """A tensor's type with other extents."""
+    """Return a tensor's type with other extents."""
     element = re.sub(r"^tensor<(\d+x)*", "", type_)
     return f"tensor<{''.join([f'{extent}x' for extent in extents])}{element}"
 
 
 def fractional(type_: str) -> str:
-    """The element type of a tensor's type, "" where it is none of numbers with a fraction."""
-    found = _NUMBER.search(type_)
-    return found[1] if found else ""
+    """Return the element type of a tensor's type, "" if its elements are no fractional numbers."""
+    match = _NUMBER.search(type_)
+    return match[1] if match else ""

@@ -1,4 +1,4 @@
-"""Statements of StableHLO that programs have in their function and in the bodies of loops."""
+"""StableHLO statements that occur in a program's function and in the bodies of loops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .lowered import Lowered
 
 
 def constant(name: str, number: int, dtype: DType) -> str:
-    """The statement that calls a 0-d constant ``name``."""
+    """Return the statement that defines a 0-d constant ``name``."""
     if dtype.kind == "b":
         literal = "true" if number else "false"
     elif dtype.kind == "f":
@@ -28,24 +28,24 @@ def call(
     lowered: Lowered, name: str, arguments: Sequence[str], types: Sequence[str], location: str,
     *, inside: bool = False,
 ) -> tuple[str, list[str]]:  # fmt: skip
-    """The statement that calls an op's function, and the names of its results.
+    """Return the statement that calls an op's function, and the names of its results.
 
-    ``types`` are those of the arguments. ``inside`` the body of a loop, MLIR's parser wants the
-    dialect's name, too.
+    ``types`` are those of the arguments. ``inside`` the body of a loop, MLIR's parser requires the
+    dialect's name as well.
     """
     count = len(lowered.results)
     if count == 1:
-        names, left, right = [name], name, lowered.results[0]
+        names, result_names, result_types = [name], name, lowered.results[0]
     else:
         names = [f"{name}#{r}" for r in range(count)]
-        left, right = f"{name}:{count}", f"({', '.join(lowered.results)})"
+        result_names, result_types = f"{name}:{count}", f"({', '.join(lowered.results)})"
     statement = "func.call" if inside else "call"
-    return (f"    {left} = {statement} @{lowered.name}({', '.join(arguments)}) : "
-            f"({', '.join(types)}) -> {right} loc(\"{_quotable(location)}\")"), names
+    return (f"    {result_names} = {statement} @{lowered.name}({', '.join(arguments)}) : "
+            f"({', '.join(types)}) -> {result_types} loc(\"{_quotable(location)}\")"), names
 
 
 def _quotable(text: str) -> str:
-    """A text as MLIR has it between quotes: the names of others' ops and generators are any."""
+    """Escape a text for MLIR's quotes: names of foreign ops and generators may be arbitrary."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return text
     return "".join(

@@ -22,33 +22,34 @@ _ARGUMENT: Final = re.compile(r"%arg(\d+)")
 
 @functools.lru_cache(maxsize=LOWERINGS_KEPT)
 def _handed_on(lowered: Lowered) -> tuple[tuple[int, int], ...]:
-    """Results of an op that are an operand as it is: (result, number of the operand given)."""
+    """Return results of an op that are unchanged operands: (result, number of the present operand).
+    """
     first = lowered.text.index(f"@{lowered.name}(")
     line = re.search(r"^    return ([^:\n]*)", lowered.text[first:], re.MULTILINE)
     assert line is not None
-    found = []
+    pairs = []
     for r, name in enumerate(line[1].split(",")):
         argument = _ARGUMENT.fullmatch(name.strip())
         if argument is not None:
-            found.append((r, int(argument[1])))
-    return tuple(found)
+            pairs.append((r, int(argument[1])))
+    return tuple(pairs)
 
 
 def handed_on(
     instructions: Sequence[Instruction], lowered: Sequence[Lowered]
 ) -> dict[Result, Operand]:
-    """Results that are an operand of their instruction as it is, and that operand."""
+    """Return the results that are an unchanged operand of their instruction, with that operand."""
     same: dict[Result, Operand] = {}
     for n, (i, text) in enumerate(zip(instructions, lowered, strict=True)):
-        given = [item for item, t in zip(i.operands, i.operand_types, strict=True)
+        operands = [item for item, t in zip(i.operands, i.operand_types, strict=True)
                  if t is not None]
         for r, number in _handed_on(text):
-            same[Result(n, r)] = given[number]
+            same[Result(n, r)] = operands[number]
     return same
 
 
 class _Source(NamedTuple):
-    """Where an iteration finds its row: at ``first + step * iteration`` of an array."""
+    """Where an iteration finds its row: at index ``first + step * iteration`` of an array."""
 
     array: str
     type: TensorType
@@ -57,17 +58,17 @@ class _Source(NamedTuple):
 
 
 class LoopWriter:
-    """Writes a program's loops, and knows the names of what they give."""
+    """Writes a program's loops, and knows the names of their results."""
 
     def __init__(
         self, program: Loops, lowered: Sequence[Lowered], stopped: Callable[[str, str, str], str],
         ends: set[int], handed_on: Callable[[int, int, str, str], str],
         name_of: Callable[[Operand, TensorType], str], add: Callable[[str], None],
     ) -> None:  # fmt: skip
-        """``stopped`` is a line that ends a fusion, ``add`` takes a line of the program.
+        """``stopped`` returns a line that ends a fusion, ``add`` takes a line of the program.
 
-        ``handed_on`` adds the line through which a result is handed on, if there is one, and gives
-        the name that it has then.
+        ``handed_on`` adds the barrier of a result, if it has one, and returns the result's name
+        behind it.
         """
         self.program: Final = program
         self.lowered: Final = lowered
@@ -78,32 +79,32 @@ class LoopWriter:
         self.add: Final = add
         #: names of results outside of their loop
         self.names: Final[dict[Result, str]] = {}
-        #: arrays of rows that were put together
+        #: arrays of rows that were concatenated
         self.joined: Final[dict[tuple[Operand, ...], str]] = {}
 
     def result(self, item: Result) -> str:
-        """The name of a loop's result, outside of it."""
-        found = self.names.get(item)
-        if found is None:
+        """Return the name of a loop's result, outside of it."""
+        name = self.names.get(item)
+        if name is None:
             loop = self.program.owner(item)
             assert loop is not None
             iteration, place = loop.place(item)
             if place in loop.last:
-                found = _given(loop, 1 + loop.last[place])
+                name = _given(loop, 1 + loop.last[place])
             else:
                 t = self.program.type_of(loop, place)
-                found = f"%of{item.instruction}_{item.number}"
+                name = f"%of{item.instruction}_{item.number}"
                 stack = _stack_of(t, loop.times)
-                self.add(_slice(found, self.stack(loop, place), stack, iteration))
-            self.names[item] = found
-        return found
+                self.add(_slice(name, self.stack(loop, place), stack, iteration))
+            self.names[item] = name
+        return name
 
     def stack(self, loop: Loop, place: Local) -> str:
-        """The name of the array of a result of all iterations."""
+        """Return the name of the array of a result of all iterations."""
         return _given(loop, 1 + len(loop.carries) + loop.stacked.index(place))
 
     def source(self, rows: Rows, scalars: Mapping[DType, int]) -> _Source:
-        """Where the rows of a loop are; puts them together if they are nowhere."""
+        """Return where the rows of a loop are; concatenates them if no array holds them."""
         items = rows.items
         first, second = items[0], items[1]
         if isinstance(first, ScalarSlot) and isinstance(second, ScalarSlot):
@@ -132,14 +133,14 @@ class LoopWriter:
 
     def put_together(self, rows: Rows) -> str:
         name = f"%rows{len(self.joined)}"
-        one = _stack_of(rows.type, 1).mlir
+        row = _stack_of(rows.type, 1).mlir
         parts = []
         for k, item in enumerate(rows.items):
             parts.append(f"{name}_{k}")
             self.add(f"    {parts[-1]} = stablehlo.reshape {self.name_of(item, rows.type)} : "
-                     f"({rows.type.mlir}) -> {one}")
+                     f"({rows.type.mlir}) -> {row}")
         self.add(f"    {name} = stablehlo.concatenate {', '.join(parts)}, dim = 0 : "
-                 f"({', '.join([one] * len(parts))}) -> {_stack_of(rows.type, len(parts)).mlir}")
+                 f"({', '.join([row] * len(parts))}) -> {_stack_of(rows.type, len(parts)).mlir}")
         return name
 
     def write(self, loop: Loop, scalars: Mapping[DType, int]) -> None:
@@ -147,7 +148,7 @@ class LoopWriter:
         at = loop.start
         sources = [self.source(rows, scalars) for rows in loop.rows]
         arrays = {source.array: source.type for source in sources}
-        # what goes round: the iteration, what is carried, stacks of results; what stays behind it
+        # loop variables: the iteration, carried values, stacks of results; then what stays constant
         types = [_INDEX, *[carry.type.mlir for carry in loop.carries]]
         first = [self.constant(f"%loop{at}_first", 0)]
         for slot, carry in enumerate(loop.carries):
@@ -176,11 +177,11 @@ class LoopWriter:
         self.add("    } do {")
         rows = [self.row(f"%row{at}_{k}", row_arrays[source.array], source, inside[0])
                 for k, source in enumerate(sources)]
-        made: list[list[str]] = []
+        results: list[list[str]] = []
 
         def named(taken: Taken) -> str:
             if isinstance(taken, Local):
-                return made[taken.instruction][taken.number]
+                return results[taken.instruction][taken.number]
             if isinstance(taken, Carried):
                 return inside[1 + taken.slot]
             if isinstance(taken, Row):
@@ -196,17 +197,17 @@ class LoopWriter:
                 [t.mlir for t in i.operand_types if t is not None],
                 f"{at + number}:{i.spec.op.name}", inside=True)
             self.add(line)
-            # as in the second iteration, which has one before it
-            made.append([
+            # as in the second iteration, which follows another
+            results.append([
                 self.handed_on(at + loop.period + number, r, name, type_) for r, (name, type_)
                 in enumerate(zip(names, self.lowered[at + number].results, strict=True))])
             if at + loop.period + number in self.ends:
                 for r, type_ in enumerate(self.lowered[at + number].results):
                     stop = f"%bodystop{at + number}_{r}"
-                    self.add(self.stopped(stop, made[-1][r], type_))
-                    made[-1][r] = stop
-        one = self.constant(f"%one{at}", 1)
-        self.add(f"    %next{at} = stablehlo.add {inside[0]}, {one} : {_INDEX}")
+                    self.add(self.stopped(stop, results[-1][r], type_))
+                    results[-1][r] = stop
+        one_name = self.constant(f"%one{at}", 1)
+        self.add(f"    %next{at} = stablehlo.add {inside[0]}, {one_name} : {_INDEX}")
         after = [f"%next{at}", *[named(carry.next) for carry in loop.carries]]
         for k, place in enumerate(loop.stacked):
             after.append(self.stored(
@@ -227,7 +228,7 @@ class LoopWriter:
         return name
 
     def row(self, name: str, array: str, source: _Source, iteration: str) -> str:
-        """Add the lines that take an iteration's row."""
+        """Add the lines that read an iteration's row."""
         index = iteration
         if source.step != 1:
             self.constant(f"{name}s", source.step)
@@ -238,24 +239,24 @@ class LoopWriter:
             self.add(f"    {name}i = stablehlo.add {index}, {name}f : {_INDEX}")
             index = f"{name}i"
         shape = source.type.shape[1:]
-        one = tensor_type((1, *shape), source.type.dtype).mlir
+        row_type = tensor_type((1, *shape), source.type.dtype).mlir
         starts = self.starts(name, index, len(shape))
         self.add(f"    {name}d = stablehlo.dynamic_slice {array}, {starts}, sizes = "
                  f"[{', '.join(map(str, (1, *shape)))}] : ({source.type.mlir}, "
-                 f"{', '.join([_INDEX] * (1 + len(shape)))}) -> {one}")
-        self.add(f"    {name} = stablehlo.reshape {name}d : ({one}) -> "
+                 f"{', '.join([_INDEX] * (1 + len(shape)))}) -> {row_type}")
+        self.add(f"    {name} = stablehlo.reshape {name}d : ({row_type}) -> "
                  f"{tensor_type(shape, source.type.dtype).mlir}")
         return name
 
     def stored(
         self, name: str, stack: str, value: str, t: TensorType, count: int, iteration: str
     ) -> str:
-        """Add the lines that put an iteration's result in its place."""
-        one, whole = _stack_of(t, 1).mlir, _stack_of(t, count).mlir
-        self.add(f"    {name}r = stablehlo.reshape {value} : ({t.mlir}) -> {one}")
+        """Add the lines that store an iteration's result in its stack."""
+        row_type, whole = _stack_of(t, 1).mlir, _stack_of(t, count).mlir
+        self.add(f"    {name}r = stablehlo.reshape {value} : ({t.mlir}) -> {row_type}")
         starts = self.starts(name, iteration, t.ndim)
         self.add(f"    {name} = stablehlo.dynamic_update_slice {stack}, {name}r, {starts} : "
-                 f"({whole}, {one}, {', '.join([_INDEX] * (1 + t.ndim))}) -> {whole}")
+                 f"({whole}, {row_type}, {', '.join([_INDEX] * (1 + t.ndim))}) -> {whole}")
         return name
 
     def starts(self, name: str, index: str, ndim: int) -> str:
@@ -274,9 +275,9 @@ def _stack_of(t: TensorType, count: int) -> TensorType:
 
 
 def _slice(name: str, array: str, t: TensorType, at: int) -> str:
-    """The line that takes one of a stack."""
+    """Return the lines that take one element of a stack."""
     ranges = ", ".join([f"{at}:{at + 1}", *[f"0:{n}" for n in t.shape[1:]]])
-    one = tensor_type((1, *t.shape[1:]), t.dtype).mlir
-    return (f"    {name}s = stablehlo.slice {array} [{ranges}] : ({t.mlir}) -> {one}\n"
-            f"    {name} = stablehlo.reshape {name}s : ({one}) -> "
+    row_type = tensor_type((1, *t.shape[1:]), t.dtype).mlir
+    return (f"    {name}s = stablehlo.slice {array} [{ranges}] : ({t.mlir}) -> {row_type}\n"
+            f"    {name} = stablehlo.reshape {name}s : ({row_type}) -> "
             f"{tensor_type(t.shape[1:], t.dtype).mlir}")

@@ -1,7 +1,7 @@
-"""Sorts, scans and gradients of maxima over windows by functions in C, which come compiled.
+"""Sorts, scans and gradients of maxima over windows by C functions, which are installed compiled.
 
-A region is one op: an address of a function, and a row of numbers that says what it does, extents
-among them, so that all types share one function.
+A region is one op: the address of a function, and a row of numbers that says what it does, extents
+included, so that all types share one function.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..generator import YES, Answer, Call, Code, Generator, Layout, NativeCode, 
 from ..worth import at_least
 from . import pools, scans, sorts
 
-#: elements of operands and results together from which a sort is worth a call
+#: the number of elements of operands and results from which on a sort is worth a call
 FEWEST: Final = 512
 
 
@@ -25,11 +25,12 @@ class C(Generator):
     version = "3"
     priority = 5
     merges = False
-    #: sums; sorts and extrema are XLA's, and so are those of integers
+    #: for sums; sorts and extrema are equal to XLA's, and so are results of integers
     tolerance = 32.0
 
     def supports(self, call: Call) -> Answer:
-        """Sorts, scans, positions of extrema, gradients of maxima, of arrays that are not tiny."""
+        """Return YES for sorts, scans, positions of extrema, gradients of maxima of arrays that
+        are not tiny."""
         if pools.known(call.op):
             return pools.supports(call)
         if scans.known(call.op):
@@ -45,21 +46,21 @@ class C(Generator):
         return answer
 
     def runs_alone(self, call: Call) -> Answer:
-        """What kernels of the host do not do as well, of arrays in logical order."""
+        """Return YES where host kernels are slower, on arrays in logical order."""
         if pools.known(call.op):
             return No("its channels come last")
         return scans.runs_alone(call) if scans.known(call.op) else YES
 
     def layouts(self, region: Region) -> Sequence[Layout] | None:
-        """Images have their channels last."""
+        """Return layouts with the channels of images last."""
         return pools.layouts(region) if pools.known(region.calls[0].op) else None
 
     def seconds(self, region: Region) -> float | None:
-        """By the number of elements."""
+        """Estimate by the number of elements."""
         return _part(region).seconds(region.calls[0])
 
     def build(self, region: Region) -> Code:
-        """The function with the numbers of this region."""
+        """Return the function with the numbers of this region."""
         return _part(region).build(region)
 
 
@@ -77,5 +78,6 @@ def _part(region: Region) -> _Part:
 
 
 def made() -> C | None:
-    """The generator, where what it calls was compiled; what the entry point names."""
+    """Return the generator, if its C functions were compiled; the entry point names this function.
+    """
     return C() if importlib.util.find_spec("lazyloom._c_kernels") is not None else None

@@ -13,30 +13,30 @@ from ..generator import Answer, Call, Layout, NativeCode, No, Region
 from ..worth import at_least
 from .rows import code
 
-#: elements from which an op is worth a call, and channels
+#: the number of elements, and of channels, from which on an op is worth a call
 FEWEST: Final = 16384
 _CHANNELS: Final = 8
-#: windows of more elements have another definition, which knows other ties and NaN
+#: windows of more elements have another definition, with other rules for ties and NaN
 _WINDOW: Final = 16
 _TYPES: Final = ("float32", "bfloat16")
-#: seconds an element of a window that an estimate rests on
+#: seconds per element of a window, for estimates
 _EACH: Final = 4e-10
 
 
 def known(op: str) -> bool:
-    """Whether an op is it."""
+    """Return True if an op is this gradient."""
     return op == "max_pool.vjp"
 
 
 def _types(call: Call) -> tuple[TensorType, TensorType]:
-    """Of the images, and of the cotangent."""
-    x, given = call.operands
-    assert x is not None and given is not None
-    return x, given
+    """Return the types of the images and of the cotangent."""
+    x, cotangent = call.operands
+    assert x is not None and cotangent is not None
+    return x, cotangent
 
 
 def supports(call: Call) -> Answer:
-    """Whether a gradient is done, or why not."""
+    """Return YES if a gradient is supported, or why not."""
     attrs = call.attributes
     if attrs["outnums1"] != (0,) or attrs["argnums1"] != (0,) or len(call.operands) != 2:
         return No("a derivative of another kind")
@@ -53,34 +53,34 @@ def supports(call: Call) -> Answer:
 
 
 def seconds(call: Call) -> float:
-    """By the elements of all windows."""
+    """Estimate by the elements of all windows."""
     return _EACH * _types(call)[1].size * int(math.prod(call.attributes["window"]))
 
 
 def layouts(region: Region) -> Sequence[Layout]:
-    """Channels last."""
+    """Return layouts with channels last."""
     ndim = region.results[0].ndim
     return [(0, *range(2, ndim), 1)] * (len(region.operands) + 1)
 
 
 def build(region: Region) -> NativeCode:
-    """The function and the numbers that it is given."""
+    """Return the function with the numbers that it takes."""
     native: Any = importlib.import_module("lazyloom._c_kernels")
     call = region.calls[0]
-    x, given = _types(call)
+    x, cotangent = _types(call)
     attrs = call.attributes
     axes = len(attrs["window"])
 
     def two(numbers: Sequence[int] | None, default: int) -> tuple[int, ...]:
-        """A number for each of two axes, the first of which may be missing."""
-        found = (default,) * axes if numbers is None else tuple(numbers)
-        return (default,) * (2 - axes) + found
+        """Return a number for each of two axes; the first axis may be missing."""
+        spread = (default,) * axes if numbers is None else tuple(numbers)
+        return (default,) * (2 - axes) + spread
 
     buffers = []
     for item in region.program.structure.instructions[0].operands:
         assert isinstance(item, Leaf)
         buffers.append(item.number)
     return code(native.unpooling(), [
-        x.shape[0], *two(x.shape[2:], 1), x.shape[1], *two(given.shape[2:], 1),
+        x.shape[0], *two(x.shape[2:], 1), x.shape[1], *two(cotangent.shape[2:], 1),
         *two(attrs["window"], 1), *two(attrs["strides"], 1), *two(attrs["padding_low"], 0),
         *two(attrs["dilation"], 1), *buffers, len(region.operands), x.dtype.name == "bfloat16"])

@@ -1,4 +1,4 @@
-"""What functions in C are told of arrays."""
+"""The description of arrays for C functions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..generator import NativeCode
 
 
 def rows(t: TensorType, axis: int) -> tuple[int, int, int]:
-    """How many rows there are along an axis, their elements, and how far apart these lie."""
+    """Return the number of rows along an axis, the elements of each, and their distance."""
     return math.prod(t.shape[:axis]), t.shape[axis], math.prod(t.shape[axis + 1 :])
 
 
 def code(function: int, numbers: Sequence[int]) -> NativeCode:
-    """A function with numbers as its state."""
+    """Return a function with numbers as its state."""
     state = np.array(numbers, np.int64)
     return NativeCode(function, state.ctypes.data, state)

@@ -1,4 +1,4 @@
-"""Running sums, products and extrema, and where extrema are, by ``native/c_kernels/scans.h``."""
+"""Running sums, products, extrema, and positions of extrema, by ``native/c_kernels/scans.h``."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from ..generator import YES, Answer, Call, NativeCode, No, Region
 from ..worth import at_least
 from .rows import code, rows
 
-#: elements from which an op is worth a call
+#: the number of elements from which on an op is worth a call
 FEWEST: Final = 2048
-#: places from which to look for an extremum among them is: XLA is quicker where rows are short
+#: the least places in a row to search for an extremum: XLA is faster where rows are short
 LONG: Final = 64
 _SCANS: Final = {"cumsum": 0, "cumprod": 1, "cummax": 2, "cummin": 3, "cumsum.vjp": 0}
 _FINDS: Final = {"argmax": 2, "argmin": 3}
 _TYPES: Final = {"int32": 0, "uint32": 1, "int64": 2, "uint64": 3, "float32": 4, "float64": 5}
-#: seconds an element that an estimate rests on
+#: seconds per element, for estimates
 _EACH: Final = 1e-9
 
 
 def known(op: str) -> bool:
-    """Whether an op is one of these."""
+    """Return True if an op is one of these."""
     return op in _SCANS or op in _FINDS
 
 
 def _operand(call: Call) -> TensorType:
-    """What is scanned: of a gradient, the cotangent."""
-    found = call.operands[-1]
-    assert found is not None
-    return found
+    """Return the type of the scanned operand: for a gradient, the cotangent."""
+    operand = call.operands[-1]
+    assert operand is not None
+    return operand
 
 
 def supports(call: Call) -> Answer:
-    """Whether an op is done, or why not."""
+    """Return YES if an op is supported, or why not."""
     if call.op.endswith(".vjp") and (
         call.attributes["outnums1"] != (0,) or call.attributes["argnums1"] != (0,)
         or len(call.operands) != 2
@@ -51,24 +51,24 @@ def supports(call: Call) -> Answer:
 
 
 def _rows(call: Call) -> tuple[int, int, int]:
-    """How many rows there are along the axis, of how many places, and how far apart these lie."""
+    """Return the number of rows along the axis, the places of each, and their distance."""
     x, axis = _operand(call), call.attributes["axis"]
     return (1, x.size, 1) if axis is None else rows(x, axis % x.ndim)
 
 
 def runs_alone(call: Call) -> Answer:
-    """Not the sums and products of integers."""
+    """Return YES except for sums and products of integers."""
     integers = _operand(call).dtype.kind != "f" and _SCANS.get(call.op, 2) < 2
     return No("NumPy is as quick") if integers else YES
 
 
 def seconds(call: Call) -> float:
-    """What a run takes, roughly."""
+    """Estimate the seconds of a run."""
     return _EACH * _operand(call).size
 
 
 def build(region: Region) -> NativeCode:
-    """The function and the numbers that it is given."""
+    """Return the function with the numbers that it takes."""
     native: Any = importlib.import_module("lazyloom._c_kernels")
     call = region.calls[0]
     x = _operand(call)

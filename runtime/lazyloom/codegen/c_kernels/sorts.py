@@ -15,21 +15,21 @@ from .rows import code, rows
 _KINDS: Final = {"b": 0, "u": 0, "i": 1, "f": 2}
 _INFINITY: Final = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000,
                     "float64": 0x7FF0000000000000}
-#: positions lie in 31 bits beside upper bits of the elements
+#: positions take 31 bits beside the upper bits of the elements
 _LONGEST: Final = 2**31 - 1
-#: dtypes of positions of which JAX has gradients gather
+#: dtypes of the positions by which JAX's gradients gather
 _POSITIONS: Final = ("int32", "uint32", "int64", "uint64")
-#: seconds an element that an estimate rests on
+#: seconds per element, for estimates
 _EACH: Final = 1e-8
 
 
 class _Sort(NamedTuple):
-    """What is asked for.
+    """What a sort must give.
 
     Attributes:
         results: the numbers of the results that are values, positions, and positions for a
-            gradient; None for one that there is not.
-        reversed: whether positions for a gradient are of the row's reverse.
+            gradient; None for each that is absent.
+        reversed: whether positions for a gradient are those in the reversed row.
         turned: whether values are written from the end.
         descending: the order.
         taken: the number of elements.
@@ -64,7 +64,7 @@ def _sort(call: Call) -> _Sort | No:
     if kept.shape != (*call.results[0].shape, 1) or kept.dtype.name not in _POSITIONS:
         return No(f"residuals {kept.text}, expected positions")
     if kind == "sort":
-        # the definition sorts in ascending order and turns the values round
+        # the definition sorts in ascending order and reverses the values
         return _Sort((0, None, 1), False, descending, False, taken)
     return _Sort((0, 1, 2), kind != "top_k" and descending, False, descending, taken)
 
@@ -76,8 +76,8 @@ def _forward(call: Call) -> Answer:
         return No(f"dtype {x.dtype.name}, expected real numbers")
     if not x.ndim or x.shape[_axis(call, x)] > _LONGEST:
         return No(f"a row longer than {_LONGEST}")
-    found = _sort(call)
-    return found if isinstance(found, No) else YES
+    sort = _sort(call)
+    return sort if isinstance(sort, No) else YES
 
 
 def _backward(call: Call) -> Answer:
@@ -101,27 +101,27 @@ _SUPPORTS: Final[dict[str, Callable[[Call], Answer]]] = {
 
 
 def supports(call: Call) -> Answer:
-    """Whether an op is done, or why not."""
+    """Return YES if an op is supported, or why not."""
     return _SUPPORTS[call.op](call)
 
 
 def known(op: str) -> bool:
-    """Whether an op is one of these."""
+    """Return True if an op is one of these."""
     return op in _SUPPORTS
 
 
 def seconds(call: Call) -> float:
-    """What a run takes, roughly."""
+    """Estimate the seconds of a run."""
     return _EACH * sum(t.size for t in call.operands if t is not None)
 
 
 def build(region: Region) -> NativeCode:
-    """The function and the numbers that it is given."""
+    """Return the function with the numbers that it takes."""
     native: Any = importlib.import_module("lazyloom._c_kernels")
     call = region.calls[0]
     operands = [x.number for x in region.program.structure.instructions[0].operands
                 if isinstance(x, Leaf)]
-    # a result that nothing uses is none of the region's
+    # a result that nothing uses is not a result of the region
     buffers = {r: len(region.operands) + k for k, (_, r) in enumerate(region.program.outputs)}
     if call.op.endswith(".bwd"):
         kept, cotangent = call.operands
@@ -134,17 +134,17 @@ def build(region: Region) -> NativeCode:
             cotangent.dtype.itemsize, outer, count, inner, cotangent.shape[axis],
             kept.dtype.itemsize, turned, turned and kind != "sort", *operands])
     x = call.operands[0]
-    found = _sort(call)
-    assert x is not None and not isinstance(found, No)
+    sort = _sort(call)
+    assert x is not None and not isinstance(sort, No)
     outer, count, inner = rows(x, _axis(call, x))
-    gradient = found.results[2]
-    used = [0 if r is None else buffers.get(r, 0) for r in found.results]
+    gradient = sort.results[2]
+    used = [0 if r is None else buffers.get(r, 0) for r in sort.results]
     # with equal elements in order, where a descending `sort` has them in reverse
-    plain = used[1:] == [0, 0] and found.taken == count and not found.turned and (
-        call.op == "sort" or not found.descending)
+    plain = used[1:] == [0, 0] and sort.taken == count and not sort.turned and (
+        call.op == "sort" or not sort.descending)
     return code(native.sorting(), [
         _KINDS[x.dtype.kind], x.dtype.itemsize, _INFINITY.get(x.dtype.name, 0), outer, count, inner,
-        found.taken, found.descending,
+        sort.taken, sort.descending,
         *used,
         0 if gradient is None else call.results[gradient].dtype.itemsize,
-        found.reversed, found.turned, plain])
+        sort.reversed, sort.turned, plain])

@@ -20,10 +20,10 @@ class _Kind(NamedTuple):
     """How ops of a kind are done.
 
     Attributes:
-        supports: whether an op is, or why not.
-        layouts: the layouts that a region of one wants.
-        add: adds the primitives of one to a plan.
-        work: multiplications of one.
+        supports: returns YES if an op is supported, or why not.
+        layouts: returns the layouts that a region of one op wants.
+        add: adds the primitives of an op to a plan.
+        work: returns the number of multiplications of an op.
     """
 
     supports: Callable[[Call], Answer]
@@ -52,15 +52,15 @@ _KINDS: Final = {
     "max_pool": _Kind(int8.supports_pooling, int8.pooling_layouts, int8.pooling,
                       lambda call: call.results[0].size),
 }
-#: what it has and does otherwise than the definition
+#: ops that it has but computes otherwise than their definition
 _OTHERWISE: Final = dict.fromkeys(("gelu", "gelu.vjp"), No(
     "its GELU of infinity is NaN, and far below 0 loses its digits", deliberate=True))
-#: multiplications a second that an estimate rests on
+#: multiplications per second, for estimates
 _SPEED: Final = 5e10
 
 
 class OneDnn(Generator):
-    """Regions of one op each, or of one with what is quantised around it, as primitives."""
+    """Regions of one op each, or of one op with the quantised ops around it, as primitives."""
 
     name = "onednn"
     priority = 10
@@ -71,7 +71,7 @@ class OneDnn(Generator):
         self.version = library.version(path)
 
     def supports(self, call: Call) -> Answer:
-        """By kinds of ops: each says itself."""
+        """Answer by the kind of op."""
         kind = _KINDS.get(call.op)
         if call.op == "max_pool.vjp":
             return No("a gradient that the generator c does", deliberate=True)
@@ -86,42 +86,42 @@ class OneDnn(Generator):
         return No(lacks, deliberate=True) if lacks else answer
 
     def patterns(self) -> Sequence[Pattern]:
-        """What is quantised around convolutions and products."""
+        """Return the groups of quantised ops around convolutions and products."""
         return quantized.patterns()
 
     def worthwhile(self, region: Region) -> Answer:
-        """Groups that are wired as they have to be, and every op."""
+        """Return YES for every single op, and for groups that are wired as required."""
         if not int8.is_group(region):
             return YES
         lacks = library.lacks(self.path, "int8")
         return No(lacks, deliberate=True) if lacks else int8.worthwhile(region)
 
     def runs_alone(self, call: Call) -> Answer:
-        """Convolutions; NumPy's own products are as quick."""
+        """Return YES for convolutions; NumPy's own products are as fast."""
         return YES if call.op.startswith("conv") else No("NumPy has a product of its own")
 
     def seconds(self, region: Region) -> float | None:
-        """By the number of multiplications."""
+        """Estimate by the number of multiplications."""
         if int8.is_group(region):
             return quantized.work(region.calls) / (4 * _SPEED)
         return sum(_KINDS[c.op].work(c) for c in region.calls) / _SPEED
 
     def layouts(self, region: Region) -> Sequence[Layout] | None:
-        """Channels last."""
+        """Return layouts with channels last."""
         if int8.is_group(region):
             return int8.layouts(region)
         return _KINDS[region.calls[0].op].layouts(region)
 
     def build(self, region: Region) -> Code:
-        """The primitives, made once."""
+        """Return the primitives, which are made once."""
         return self._built(region, False)
 
     def constants(self, region: Region) -> Sequence[int]:
-        """The weights of what is quantised."""
+        """Return the weights of quantised groups."""
         return int8.constants(region) if int8.is_group(region) else ()
 
     def bound(self, region: Region, values: Mapping[int, Any]) -> Code:
-        """The primitives, which read weights that were reordered in the first run."""
+        """Return the primitives, which read weights that the first run reordered."""
         return self._built(region, True)
 
     def _built(self, region: Region, bound: bool) -> Code:
@@ -134,7 +134,7 @@ class OneDnn(Generator):
 
 
 def made() -> OneDnn | None:
-    """The generator, where the library is there; what the entry point names."""
+    """Return the generator, if the library exists; the entry point names this function."""
     path = library.find()
     if path is None or importlib.util.find_spec("lazyloom._onednn") is None:
         return None

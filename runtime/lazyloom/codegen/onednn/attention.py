@@ -1,4 +1,4 @@
-"""Attention in bfloat16 and its gradient: a head at a time, whose scores stay in the cache."""
+"""Attention in bfloat16 and its gradient: one head at a time, whose scores stay in the cache."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import library, products
 from .library import Object
 from .plan import OneDnnPlan, PlanArray, parts_of, strides_of
 
-#: heads of all sequences, each of which has primitives of its own
+#: the most heads of all sequences; each has primitives of its own
 _HEADS: Final = 2048
 
 
@@ -26,7 +26,7 @@ def _given(call: Call) -> tuple[TensorType, TensorType, TensorType]:
 
 
 def supports(call: Call) -> Answer:
-    """Whether it does attention, or its gradient, or why not."""
+    """Return YES if attention, or its gradient, is supported, or why not."""
     q, k, v = _given(call)
     if q.dtype.name != "bfloat16":
         return No(f"attention in {q.dtype.name}, in which it is not quicker than XLA",
@@ -46,7 +46,7 @@ def supports(call: Call) -> Answer:
 
 
 def work(call: Call) -> int:
-    """Multiplications of attention, and of its gradient."""
+    """Return the number of multiplications of attention, or of its gradient."""
     q, k, v = _given(call)
     each = math.prod(q.shape[:-1]) * k.shape[-2]
     if not call.op.endswith(".vjp"):
@@ -55,7 +55,8 @@ def work(call: Call) -> int:
 
 
 def layouts(region: Region) -> Sequence[Layout] | None:
-    """Heads behind positions, as they come of a product with all heads' features."""
+    """Return layouts with heads after positions, as a product with all heads' features gives them.
+    """
     return [(0, 2, 1, 3) if t.ndim == 4 else tuple(range(t.ndim))
             for t in (*region.operands, *region.results)]
 
@@ -79,7 +80,7 @@ def add(plan: OneDnnPlan, region: Region) -> None:
 
 
 class _Head:
-    """What is the same for the heads of a lane: room, and primitives."""
+    """The memory and primitives that the heads of a lane share."""
 
     def __init__(self, plan: OneDnnPlan, region: Region, mask: PlanArray | None) -> None:
         self.plan: Final = plan
@@ -94,17 +95,17 @@ class _Head:
         half = strided((rows, columns), library.BF16, (columns, 1))
         turned = strided((columns, rows), library.BF16, (1, columns))
         whole = strided((rows, columns), library.F32, (columns, 1))
-        #: in float32 the scores, then perhaps the weights; and the cotangents of these
+        #: in float32: the scores, then perhaps the weights; and the cotangents of the weights
         self.scores: Final = plan.value(whole)
         self.d: Final = plan.value(whole) if self.call.op.endswith(".vjp") else None
-        #: for products the weights, then perhaps the cotangents of the scores
+        #: for products: the weights, then perhaps the cotangents of the scores
         self.half: Final = plan.value(half)
         self.turned: Final = plan.part(self.half, turned)
         self.descs: Final[dict[str, Object]] = {}
 
     @staticmethod
     def mask_of(plan: OneDnnPlan, call: Call) -> PlanArray | None:
-        """What scores are at most: infinity, or minus infinity where a position is not seen."""
+        """Return upper limits of the scores: infinity, or -infinity where a position is masked."""
         if not call.attributes["causal"]:
             return None
         q, k, _ = _given(call)
@@ -115,7 +116,7 @@ class _Head:
             array, plan.lib.strided((rows, columns), library.F32, (columns, 1)))
 
     def _array(self, t: TensorType, buffer: int, number: int, turned: bool = False) -> PlanArray:
-        """A head's part of an array of the region, or its transpose."""
+        """Return a head's part of an array of the region, or its transpose."""
         strides = strides_of(t.shape, self.region.layouts[buffer])
         offset = sum(s * k for s, k in zip(
             strides, numpy.unravel_index(number, t.shape[:-2] or (1,)), strict=False))
@@ -134,7 +135,7 @@ class _Head:
             ...]] = (),
         more: Sequence[PlanArray] = (),
     ) -> None:
-        """``a @ b``, then what ``after`` has."""
+        """Add ``a @ b``, then the steps in ``after``."""
         if name not in self.descs:
             attributes = self.plan.lib.attributes_with({}, after) if after else None
             self.descs[name] = self.plan.primitive_desc(
@@ -147,7 +148,7 @@ class _Head:
         return ("eltwise", library.LINEAR, self.scale, 0.0)
 
     def _softmax(self, number: int, weights: PlanArray) -> None:
-        """The weights of a head."""
+        """Add the weights of a head."""
         hidden = () if self.mask is None else (("binary", library.BINARY_MIN, self.mask.desc),)
         self._product("scores", self._operand(0, number), self._operand(1, number, True),
                       self.scores, (self._scaled(), *hidden),
@@ -159,32 +160,32 @@ class _Head:
         self.plan.run(self.descs["softmax"], {library.SRC: self.scores, library.DST: weights})
 
     def forward(self, number: int) -> None:
-        """``softmax(q @ k.T * scale) @ v``."""
+        """Add ``softmax(q @ k.T * scale) @ v``."""
         self._softmax(number, self.half)
         out = self._array(self.region.results[0], len(self.region.operands), number)
         self._product("out", self.half, self._operand(2, number), out)
 
     def backward(self, number: int) -> None:
-        """The gradients that are asked for, by the weights once more.
+        """Add the gradients that are wanted, from weights that are computed again.
 
         Sums over the cotangents of the weights cancel: these, and the weights, are in float32.
         """
         assert self.d is not None
         self._softmax(number, self.scores)
-        given = self._operand(self.call.attributes["primals1"], number)
+        cotangent = self._operand(self.call.attributes["primals1"], number)
         by = {self.call.attributes["argnums1"][r]:
               self._array(self.region.results[k], len(self.region.operands) + k, number)
               for k, (_, r) in enumerate(self.region.program.outputs)}
         if 2 in by:
             self.plan.move(self.scores, self.half)
-            self._product("v", self.turned, given, by[2])
+            self._product("v", self.turned, cotangent, by[2])
         if not by.keys() & {0, 1}:
             return
         if "d" not in self.descs:
             self.descs["d"] = self.plan.primitive_desc(
                 "softmax_backward", library.SOFTMAX, self.half.desc, self.d.desc, self.scores.desc,
                 1, self.descs["softmax"])
-        self._product("weights", given, self._operand(2, number, True), self.d)
+        self._product("weights", cotangent, self._operand(2, number, True), self.d)
         self.plan.run(self.descs["d"], {
             library.DST: self.scores, library.DIFF_DST: self.d, library.DIFF_SRC: self.half})
         if 0 in by:

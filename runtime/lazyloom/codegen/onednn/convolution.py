@@ -14,9 +14,9 @@ from .library import Object
 from .plan import DTYPES, OneDnnPlan, PlanArray, parts_of, strides_of
 from .unfolded import Geometry, Product, better
 
-#: multiplications below which a call of oneDNN is not worth it
+#: the number of multiplications below which a call of oneDNN is not worthwhile
 SMALL: Final = 200_000
-#: multiplications from which it is divided among threads
+#: the number of multiplications from which on it is divided among threads
 SPLIT: Final = 1_000_000
 
 
@@ -39,7 +39,7 @@ def _first(call: Call) -> tuple[TensorType, TensorType]:
 
 
 def supports(call: Call) -> Answer:
-    """Whether oneDNN does a convolution, or its gradient."""
+    """Return YES if a convolution, or its gradient, is supported, or why not."""
     x, w = _first(call)
     if x.dtype.name not in DTYPES:
         return No(f"dtype {x.dtype.name}, expected {' or '.join(DTYPES)}")
@@ -60,7 +60,7 @@ def supports(call: Call) -> Answer:
 
 
 def work(call: Call) -> int:
-    """Multiplications of a convolution, and of its gradient."""
+    """Return the number of multiplications of a convolution, or of its gradient."""
     x, w = _first(call)
     out = call.operands[2] if call.op.endswith(".vjp") else call.results[0]
     assert out is not None
@@ -69,12 +69,12 @@ def work(call: Call) -> int:
 
 
 def layouts(region: Region) -> Sequence[Layout]:
-    """Images have their channels last; weights lie as they do."""
+    """Return layouts with the channels of images last; weights keep logical order."""
     call = region.calls[0]
     x, _ = _first(call)
     last: Layout = (0, *range(2, x.ndim), 1)
     plain: Layout = tuple(range(x.ndim))
-    # operands that are one value are given once
+    # operands that are the same value are passed once
     of_operands = [plain] * len(region.operands)
     for position, item in enumerate(region.program.structure.instructions[0].operands):
         if position != 1:
@@ -85,12 +85,12 @@ def layouts(region: Region) -> Sequence[Layout]:
 
 
 def _given(region: Region) -> list[int]:
-    """The operand whose gradient each result of a region is."""
+    """For each result of a region, return the operand whose gradient it is."""
     return [region.calls[0].attributes["argnums1"][r] for _, r in region.program.outputs]
 
 
 class _Arrays:
-    """A convolution's arrays as oneDNN sees them: weights in groups have one axis more.
+    """A convolution's arrays as oneDNN sees them: weights in groups have an additional axis.
 
     Images can be taken in part, as (first, count) of a batch.
     """
@@ -123,22 +123,22 @@ class _Arrays:
 
     @property
     def as_product(self) -> bool:
-        """Whether it is done as a product of matrices."""
+        """True if it is done as a product of matrices."""
         if not better(self.call, self.geometry):
             return False
-        lying = layouts(self.region)
+        wanted_layouts = layouts(self.region)
         types = (*self.region.operands, *self.region.results)
         return all(
-            strides_of(t.shape, wanted) == strides_of(t.shape, given)
-            for t, wanted, given in zip(types, lying, self.region.layouts, strict=True))
+            strides_of(t.shape, wanted) == strides_of(t.shape, layout)
+            for t, wanted, layout in zip(types, wanted_layouts, self.region.layouts, strict=True))
 
     def operands(self, count: int) -> list[int]:
-        """The numbers of the op's first operands among the region's arrays."""
+        """Return the numbers of the op's first operands among the region's arrays."""
         items = self.region.program.structure.instructions[0].operands
         return [item.number for item in items[:count]]  # type: ignore[union-attr]
 
     def results(self, count: int) -> list[int]:
-        """The numbers of the region's results among its arrays."""
+        """Return the numbers of the region's results among its arrays."""
         return [len(self.region.operands) + r for r in range(count)]
 
     def _operand(self, position: int) -> tuple[TensorType, Layout, int]:
@@ -151,29 +151,30 @@ class _Arrays:
         return self.region.results[number], self.region.layouts[k], k
 
     def image(self, position: int, part: _Part) -> PlanArray:
-        """The operand at a position, images."""
+        """Return the operand at a position, which is images."""
         return self._image(*self._operand(position), part)
 
     def weight(self) -> PlanArray:
-        """The weights."""
+        """Return the weights."""
         return self._weight(*self._operand(1))
 
     def made_image(self, number: int, part: _Part) -> PlanArray:
-        """The region's result of that number, images."""
+        """Return a result of the region, which is images."""
         return self._image(*self._result(number), part)
 
     def made_weight(self, number: int) -> PlanArray:
-        """The region's result of that number, weights."""
+        """Return a result of the region, which is weights."""
         return self._weight(*self._result(number))
 
     def asked(self, value: PlanArray, shape: Sequence[int]) -> Object:
-        """What is asked for images: as they lie with channels last, else what oneDNN likes."""
+        """Return the description to request for images: their own if channels are last, else any.
+        """
         last = self.plan.lib.strided(
             shape, self.dtype, strides_of(shape, (0, *range(2, len(shape)), 1)))
         return value.desc if self.plan.lib.equal(value.desc, last) else self.any(shape, False)
 
     def desc(self, kind: str, image: Object, weight: Object, out: Object) -> Object:
-        """A primitive of that kind; the gradients' need the forward one as a hint."""
+        """Return a primitive of a kind; those of gradients need the forward one as a hint."""
         dims, g = self.plan.lib.dims, self.geometry
         numbers = [dims(g.strides), dims(g.dilation), dims(g.low), dims(g.high)]
         make, direct = self.plan.primitive_desc, library.CONVOLUTION_DIRECT
@@ -185,14 +186,14 @@ class _Arrays:
         return make(f"convolution_{kind}", direct, image, weight, *bias, out, *numbers, forward)
 
 
-#: of a batch, the first and how many
+#: a part of a batch: the first image and their number
 _Part = tuple[int, int]
 
 
 def _lanes(plan: OneDnnPlan, batch: int, work: int, among: int) -> tuple[list[_Part], int]:
-    """A batch in parts for lanes, and the threads that each of them has.
+    """Return a batch in parts for lanes, and the number of threads of each lane.
 
-    ``among`` is for how many arrays there are lanes.
+    ``among`` is the number of arrays that there are lanes for.
     """
     if work < SPLIT:
         return parts_of(batch, 1), 1
@@ -202,7 +203,7 @@ def _lanes(plan: OneDnnPlan, batch: int, work: int, among: int) -> tuple[list[_P
 
 
 def finer(work: int) -> int:
-    """Lanes a thread: with several, one that begins late or is disturbed finds less to do."""
+    """Return the lanes per thread: with several, a thread that is late or disturbed does less."""
     return 2 if work >= 8 * SPLIT else 1
 
 
@@ -227,17 +228,17 @@ def forward(plan: OneDnnPlan, region: Region) -> None:
             "forward", a.asked(image, (part[1], *shape[1:])),
             a.asked(result, (part[1], *out.shape[1:])))))
     plan.stage(threads)
-    asked = plan.lib.asked
+    chosen_desc = plan.lib.asked
     for image, result, (desc, weight) in todo:
         plan.lane()
-        made = plan.made(result, asked(desc, library.DST_MD))
-        plan.run(desc, {library.SRC: plan.given(image, asked(desc, library.SRC_MD)),
-                        library.WEIGHTS: weight, library.DST: made})
-        plan.move(made, result)
+        output = plan.made(result, chosen_desc(desc, library.DST_MD))
+        plan.run(desc, {library.SRC: plan.given(image, chosen_desc(desc, library.SRC_MD)),
+                        library.WEIGHTS: weight, library.DST: output})
+        plan.move(output, result)
 
 
 class _Weights:
-    """The weights in the order that primitives want, reordered once."""
+    """The weights in the order that primitives want; they are reordered once."""
 
     def __init__(self, a: _Arrays) -> None:
         self.a: Final = a
@@ -245,7 +246,8 @@ class _Weights:
         self.orders: Final[list[PlanArray]] = []
 
     def used_by(self, kind: str, image: Object, out: Object) -> tuple[Object, PlanArray]:
-        """A primitive that reads weights, and those that it reads, as the first one likes them."""
+        """Return a primitive that reads weights, and the weights in the first primitive's order, if
+        possible."""
         a, lib = self.a, self.a.plan.lib
         shape = _first(a.call)[1].shape
         if self.orders:
@@ -255,17 +257,17 @@ class _Weights:
                 pass  # it has none for that order
         desc = a.desc(kind, image, a.any(shape, True), out)
         wanted = lib.asked(desc, library.WEIGHTS_MD)
-        for known in self.orders:
-            if lib.equal(known.desc, wanted):
-                return desc, known
+        for order in self.orders:
+            if lib.equal(order.desc, wanted):
+                return desc, order
         self.orders.append(a.plan.given(self._nearer(kind), wanted))
         return desc, self.orders[-1]
 
     def _nearer(self, kind: str) -> PlanArray:
-        """The weights as they are reordered from.
+        """Return the weights in the order from which they are reordered.
 
-        In bfloat16 a convolution wants pairs of input channels together. From an order that has
-        these next to each other that takes a sixth of the time, and to that a sixth, too.
+        In bfloat16 a convolution wants pairs of input channels together. Reordering from an order
+        that has these adjacent takes a sixth of the time, and reordering to that one a sixth, too.
         """
         a, shape = self.a, _first(self.a.call)[1].shape
         if kind != "forward" or a.dtype != library.BF16 or a.geometry.groups > 1 or (
@@ -279,30 +281,31 @@ class _Weights:
 def backward(plan: OneDnnPlan, region: Region) -> None:
     """Add the gradients of a convolution to a plan.
 
-    The images' is a lane for each part of the batch, and so is the weights', whose parts are added
-    up in the end. Where there are both, either gets half of the threads.
+    The gradient of the images has a lane for each part of the batch, and so has that of the
+    weights, whose parts are added up at the end. Where there are both, each gets half of the
+    threads.
     """
     a = _Arrays(plan, region)
-    given = _given(region)
+    argnums = _given(region)
     if a.as_product:
-        _as_product(a, given)
+        _as_product(a, argnums)
         return
     dy = a.call.operands[2]
     assert dy is not None
-    parts, threads = _lanes(plan, dy.shape[0], work(a.call), len(given))
+    parts, threads = _lanes(plan, dy.shape[0], work(a.call), len(argnums))
     plan.stage(threads)
     weights = _Weights(a)
     images = [_image_gradient(a, weights, number, part)
-              for number, by in enumerate(given) if by == 0 for part in parts]
+              for number, by in enumerate(argnums) if by == 0 for part in parts]
     if len(images) > 1:
         plan.stage(threads)
     elif images:
-        # behind the weights' reorder
+        # after the weights' reorder
         images.pop()()
-    # the weights' before the images': their lanes take longest
+    # the weights' gradient before the images': its lanes take longest
     fewer = parts_of(dy.shape[0], -(-len(parts) // finer(work(a.call))))
     plan.lane()
-    sums = [_weight_gradient(a, number, fewer) for number, by in enumerate(given) if by == 1]
+    sums = [_weight_gradient(a, number, fewer) for number, by in enumerate(argnums) if by == 1]
     for add in images:
         plan.lane()
         add()
@@ -312,16 +315,16 @@ def backward(plan: OneDnnPlan, region: Region) -> None:
         add()
 
 
-def _as_product(a: _Arrays, given: Sequence[int]) -> None:
-    """Gradients by products of matrices."""
+def _as_product(a: _Arrays, argnums: Sequence[int]) -> None:
+    """Add gradients by products of matrices."""
     plan = a.plan
     product = Product(plan, a.call, a.geometry)
     images, weight, cotangent = a.operands(3)
     size = work(a.call)
-    lanes = -(-plan.lib.threads // len(given)) * finer(size) if size >= SPLIT else 1
+    lanes = -(-plan.lib.threads // len(argnums)) * finer(size) if size >= SPLIT else 1
     plan.stage()
-    # the images' first: the weights' may begin another stage
-    for by, result in sorted(zip(given, a.results(len(given)), strict=True)):
+    # the images' gradient first: the weights' may begin another stage
+    for by, result in sorted(zip(argnums, a.results(len(argnums)), strict=True)):
         plan.lane()
         if by == 0:
             product.images_gradient(cotangent, weight, result, lanes)
@@ -332,8 +335,9 @@ def _as_product(a: _Arrays, given: Sequence[int]) -> None:
 def _image_gradient(
     a: _Arrays, weights: _Weights, number: int, part: _Part
 ) -> Callable[[], None]:
-    """What adds the gradient of a part of the images; the weights are reordered here."""
-    plan, asked = a.plan, a.plan.lib.asked
+    """Return a function that adds the gradient of a part of the images; the weights' reorder is
+    added here."""
+    plan, chosen_desc = a.plan, a.plan.lib.asked
     x, dy = _first(a.call)[0], a.call.operands[2]
     assert dy is not None
     result, cotangent = a.made_image(number, part), a.image(2, part)
@@ -342,41 +346,42 @@ def _image_gradient(
         a.asked(cotangent, (part[1], *dy.shape[1:])))
 
     def add() -> None:
-        made = plan.made(result, asked(desc, library.DIFF_SRC_MD))
+        gradient = plan.made(result, chosen_desc(desc, library.DIFF_SRC_MD))
         plan.run(desc, {
-            library.DIFF_DST: plan.given(cotangent, asked(desc, library.DIFF_DST_MD)),
-            library.WEIGHTS: weight, library.DIFF_SRC: made})
-        plan.move(made, result)
+            library.DIFF_DST: plan.given(cotangent, chosen_desc(desc, library.DIFF_DST_MD)),
+            library.WEIGHTS: weight, library.DIFF_SRC: gradient})
+        plan.move(gradient, result)
 
     return add
 
 
 def _weight_gradient(a: _Arrays, number: int, parts: Sequence[_Part]) -> Callable[[], None]:
-    """Add lanes for the weights' gradients by parts of the batch; what adds these up."""
-    plan, asked = a.plan, a.plan.lib.asked
+    """Add lanes for the weights' gradients by parts of the batch; return a function that adds
+    their sum."""
+    plan, chosen_desc = a.plan, a.plan.lib.asked
     (x, w), dy = _first(a.call), a.call.operands[2]
     assert dy is not None
     result = a.made_weight(number)
-    found: list[PlanArray] = []
+    gradients: list[PlanArray] = []
     for part in parts:
         plan.lane()
         image, cotangent = a.image(0, part), a.image(2, part)
-        wanted = found[0].desc if found else a.any(w.shape, True)
+        wanted = gradients[0].desc if gradients else a.any(w.shape, True)
         desc = a.desc("backward_weights", a.asked(image, (part[1], *x.shape[1:])), wanted,
                       a.asked(cotangent, (part[1], *dy.shape[1:])))
-        chosen = asked(desc, library.DIFF_WEIGHTS_MD)
-        found.append(plan.value(chosen) if len(parts) > 1 else plan.made(result, chosen))
+        chosen = chosen_desc(desc, library.DIFF_WEIGHTS_MD)
+        gradients.append(plan.value(chosen) if len(parts) > 1 else plan.made(result, chosen))
         plan.run(desc, {
-            library.SRC: plan.given(image, asked(desc, library.SRC_MD)),
-            library.DIFF_DST: plan.given(cotangent, asked(desc, library.DIFF_DST_MD)),
-            library.DIFF_WEIGHTS: found[-1]})
+            library.SRC: plan.given(image, chosen_desc(desc, library.SRC_MD)),
+            library.DIFF_DST: plan.given(cotangent, chosen_desc(desc, library.DIFF_DST_MD)),
+            library.DIFF_WEIGHTS: gradients[-1]})
         if len(parts) == 1:
-            plan.move(found[0], result)
+            plan.move(gradients[0], result)
 
     def add() -> None:
         if len(parts) > 1:
-            whole = plan.made(result, found[0].desc)
-            plan.total(found, whole)
+            whole = plan.made(result, gradients[0].desc)
+            plan.total(gradients, whole)
             plan.move(whole, result)
 
     return add

@@ -1,4 +1,4 @@
-"""Convolutions and products of int8 numbers, and maxima over windows of them, as primitives."""
+"""Convolutions, products and maxima over windows of int8 numbers, as primitives."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _DTYPES: Final = {"int8": library.S8, "uint8": library.U8, "float32": library.F3
 
 
 def is_group(region: Region) -> bool:
-    """Whether a region is one of the groups of :mod:`.quantized`."""
+    """Return True if a region is one of the groups of :mod:`.quantized`."""
     return any(name.startswith(PREFIX) for name, _ in region.composites)
 
 
 def worthwhile(region: Region) -> Answer:
-    """Whether a group is wired as one has to be, or why not."""
-    found = group_of(region)
-    return found if isinstance(found, No) else YES
+    """Return YES if a group is wired as required, or why not."""
+    group = group_of(region)
+    return group if isinstance(group, No) else YES
 
 
 def supports_pooling(call: Call) -> Answer:
-    """Whether maxima over windows are of what is quantised, channels and all."""
+    """Return YES for maxima over windows of quantised images with channels, or why not."""
     x = call.operands[0]
     assert x is not None
     if x.dtype.name not in NARROW:
@@ -43,35 +43,35 @@ def supports_pooling(call: Call) -> Answer:
 
 
 def pooling_layouts(region: Region) -> Sequence[Layout]:
-    """Channels last."""
+    """Return layouts with channels last."""
     ndim = region.results[0].ndim
     return [(0, *range(2, ndim), 1)] * 2
 
 
 def layouts(region: Region) -> Sequence[Layout] | None:
-    """Images have their channels last; everything else lies as it does."""
+    """Return layouts with the channels of images last; everything else keeps logical order."""
     group = group_of(region)
     assert isinstance(group, Group)
     if group.call.op in PRODUCTS:
         return None
     ndim = group.call.results[0].ndim
     last: Layout = (0, *range(2, ndim), 1)
-    found: list[Layout] = [tuple(range(t.ndim)) for t in region.operands]
-    found[group.image.data] = last
+    orders: list[Layout] = [tuple(range(t.ndim)) for t in region.operands]
+    orders[group.image.data] = last
     if group.other is not None:
-        found[group.other.data] = last
-    return [*found, last]
+        orders[group.other.data] = last
+    return [*orders, last]
 
 
 def constants(region: Region) -> Sequence[int]:
-    """The weights of a group."""
+    """Return the weights of a group."""
     group = group_of(region)
     assert isinstance(group, Group)
     return (group.weight.data,)
 
 
 class _Window(NamedTuple):
-    """What moves over images, with one number for each axis; dilation 0 for neighbours."""
+    """A window that moves over images, with one number per axis; dilation 0 means adjacent."""
 
     size: tuple[int, ...]
     strides: tuple[int, ...]
@@ -98,12 +98,12 @@ def _window(call: Call) -> _Window:
 
 
 class _Piece(NamedTuple):
-    """A part of the work: some images, of these some rows, and what makes them.
+    """A part of the work: some rows of some images, and the rows that they are computed from.
 
     Attributes:
-        first, images: which of them, and how many.
-        made: where the rows of the result begin, and how many they are.
-        read: where those of the operand begin, and how many.
+        first, images: the first image, and the number of images.
+        made: the first row of the result, and the number of rows.
+        read: the first row of the operand, and the number of rows.
         low, high: rows of padding.
     """
 
@@ -116,34 +116,34 @@ class _Piece(NamedTuple):
 
 
 def _pieces(x: TensorType, out: TensorType, w: _Window, lanes: int) -> list[_Piece]:
-    """Whole images, or where there are fewer than lanes, some rows of one."""
+    """Return pieces of whole images, or of some rows of one if there are fewer than lanes."""
     rows, height = out.shape[2], x.shape[2]
     if out.shape[0] >= lanes:
         return [_Piece(first, count, (0, rows), (0, height), w.low[0], w.high[0])
                 for first, count in parts_of(out.shape[0], lanes)]
-    found = []
+    pieces = []
     for image in range(out.shape[0]):
         for begin, count in parts_of(rows, -(-lanes // out.shape[0])):
             above = begin * w.strides[0] - w.low[0]
             below = above + (count - 1) * w.strides[0] + (w.dilation[0] + 1) * (w.size[0] - 1) + 1
             first, last = max(above, 0), min(below, height)
             if last <= first:
-                # rows of padding alone
+                # rows of only padding
                 return [_Piece(0, out.shape[0], (0, rows), (0, height), w.low[0], w.high[0])]
-            found.append(_Piece(image, 1, (begin, count), (first, last - first),
+            pieces.append(_Piece(image, 1, (begin, count), (first, last - first),
                                 first - above, max(below - height, 0)))
-    return found
+    return pieces
 
 
 def _images(
     plan: OneDnnPlan, t: TensorType, k: int, part: tuple[int, int], rows: tuple[int, int]
 ) -> PlanArray:
-    """Some images of an array with channels last, of these some rows."""
+    """Return some rows of some images of an array with channels last."""
     last = (0, *range(2, t.ndim), 1)
     strides = strides_of(t.shape, last)
     shape = (part[1], t.shape[1], rows[1], *t.shape[3:])
     begin = part[0] * strides[0] + rows[0] * strides[2]
-    # one image of fewer rows is an array by itself
+    # one image with fewer rows is described as an array of its own
     desc = plan.lib.strided(shape, _DTYPES[t.dtype.name], strides_of(shape, last))
     return plan.value(desc, k, begin * t.dtype.numpy.itemsize)
 
@@ -175,9 +175,9 @@ def pooling(plan: OneDnnPlan, region: Region) -> None:
 class _Adding:
     """A group that is being added to a plan.
 
-    oneDNN multiplies the sum of products with both scales, adds the bias, then what follows, and
-    divides by the scale of the result. What else is added has a scale of its own, in units of
-    which all the others are given: it is added as the integers that it is.
+    oneDNN multiplies the sum of products by both scales, adds the bias, applies the further steps,
+    and divides by the scale of the result. The other summand has a scale of its own, which is the
+    unit of all the others: it is added as its integers.
     """
 
     def __init__(self, plan: OneDnnPlan, region: Region, group: Group) -> None:
@@ -200,19 +200,20 @@ class _Adding:
         return self.plan.lib.strided((size,), library.F32, (1,))
 
     def _in_units(self, k: int, size: int) -> PlanArray:
-        """Numbers of the region divided by the scale of what is added."""
+        """Return numbers of the region divided by the scale of the other summand."""
         value = self.plan.value(self._vector(size), k)
         if self.group.other is None:
             return value
-        found = self.plan.value(self._vector(size))
+        quotient = self.plan.value(self._vector(size))
         unit = self.plan.value(self._vector(1), self.group.other.scale)
         desc = self.plan.primitive_desc(
-            "binary", library.BINARY_DIV, value.desc, unit.desc, found.desc)
-        self.plan.run(desc, {library.SRC: value, library.SRC_1: unit, library.DST: found})
-        return found
+            "binary", library.BINARY_DIV, value.desc, unit.desc, quotient.desc)
+        self.plan.run(desc, {library.SRC: value, library.SRC_1: unit, library.DST: quotient})
+        return quotient
 
     def attributes(self, mask: int, added: PlanArray | None) -> Object:
-        """Of the primitive; ``mask`` says which axes of the weights are channels."""
+        """Return the primitive's attributes; ``mask`` says which axes of the weights are channels.
+        """
         scales = {library.SRC: 0, library.WEIGHTS: mask if self.group.channels else 0}
         if self.made is not None:
             scales[library.DST] = 0
@@ -226,19 +227,19 @@ class _Adding:
         return self.plan.lib.attributes_with(scales, after)
 
     def scales(self, first: int, count: int) -> dict[int, PlanArray]:
-        """The arguments with scales, for some channels of the result."""
+        """Return the arguments with scales, for some channels of the result."""
         each = self.group.channels
-        found = {
+        arguments = {
             library.SCALES | library.SRC: self.scale,
             library.SCALES | library.WEIGHTS: self.plan.value(
                 self._vector(count if each else 1), self.group.weight.scale,
                 4 * first if each else 0)}
         if self.made is not None:
-            found[library.SCALES | library.DST] = self.made
-        return found
+            arguments[library.SCALES | library.DST] = self.made
+        return arguments
 
     def convolution(self) -> None:
-        """Lanes for parts of the images, after the weights' reorder."""
+        """Add lanes for parts of the images, after the weights' reorder."""
         plan, lib, group = self.plan, self.plan.lib, self.group
         x = self.region.operands[group.image.data]
         g = convolution.geometry_of(group.call)
@@ -246,7 +247,7 @@ class _Adding:
         shape = list(self.weight.shape)
         if g.groups > 1:
             shape = [g.groups, shape[0] // g.groups, *shape[1:]]
-        given = plan.value(
+        weights_array = plan.value(
             lib.strided(shape, library.S8, strides_of(shape, tuple(range(len(shape))))),
             group.weight.data)
         orders: list[PlanArray] = []
@@ -269,7 +270,8 @@ class _Adding:
                     dims(w.strides), dims(w.dilation), dims((p.low, *w.low[1:])),  # noqa: B023
                     dims((p.high, *w.high[1:])), attributes=attributes)  # noqa: B023
 
-            desc, weights = _chosen(plan, orders, given, described, lib.any(shape, library.S8))
+            desc, weights = _chosen(
+                plan, orders, weights_array, described, lib.any(shape, library.S8))
             arguments = {library.SRC: image, library.WEIGHTS: weights, library.DST: result,
                          **self.scales(0, self.outputs)}
             if self.bias is not None:
@@ -283,7 +285,7 @@ class _Adding:
             plan.run(desc, arguments)
 
     def product(self) -> None:
-        """Lanes for parts of the rows, or where these are few of the columns."""
+        """Add lanes for parts of the rows, or of the columns if the rows are few."""
         plan, lib, group = self.plan, self.plan.lib, self.group
         x = self.region.operands[group.image.data]
         inner = x.shape[-1]
@@ -302,7 +304,7 @@ class _Adding:
             added = None if group.other is None else self._matrix(
                 group.other.data, self.region.operands[group.other.data],
                 row * columns + column, height, width, columns)
-            given = plan.value(lib.strided(
+            weights_array = plan.value(lib.strided(
                 (inner, width), library.S8, (1, inner) if turned else (columns, 1)),
                 group.weight.data, column * (inner if turned else 1))
             bias = None
@@ -319,7 +321,7 @@ class _Adding:
             if not by_rows:
                 orders = []
             desc, weights = _chosen(
-                plan, orders, given, described, lib.any((inner, width), library.S8))
+                plan, orders, weights_array, described, lib.any((inner, width), library.S8))
             arguments = {library.SRC: image, library.WEIGHTS: weights, library.DST: result,
                          **self.scales(column, width)}
             if bias is not None:
@@ -335,24 +337,25 @@ class _Adding:
     def _matrix(
         self, k: int, t: TensorType, begin: int, rows: int, columns: int, apart: int
     ) -> PlanArray:
-        """A part of an array of the region as rows that lie ``apart`` numbers from each other."""
+        """Return a part of an array of the region as rows that are ``apart`` numbers apart."""
         desc = self.plan.lib.strided((rows, columns), _DTYPES[t.dtype.name], (apart, 1))
         return self.plan.value(desc, k, begin * t.dtype.numpy.itemsize)
 
 
 def _chosen(
-    plan: OneDnnPlan, orders: list[PlanArray], given: PlanArray, described: Callable[[Object],
+    plan: OneDnnPlan, orders: list[PlanArray], weights: PlanArray, described: Callable[[Object],
         Object],
     free: Object,
 ) -> tuple[Object, PlanArray]:  # fmt: skip
-    """A primitive and its weights, in an order that another part has already or as it likes."""
-    for known in orders:
+    """Return a primitive and its weights, in an order that another part already has or any order.
+    """
+    for order in orders:
         try:
-            return described(known.desc), known
+            return described(order.desc), order
         except library.OneDnnError:
             pass  # it has none for that order
     desc = described(free)
-    orders.append(plan.once(given, plan.lib.asked(desc, library.WEIGHTS_MD)))
+    orders.append(plan.once(weights, plan.lib.asked(desc, library.WEIGHTS_MD)))
     return desc, orders[-1]
 
 

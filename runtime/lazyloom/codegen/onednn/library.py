@@ -1,4 +1,4 @@
-"""The oneDNN library, by ctypes: finding it, and its objects as Python's."""
+"""The oneDNN library, through ctypes: finding it, and its objects as Python objects."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any, Final
 #: a path of the library to use
 VARIABLE: Final = "LAZYLOOM_ONEDNN"
 NAME: Final = "libdnnl.so.3"
-#: dimensions of an array of oneDNN's
+#: the most dimensions of an array in oneDNN
 _MOST: Final = 12
 _Dims = ctypes.c_int64 * _MOST
 
-#: values of oneDNN's enumerations, by their names there
+#: values of oneDNN's enumerations, under their names there
 BF16, F32, S8, U8 = 2, 3, 5, 6
 ANY: Final = 1
 FORWARD_TRAINING, FORWARD_INFERENCE, BACKWARD = 64, 96, 128
@@ -29,15 +29,15 @@ LINEAR, SOFTMAX = 0x26, 0x30000
 SRC_MD, DIFF_SRC_MD, WEIGHTS_MD, DIFF_WEIGHTS_MD = 129, 130, 131, 132
 DST_MD, DIFF_DST_MD, SCRATCHPAD_MD = 133, 134, 136
 SRC, SRC_1, DST, WEIGHTS, BIAS, SCRATCHPAD = 1, 2, 17, 33, 41, 80
-#: added to an argument: what it is multiplied with
+#: added to an argument's number: its scales
 SCALES: Final = 4096
-#: an argument of the first step that follows a primitive
+#: an argument of the first step after a primitive
 AFTER: Final = 32768
 #: the first of several sources
 MULTIPLE_SRC: Final = 1024
 DIFF_SRC, DIFF_DST, DIFF_WEIGHTS = 129, 145, 161
 MEAN, VARIANCE, SCALE, SHIFT, DIFF_SCALE, DIFF_SHIFT = 49, 50, 51, 52, 255, 256
-#: why a status is no success
+#: descriptions of error statuses
 _STATUS: Final = {
     1: "out of memory", 2: "invalid arguments", 3: "unimplemented",
     4: "last implementation reached", 5: "runtime error", 6: "not required",
@@ -49,17 +49,17 @@ class OneDnnError(RuntimeError):
 
 
 def find() -> str | None:
-    """The library's path: of the environment variable, of the wheel, or of the system.
+    """Return the library's path: from the environment variable, the wheel, or the system.
 
     Raises OneDnnError where the variable names no file; an empty one counts as not set.
     """
-    given = os.environ.get(VARIABLE)
-    if given:
-        if not os.path.isfile(given):
+    named = os.environ.get(VARIABLE)
+    if named:
+        if not os.path.isfile(named):
             raise OneDnnError(
-                f"{VARIABLE} is {given!r}, which is no file, expected the path of {NAME}; without "
+                f"{VARIABLE} is {named!r}, which is no file, expected the path of {NAME}; without "
                 "the variable the wheel's or the system's is used")
-        return given
+        return named
     for prefix in dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix)):
         path = os.path.join(prefix, "lib", NAME)
         if os.path.exists(path):
@@ -68,16 +68,16 @@ def find() -> str | None:
 
 
 def version(path: str) -> str:
-    """What tells the library from others, without loading it."""
+    """Return what identifies the library, without loading it."""
     try:
-        found = os.stat(os.path.realpath(path))
+        status = os.stat(os.path.realpath(path))
     except OSError:
         return path
-    return f"{os.path.basename(os.path.realpath(path))}.{found.st_size}.{int(found.st_mtime)}"
+    return f"{os.path.basename(os.path.realpath(path))}.{status.st_size}.{int(status.st_mtime)}"
 
 
-#: for a dtype, the instructions of which oneDNN needs one, as bits of its ``dnnl_cpu_isa_t``, and
-#: what is said where the processor has none
+#: for a dtype, the instruction sets of which oneDNN needs one, as bits of its ``dnnl_cpu_isa_t``,
+#: and the message for a processor that has none
 _NEEDED: Final = {
     "bfloat16": (  # AVX-512 or AVX-NE-CONVERT
         0x20 | 0x10, "bfloat16, for which this processor has neither AVX-512 nor AVX-NE-CONVERT"),
@@ -88,7 +88,7 @@ _NEEDED: Final = {
 
 
 def lacks(path: str, dtype: str) -> str:
-    """Why oneDNN is not to be used for a dtype on this processor, or "".
+    """Return why oneDNN should not be used for a dtype on this processor, or "".
 
     Raises OSError, OneDnnError as :func:`opened` does.
     """
@@ -97,13 +97,13 @@ def lacks(path: str, dtype: str) -> str:
 
 
 class Object:
-    """A pointer to an object of oneDNN's, which ends with this."""
+    """A pointer to a oneDNN object, which is destroyed with this."""
 
     __slots__ = ("pointer", "_handle", "_destroy", "keeps")
 
     def __init__(self, pointer: int, destroy: Any, keeps: Any = None) -> None:
         self.pointer: Final = pointer
-        # made here: ctypes may be gone when the process ends
+        # made here, as ctypes may be gone when the process ends
         self._handle: Final = ctypes.c_void_p(pointer)
         self._destroy: Final = destroy
         self.keeps: Final = keeps
@@ -117,9 +117,9 @@ class Library:
     """The library with an engine on the processor.
 
     Attributes:
-        threads: that a region may use, as OMP_NUM_THREADS says, or one a processor.
-        instructions: that it uses, as bits of its ``dnnl_cpu_isa_t``.
-        functions: addresses of what runs a plan.
+        threads: how many a region may use: OMP_NUM_THREADS, or one per processor.
+        instructions: the instruction sets that it uses, as bits of its ``dnnl_cpu_isa_t``.
+        functions: addresses of the functions that run a plan.
     """
 
     def __init__(self, path: str) -> None:
@@ -127,8 +127,8 @@ class Library:
         self.dll.dnnl_primitive_desc_query_md.restype = ctypes.c_void_p
         self.dll.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
         self.engine: Final = self._new("engine", 1, ctypes.c_size_t(0))
-        #: room that primitives need is a memory among their arguments: what they take by themselves
-        #: belongs to the thread that makes them, and they run on others
+        #: the scratchpad of primitives is a memory among their arguments: one that they allocate
+        #: themselves belongs to the thread that creates them, and they run on others
         self.attributes: Final = self._attributes()
         openmp: list[Any] = [getattr(self.dll, name, None)
                              for name in ("omp_get_max_threads", "omp_set_num_threads")]
@@ -142,7 +142,7 @@ class Library:
 
     @contextlib.contextmanager
     def with_threads(self, count: int) -> Iterator[None]:
-        """What this thread makes has that many threads of OpenMP's."""
+        """Give primitives that this thread creates meanwhile that many OpenMP threads."""
         if not self._openmp:
             yield
             return
@@ -155,12 +155,12 @@ class Library:
             put(before)
 
     def stream(self) -> Object:
-        """What runs primitives, for one thread at a time."""
+        """Return a stream, which runs primitives for one thread at a time."""
         return self._new("stream", self._p(self.engine), 1)
 
     @staticmethod
-    def _p(found: Object | int | None) -> ctypes.c_void_p:
-        return ctypes.c_void_p(found.pointer if isinstance(found, Object) else found)
+    def _p(value: Object | int | None) -> ctypes.c_void_p:
+        return ctypes.c_void_p(value.pointer if isinstance(value, Object) else value)
 
     def _new(self, kind: str, *arguments: Any, by: str = "create", keeps: Any = None) -> Object:
         pointer = ctypes.c_void_p()
@@ -173,62 +173,62 @@ class Library:
 
     @staticmethod
     def dims(values: Sequence[int]) -> Any:
-        """Numbers as oneDNN takes them."""
+        """Return numbers as oneDNN takes them."""
         return _Dims(*values)
 
     @staticmethod
     def floats(*values: float) -> Sequence[Any]:
-        """Numbers as oneDNN takes them."""
+        """Return numbers as oneDNN takes them."""
         return [ctypes.c_float(v) for v in values]
 
     def strided(self, shape: Sequence[int], dtype: int, strides: Sequence[int]) -> Object:
-        """The description of an array with those strides, in elements."""
+        """Return the description of an array with strides, in elements."""
         return self._new("memory_desc", len(shape), self.dims(shape), dtype, self.dims(strides),
                           by="create_with_strides")
 
     def any(self, shape: Sequence[int], dtype: int) -> Object:
-        """The description of an array that a primitive lays out as it likes."""
+        """Return the description of an array whose layout a primitive chooses."""
         return self._new("memory_desc", len(shape), self.dims(shape), dtype, ANY,
                           by="create_with_tag")
 
     def primitive_desc(
         self, kind: str, *arguments: Any, attributes: Object | None = None
     ) -> Object:
-        """What a primitive of that kind would be; Objects among the arguments are passed on.
+        """Return the description of a primitive; Objects among the arguments are passed on.
 
-        The attributes, which are the last argument of all, are added: those of every primitive
-        by default.
+        The attributes are added as the last argument: the default ones of every primitive unless
+        given.
 
-        Raises OneDnnError where oneDNN has none.
+        Raises OneDnnError where oneDNN has no such primitive.
         """
-        given = [self._p(a) if isinstance(a, Object) or a is None else a
+        native_arguments = [self._p(a) if isinstance(a, Object) or a is None else a
                  for a in (*arguments, attributes or self.attributes)]
-        return self._new(kind, self._p(self.engine), *given, by="primitive_desc_create",
+        return self._new(kind, self._p(self.engine), *native_arguments, by="primitive_desc_create",
                          keeps=attributes)
 
     def attributes_with(
         self, scales: Mapping[int, int], after: Sequence[tuple[Any, ...]] = ()
     ) -> Object:
-        """Attributes of a primitive.
+        """Return attributes of a primitive.
 
         Args:
             scales: by argument, which axes have a number for each of their places, as bits.
-            after: what follows: (kind, argument...), as dnnl_post_ops_append_<kind> takes it.
+            after: the further steps: (kind, argument...), as dnnl_post_ops_append_<kind> takes it.
         """
-        found = self._attributes()
+        attributes = self._attributes()
         for argument, mask in scales.items():
-            self._call("primitive_attr_set_scales_mask", found, argument, mask)
+            self._call("primitive_attr_set_scales_mask", attributes, argument, mask)
         if after:
             steps = self._new("post_ops")
-            for kind, *given in after:
-                self._call(f"post_ops_append_{kind}", steps, *given)
-            self._call("primitive_attr_set_post_ops", found, steps)
-        return found
+            for kind, *values in after:
+                self._call(f"post_ops_append_{kind}", steps, *values)
+            self._call("primitive_attr_set_post_ops", attributes, steps)
+        return attributes
 
     def _attributes(self) -> Object:
-        found = self._new("primitive_attr")
-        self._call("primitive_attr_set_scratchpad_mode", found, 1)
-        return found
+        attributes = self._new("primitive_attr")
+        self._call("primitive_attr_set_scratchpad_mode", attributes, 1)
+        return attributes
 
     def _call(self, name: str, *arguments: Any) -> None:
         status = getattr(self.dll, f"dnnl_{name}")(
@@ -238,13 +238,13 @@ class Library:
             raise OneDnnError(f"dnnl_{name}: {_STATUS.get(status, status)}")
 
     def reorder_desc(self, source: Object, target: Object) -> Object:
-        """What a reorder of an array would be."""
+        """Return the description of a reorder of an array."""
         return self._new(
             "reorder", self._p(source), self._p(self.engine), self._p(target),
             self._p(self.engine), self._p(self.attributes), by="primitive_desc_create")
 
     def sum_desc(self, target: Object, sources: Sequence[Object]) -> Object:
-        """What a sum of arrays would be."""
+        """Return the description of a sum of arrays."""
         count = len(sources)
         pointers = (ctypes.c_void_p * count)(*(s.pointer for s in sources))
         return self._new(
@@ -253,40 +253,40 @@ class Library:
             by="primitive_desc_create", keeps=tuple(sources))
 
     def scratchpad(self, desc: Object) -> Object | None:
-        """The room that a primitive needs while it runs, if it needs any."""
+        """Return the scratchpad that a primitive needs while it runs, if it needs any."""
         pointer = self.dll.dnnl_primitive_desc_query_md(self._p(desc), SCRATCHPAD_MD, 0)
-        found = Object(pointer, None, desc) if pointer else None
-        return found if found is not None and self.size(found) else None
+        memory_desc = Object(pointer, None, desc) if pointer else None
+        return memory_desc if memory_desc is not None and self.size(memory_desc) else None
 
-    def asked(self, desc: Object, what: int) -> Object:
-        """The description of an argument that a primitive has chosen; owned by the primitive's."""
-        pointer = self.dll.dnnl_primitive_desc_query_md(self._p(desc), what, 0)
+    def asked(self, desc: Object, argument: int) -> Object:
+        """Return a primitive's description of an argument; the primitive's description owns it."""
+        pointer = self.dll.dnnl_primitive_desc_query_md(self._p(desc), argument, 0)
         if not pointer:
-            raise OneDnnError(f"a primitive has no argument {what}")
+            raise OneDnnError(f"a primitive has no argument {argument}")
         return Object(pointer, None, desc)
 
     def primitive(self, desc: Object) -> Object:
-        """The primitive."""
+        """Return the primitive of a description."""
         return self._new("primitive", self._p(desc), keeps=desc)
 
     def memory(self, desc: Object, array: Any = None) -> Object:
-        """An array without memory yet, or one of NumPy's."""
+        """Return an array without memory yet, or with that of a NumPy array."""
         data = None if array is None else ctypes.c_void_p(array.ctypes.data)
         return self._new("memory", self._p(desc), self._p(self.engine), data, keeps=(desc, array))
 
     def equal(self, a: Object, b: Object) -> bool:
-        """Whether two descriptions are the same."""
+        """Return True if two descriptions are equal."""
         return bool(self.dll.dnnl_memory_desc_equal(self._p(a), self._p(b)))
 
     def size(self, desc: Object) -> int:
-        """The bytes of an array."""
+        """Return the bytes of an array."""
         return int(self.dll.dnnl_memory_desc_get_size(self._p(desc)))
 
     @staticmethod
     def _address(function: Any) -> int:
-        found = ctypes.cast(function, ctypes.c_void_p).value
-        assert found is not None
-        return found
+        address = ctypes.cast(function, ctypes.c_void_p).value
+        assert address is not None
+        return address
 
 
 def _processors() -> int:
@@ -298,5 +298,5 @@ def _processors() -> int:
 
 @functools.lru_cache(maxsize=4)
 def opened(path: str) -> Library:
-    """The library of a path. Raises OSError, OneDnnError."""
+    """Return the library at a path. Raises OSError, OneDnnError."""
     return Library(path)

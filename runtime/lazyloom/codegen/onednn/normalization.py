@@ -13,7 +13,7 @@ from . import library
 from .library import Object
 from .plan import DTYPES, OneDnnPlan, PlanArray, parts_of
 
-#: elements from which a call is worth it, and from which they are divided among threads
+#: the numbers of elements from which on a call is worthwhile, and is divided among threads
 SMALL: Final = 65_536
 SPLIT: Final = 131_072
 
@@ -25,7 +25,7 @@ def _x(call: Call) -> TensorType:
 
 
 def supports(call: Call) -> Answer:
-    """Whether it does an op, or why not."""
+    """Return YES if an op is supported, or why not."""
     x = _x(call)
     if x.dtype.name not in DTYPES:
         return No(f"dtype {x.dtype.name}, expected {' or '.join(DTYPES)}")
@@ -35,12 +35,12 @@ def supports(call: Call) -> Answer:
 
 
 def work(call: Call) -> int:
-    """What takes as long as so many multiplications."""
+    """Return the number of multiplications that take as long."""
     return 8 * _x(call).size
 
 
 def layouts(region: Region) -> Sequence[Layout] | None:
-    """Logical order."""
+    """Return None: logical order."""
     return None
 
 
@@ -76,12 +76,12 @@ class _Rows:
             shape, dtype, [math.prod(shape[d + 1:]) for d in range(len(shape))])
 
     def some(self, buffer: int, first: int, count: int) -> PlanArray:
-        """Rows of an array of the region."""
+        """Return some rows of an array of the region."""
         return self.plan.value(self.desc(count, self.columns, dtype=self.dtype), buffer,
                                first * self.columns * self.size)
 
     def operand(self, position: int) -> int | None:
-        """The number of an operand among the region's arrays."""
+        """Return the number of an operand among the region's arrays."""
         item = self.items[position]
         return None if item is None else item.number  # type: ignore[union-attr]
 
@@ -89,17 +89,17 @@ class _Rows:
         return self.plan.value(self.desc(*shape))
 
     def per_column(self, buffer: int) -> PlanArray:
-        """Numbers for the columns, in the op's dtype."""
+        """Return an array of one number per column, in the op's dtype."""
         return self.plan.value(self.desc(self.columns, dtype=self.dtype), buffer)
 
     def _numbers(self) -> dict[int, PlanArray]:
-        """Scale and shift, in float32, by what the primitive calls them."""
-        found = {}
+        """Return scale and shift, in float32, by the primitive's argument numbers."""
+        arrays = {}
         for position, argument in ((1, library.SCALE), (2, library.SHIFT)):
             buffer = self.operand(position) if position < self._primals else None
             if buffer is not None:
-                found[argument] = self.plan.given(self.per_column(buffer), self.desc(self.columns))
-        return found
+                arrays[argument] = self.plan.given(self.per_column(buffer), self.desc(self.columns))
+        return arrays
 
     @property
     def _primals(self) -> int:
@@ -108,7 +108,7 @@ class _Rows:
     def _forward(
         self, x: PlanArray, out: PlanArray, count: int, numbers: dict[int, PlanArray]
     ) -> tuple[Object, dict[int, PlanArray]]:
-        """Add the primitive; its statistics."""
+        """Add the primitive; return its description and its statistics."""
         flags = sum({library.SCALE: 2, library.SHIFT: 4}[a] for a in numbers)
         stats = {library.MEAN: self.between(count), library.VARIANCE: self.between(count)}
         desc = self.plan.primitive_desc(
@@ -118,7 +118,7 @@ class _Rows:
         return desc, stats
 
     def forward(self) -> None:
-        """A primitive for some rows in each lane."""
+        """Add a primitive for some rows in each lane."""
         self.plan.stage()
         numbers = self._numbers()
         self.plan.stage()
@@ -128,7 +128,7 @@ class _Rows:
                           self.some(self.made[0], first, count), count, numbers)
 
     def backward(self) -> None:
-        """The statistics once more, then the gradients; those of the numbers are added up."""
+        """Add the statistics again, then the gradients; those of scale and shift are added up."""
         plan, attrs = self.plan, self.call.attributes
         by = {attrs["argnums1"][r]: buffer for r, buffer in self.made.items()}
         plan.stage()
@@ -140,17 +140,18 @@ class _Rows:
         for first, count in parts_of(self.rows, self.lanes):
             plan.lane()
             x = self.some(self.operand(0) or 0, first, count)
-            given = self.some(self.operand(self._primals) or 0, first, count)
-            # its result is not needed: the gradient is written over it
+            cotangent = self.some(self.operand(self._primals) or 0, first, count)
+            # its result is not needed: the gradient overwrites it
             out = self.some(by.get(0, -1), first, count)
             desc, stats = self._forward(x, out, count, numbers)
             desc = plan.primitive_desc(
-                "layer_normalization_backward", library.BACKWARD, out.desc, given.desc, x.desc,
+                "layer_normalization_backward", library.BACKWARD, out.desc, cotangent.desc, x.desc,
                 stats[library.MEAN].desc, *plan.lib.floats(attrs["eps"]), flags, desc)
-            for found in sums.values():
-                found.append(self.between(self.columns))
-            plan.run(desc, {library.SRC: x, library.DIFF_DST: given, library.DIFF_SRC: out, **stats,
-                            **numbers, **{a: found[-1] for a, found in sums.items()}})
+            for partial in sums.values():
+                partial.append(self.between(self.columns))
+            plan.run(desc, {library.SRC: x, library.DIFF_DST: cotangent, library.DIFF_SRC: out,
+                            **stats, **numbers,
+                            **{a: partial[-1] for a, partial in sums.items()}})
         plan.stage()
         for argnum, argument in ((1, library.DIFF_SCALE), (2, library.DIFF_SHIFT)):
             if argnum in by:

@@ -1,4 +1,4 @@
-"""A region as primitives of oneDNN, one after the other, with reorders where layouts differ."""
+"""A region as oneDNN primitives, one after the other, with reorders where layouts differ."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from .library import Library, Object
 
 #: dtypes that oneDNN computes with here
 DTYPES: Final = {"float32": library.F32, "bfloat16": library.BF16}
-#: where what lies between primitives begins
+#: the alignment of arrays between primitives
 _ALIGNED: Final = 4096
-#: the buffer that lasts as long as the plan, and of a memory that has its data
+#: the buffer that lasts as long as the plan, and that of a memory that has its own data
 _KEPT: Final = -2
 _GIVEN: Final = -3
 
 
 def strides_of(shape: Sequence[int], layout: Layout) -> list[int]:
-    """The strides, in elements and in logical order, of an array in a layout."""
-    found = [0] * len(shape)
+    """Return the strides, in elements and in logical order, of an array in a layout."""
+    strides = [0] * len(shape)
     step = 1
     for d in reversed(layout):
-        found[d] = step
+        strides[d] = step
         step *= shape[d]
-    return found
+    return strides
 
 
 class PlanArray:
@@ -39,12 +39,12 @@ class PlanArray:
         self.desc: Final = desc
 
 
-#: primitives, each with its arguments: (argument, number of the memory); or what moves windows
+#: primitives, each with its arguments: (argument, number of the memory); or moves of windows
 _Steps = list[tuple[Any, ...]]
 
 
 class OneDnnPlan:
-    """A plan that is being made: stages of lanes of steps.
+    """A plan under construction: stages of lanes of steps.
 
     The steps of a lane run one after the other, the lanes of a stage in any order or at once. At
     first there is one lane in one stage.
@@ -64,7 +64,7 @@ class OneDnnPlan:
         self.stage(lib.threads)
 
     def stage(self, threads: int = 1) -> None:
-        """Begin a stage, and its first lane, in which primitives have that many threads."""
+        """Begin a stage, and its first lane, in which primitives have ``threads`` threads."""
         self.stages.append((threads, [[]]))
 
     def lane(self) -> None:
@@ -80,12 +80,12 @@ class OneDnnPlan:
     def primitive_desc(
         self, kind: str, *arguments: Any, attributes: Object | None = None
     ) -> Object:
-        """As :meth:`Library.primitive_desc`, for this stage's number of threads."""
+        """Do :meth:`Library.primitive_desc` with this stage's number of threads."""
         with self.lib.with_threads(self.threads):
             return self.lib.primitive_desc(kind, *arguments, attributes=attributes)
 
     def value(self, desc: Object, buffer: int = -1, offset: int = 0) -> PlanArray:
-        """An operand or result of the region, or by default an array between primitives.
+        """Return an operand or result of the region, or by default an array between primitives.
 
         ``offset`` is where in the buffer it begins, in bytes.
         """
@@ -98,16 +98,16 @@ class OneDnnPlan:
         return PlanArray(len(self.memories) - 1, desc)
 
     def constant(self, array: Any, desc: Object) -> PlanArray:
-        """A NumPy array that every run reads."""
+        """Return a NumPy array that every run reads."""
         memory = self.lib.memory(desc, array)
         self.owners.append(memory)
         self.memories.append((memory.pointer, _GIVEN, 0))
         return PlanArray(len(self.memories) - 1, desc)
 
     def once(self, source: PlanArray, wanted: Object) -> PlanArray:
-        """An array of the region as a primitive wants it, as :meth:`given`.
+        """Return an array of the region in the order that a primitive wants, as :meth:`given`.
 
-        Where the plan is for certain values of it, it is reordered in the first run, and kept.
+        Where the plan is for certain values of it, the first run reorders it, and it is kept.
         """
         if not self.bound or self.lib.equal(source.desc, wanted):
             return self.given(source, wanted)
@@ -115,14 +115,14 @@ class OneDnnPlan:
         self.owners.append(memory)
         self.memories.append((memory.pointer, _KEPT, self.kept))
         self.kept += -(-self.lib.size(wanted) // _ALIGNED) * _ALIGNED
-        found = PlanArray(len(self.memories) - 1, wanted)
-        self.move(source, found)
+        reordered = PlanArray(len(self.memories) - 1, wanted)
+        self.move(source, reordered)
         steps = self.stages[-1][1][-1]
         steps[-1] = (*steps[-1], True)
-        return found
+        return reordered
 
     def part(self, value: PlanArray, desc: Object, offset: int = 0) -> PlanArray:
-        """A part of an array, which begins at an offset in bytes."""
+        """Return a part of an array, which begins at an offset in bytes."""
         _, buffer, begin = self.memories[value.number]
         memory = self.lib.memory(desc)
         self.owners.append(memory)
@@ -134,12 +134,12 @@ class OneDnnPlan:
     ) -> None:
         """Add an "unfold" of images into an array of rows, or a "fold" of one into images.
 
-        These are of float32, and "unfold_halves" of elements of two bytes.
+        These take float32, and "unfold_halves" takes elements of two bytes.
         """
         self.stages[-1][1][-1].append((kind, images.number, array.number, tuple(numbers)))
 
     def loop(self, arrays: Sequence[PlanArray | None], numbers: Sequence[int]) -> None:
-        """Add steps of a recurrent layer, or of what packs its weights: see ``native/onednn``."""
+        """Add steps of a recurrent layer, or those that pack its weights: see ``native/onednn``."""
         self.stages[-1][1][-1].append(
             ("loop", tuple(-1 if a is None else a.number for a in arrays), tuple(numbers)))
 
@@ -155,15 +155,15 @@ class OneDnnPlan:
             (argument, value.number) for argument, value in arguments.items())))
 
     def given(self, value: PlanArray, wanted: Object) -> PlanArray:
-        """The array as a primitive wants it: itself, or reordered."""
+        """Return an array in the order that a primitive wants: itself, or reordered."""
         if self.lib.equal(value.desc, wanted):
             return value
-        found = self.value(wanted)
-        self.move(value, found)
-        return found
+        reordered = self.value(wanted)
+        self.move(value, reordered)
+        return reordered
 
     def made(self, value: PlanArray, chosen: Object) -> PlanArray:
-        """What a primitive writes so that :meth:`move` to ``value`` follows, or it itself."""
+        """Return ``value``, or an array for a primitive's result that :meth:`move` brings to it."""
         return value if self.lib.equal(value.desc, chosen) else self.value(chosen)
 
     def move(self, source: PlanArray, target: PlanArray) -> None:
@@ -174,33 +174,34 @@ class OneDnnPlan:
             self.run(desc, {library.SRC: source, library.DST: target})
 
     def total(self, parts: Sequence[PlanArray], target: PlanArray) -> None:
-        """Add arrays of one description up."""
+        """Add a sum of arrays of one description."""
         with self.lib.with_threads(self.threads):
             desc = self.lib.sum_desc(target.desc, [p.desc for p in parts])
         self.run(desc, {library.DST: target, **{
             library.MULTIPLE_SRC + n: p for n, p in enumerate(parts)}})
 
     def code(self) -> NativeCode:
-        """What runs it."""
+        """Return the code that runs the plan."""
         native: Any = importlib.import_module("lazyloom._onednn")
         streams: list[Object] = []
         stages = []
         for threads, lanes in self.stages:
-            given = []
+            native_lanes = []
             for number, steps in enumerate(s for s in lanes if s):
                 if number == len(streams):
                     streams.append(self.lib.stream())
-                given.append((streams[number].pointer, tuple(steps)))
-            if given:
-                stages.append((threads, tuple(given)))
-        made = native.Plan(
+                native_lanes.append((streams[number].pointer, tuple(steps)))
+            if native_lanes:
+                stages.append((threads, tuple(native_lanes)))
+        native_plan = native.Plan(
             self.lib.functions, tuple(self.memories), tuple(stages), self.room, self.kept,
             (self.lib, *streams, *self.owners))
-        return NativeCode(made.function, made.state, made)
+        return NativeCode(native_plan.function, native_plan.state, native_plan)
 
 
 def parts_of(size: int, count: int) -> list[tuple[int, int]]:
-    """An axis in at most ``count`` parts of nearly equal size: where each begins, and its size."""
+    """Divide an axis into at most ``count`` parts of nearly equal size: the start and size of each.
+    """
     count = max(1, min(size, count))
     ends = [size * k // count for k in range(count + 1)]
     return [(a, b - a) for a, b in zip(ends, ends[1:], strict=False)]

@@ -12,21 +12,21 @@ from ..worth import at_least
 from . import library
 from .plan import DTYPES, OneDnnPlan, parts_of, strides_of
 
-#: multiplications below which a call of oneDNN is not worth it
+#: the number of multiplications below which a call of oneDNN is not worthwhile
 SMALL: Final = 2_000_000
-#: multiplications from which it is divided among threads
+#: the number of multiplications from which on it is divided among threads
 SPLIT: Final = 1_000_000
 #: rows or columns of parts are multiples of this, where there are enough
 BLOCK: Final = 64
-#: dtypes in which oneDNN's products are quicker than XLA's. In float32 they are not: beside threads
-#: of XLA's that go on meanwhile, a step of a transformer of width 256 took 1.17 times as long
+#: dtypes in which oneDNN's products are faster than XLA's. In float32 they are not: beside XLA's
+#: threads, which continue meanwhile, a step of a transformer of width 256 took 1.17 times as long
 QUICKER: Final = {"bfloat16": library.BF16}
-#: batch axes of a product
+#: the most batch axes of a product
 _MOST: Final = 6
 
 
 class _Product(NamedTuple):
-    """A sum of products over axes that have names.
+    """A sum of products over named axes.
 
     Attributes:
         left, right: positions of the op's operands.
@@ -43,7 +43,7 @@ class _Product(NamedTuple):
 
 
 class _Axes(NamedTuple):
-    """Axes that were merged: one size, and the strides in the arrays that have it."""
+    """Merged axes: one size, and the strides in the two arrays that have them."""
 
     size: int
     first: int
@@ -61,20 +61,20 @@ class _Matrices(NamedTuple):
 
 
 def products(call: Call) -> list[_Product] | No:
-    """The products that an op is: one, or one for each gradient; or why it is none."""
+    """Return the products that an op is: one, or one for each gradient; or why it is none."""
     x, y = call.operands[:2]
     assert x is not None and y is not None
-    found = _names(call.op.removesuffix(".vjp"), call, x, y)
-    if isinstance(found, No):
-        return found
-    a, b = found
+    names = _names(call.op.removesuffix(".vjp"), call, x, y)
+    if isinstance(names, No):
+        return names
+    a, b = names
     batch = [n for n in a if n in b and n[0] == "b"]
     kept = [n for n in a if n not in b] + [n for n in b if n not in a]
     out = tuple(batch + kept)
     sizes = {**dict(zip(a, x.shape, strict=True)), **dict(zip(b, y.shape, strict=True))}
     if not call.op.endswith(".vjp"):
         return [_Product(0, 1, a, b, out, sizes)]
-    # the gradient of a sum of products is one: its cotangent with the other operand
+    # the gradient of a sum of products is also one: of its cotangent and the other operand
     return [_Product(2, 1, out, b, a, sizes) if w == 0 else _Product(0, 2, a, out, b, sizes)
             for w in call.attributes["argnums1"]]
 
@@ -82,7 +82,7 @@ def products(call: Call) -> list[_Product] | No:
 def _names(
     op: str, call: Call, x: TensorType, y: TensorType
 ) -> tuple[tuple[str, ...], tuple[str, ...]] | No:
-    """Names of the axes of both operands: b.. of a batch, k.. of a sum."""
+    """Return names for the axes of both operands: b.. for a batch, k.. for a sum."""
     if op == "matmul":
         if x.ndim < 2 or y.ndim < 2:
             return No("a product with a vector")
@@ -108,7 +108,7 @@ def _names(
 
 
 def supports(call: Call) -> Answer:
-    """Whether oneDNN does a product, or its gradients."""
+    """Return YES if a product, or its gradients, is supported, or why not."""
     x, y = call.operands[:2]
     assert x is not None and y is not None
     if y.dtype is not x.dtype:
@@ -121,13 +121,13 @@ def supports(call: Call) -> Answer:
         call.attributes["outnums1"] != (0,) or call.attributes["primals1"] != 2
     ):
         return No("a derivative of another kind")
-    found = products(call)
-    if isinstance(found, No):
-        return found
+    sums = products(call)
+    if isinstance(sums, No):
+        return sums
     enough = at_least(work(call), SMALL, "multiplications")
     if not enough:
         return enough
-    for each in found:
+    for each in sums:
         answer = _matrices(each)
         if isinstance(answer, No):
             return answer
@@ -135,13 +135,13 @@ def supports(call: Call) -> Answer:
 
 
 def work(call: Call) -> int:
-    """Multiplications of all products together."""
-    found = products(call)
-    return 0 if isinstance(found, No) else sum(math.prod(p.sizes.values()) for p in found)
+    """Return the number of multiplications of all products together."""
+    sums = products(call)
+    return 0 if isinstance(sums, No) else sum(math.prod(p.sizes.values()) for p in sums)
 
 
 def _matrices(p: _Product) -> _Matrices | No:
-    """The product of matrices, perhaps a batch of them, that it is in memory; or why none."""
+    """Return the product of matrices in memory, perhaps a batch of them; or why it is none."""
 
     def strides(names: Sequence[str]) -> dict[str, int]:
         shape = [p.sizes[n] for n in names]
@@ -149,19 +149,19 @@ def _matrices(p: _Product) -> _Matrices | No:
 
     a, b, out = strides(p.a), strides(p.b), strides(p.out)
 
-    def merged(names: Sequence[str], one: dict[str, int], two: dict[str, int]) -> list[_Axes]:
-        found: list[_Axes] = []
+    def merged(names: Sequence[str], first: dict[str, int], second: dict[str, int]) -> list[_Axes]:
+        axes: list[_Axes] = []
         for n in names:
             size = p.sizes[n]
             if size == 1:
                 continue
-            new = _Axes(size, one[n], two[n])
-            last = found[-1] if found else None
+            new = _Axes(size, first[n], second[n])
+            last = axes[-1] if axes else None
             if last and last.first == size * new.first and last.second == size * new.second:
-                found[-1] = _Axes(last.size * size, new.first, new.second)
+                axes[-1] = _Axes(last.size * size, new.first, new.second)
             else:
-                found.append(new)
-        return found
+                axes.append(new)
+        return axes
 
     batch = [n for n in p.out if n in p.a and n in p.b and p.sizes[n] != 1]
     rows = merged([n for n in p.a if n in p.out and n not in p.b], a, out)
@@ -174,7 +174,7 @@ def _matrices(p: _Product) -> _Matrices | No:
     k = summed[0] if summed else _Axes(1, 1, 1)
     left, right = p.left, p.right
     if columns and n_.second != 1 or not columns:
-        # the result lies in the other order: its transpose is the product of the transposes
+        # the result is in the other order: its transpose is the product of the transposes
         m, n_, k = n_, m, _Axes(k.size, k.second, k.first)
         left, right, a, b = right, left, b, a
     if m.size == 1 or n_.size == 1:
@@ -190,7 +190,7 @@ def _matrices(p: _Product) -> _Matrices | No:
 
 
 def layouts(region: Region) -> Sequence[Layout] | None:
-    """Logical order: whatever order of rows and columns is taken as it is."""
+    """Return None: any order of rows and columns is taken as it is."""
     return None
 
 
@@ -198,15 +198,15 @@ def add(plan: OneDnnPlan, region: Region) -> None:
     """Add a product, or the gradients of one, to a plan."""
     call = region.calls[0]
     lib = plan.lib
-    found = products(call)
-    assert not isinstance(found, No)
+    sums = products(call)
+    assert not isinstance(sums, No)
     operands = region.program.structure.instructions[0].operands
     first = call.operands[0]
     assert first is not None
     lanes = -(-plan.lib.threads // len(region.program.outputs)) if work(call) >= SPLIT else 1
     plan.stage()
     for number, (_, r) in enumerate(region.program.outputs):
-        each = _matrices(found[r])
+        each = _matrices(sums[r])
         assert not isinstance(each, No)
         buffers = (operands[each.left].number, operands[each.right].number,  # type: ignore[union-attr]
                    len(region.operands) + number)
@@ -226,21 +226,21 @@ _Array = tuple[list[int], list[int], int]
 
 
 def _parts(m: _Matrices, lanes: int) -> list[tuple[_Array, ...]]:
-    """A product in parts for lanes: of its batch, or else of the longer side of its result."""
+    """Divide a product for lanes: by its batch, or else by the longer side of its result."""
     arrays = (m.a, m.b, m.out)
     rows, columns = m.out[0][-2:]
     if len(m.out[0]) > 2 and m.out[0][0] >= lanes:
-        # the axis that is divided, of each array
+        # for each array, the axis that is divided
         axes: tuple[int | None, ...] = (0, 0, 0)
         parts = parts_of(m.out[0][0], lanes)
     else:
-        # the other operand is packed by every lane
+        # every lane packs the other operand
         axes = (None, -1, -1) if columns >= rows else (-2, None, -2)
         size = max(rows, columns)
         block = BLOCK if size >= lanes * BLOCK else 1
         parts = [(first * block, min(count * block, size - first * block))
                  for first, count in parts_of(-(-size // block), lanes)]
-    found = []
+    result = []
     for first, count in parts:
         part: list[_Array] = []
         for (shape, strides), axis in zip(arrays, axes, strict=True):
@@ -248,5 +248,5 @@ def _parts(m: _Matrices, lanes: int) -> list[tuple[_Array, ...]]:
             if axis is not None:
                 shape[axis] = count
             part.append((shape, strides, 0 if axis is None else first * strides[axis]))
-        found.append(tuple(part))
-    return found
+        result.append(tuple(part))
+    return result

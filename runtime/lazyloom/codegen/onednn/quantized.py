@@ -1,7 +1,7 @@
-"""What is quantised around a convolution or product, as the group of ops that it is.
+"""Groups of quantised ops around a convolution or product.
 
-A group is ``quantize(relu(conv(dequantize(x), dequantize(w)) + bias + dequantize(r)))``, of which
-quantize, relu and the sums may be missing. What :mod:`.int8` runs is found here.
+A group is ``quantize(relu(conv(dequantize(x), dequantize(w)) + bias + dequantize(r)))``, where
+quantize, relu and the sums may be missing. This module finds the groups that :mod:`.int8` runs.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from . import convolution
 
 PRODUCTS: Final = ("dot_general", "matmul")
 NARROW: Final = ("int8", "uint8")
-#: what begins the names of groups
+#: the prefix of the names of groups
 PREFIX: Final = "int8_"
 
 
 def patterns() -> list[Pattern]:
-    """The groups, those with most ops first."""
-    found = []
+    """Return the groups, those with the most ops first."""
+    groups = []
     for kind, ops in (("conv", "conv"), ("product", " ".join(PRODUCTS))):
         main = match(ops, match("dequantize", any_value(), any_value()),
                      match("dequantize", any_value(), any_value()))
@@ -37,12 +37,13 @@ def patterns() -> list[Pattern]:
             ("_to_int8", match("quantize", positive, any_value())),
             ("_relu", match("relu relu6", biased)),
             ("_bias", match("add", main, any_value(), commutes=True)), ("", main)]
-        found += [Pattern(f"{PREFIX}{kind}{name}", root, check) for name, root in roots]
-    return found
+        groups += [Pattern(f"{PREFIX}{kind}{name}", root, check) for name, root in roots]
+    return groups
 
 
 def check(calls: Sequence[Call]) -> Answer:
-    """Whether ops that matched have the types of a group; how they are wired is not seen here."""
+    """Return YES if matched ops have the types of a group, or why not; wiring is not checked here.
+    """
     main = _main(calls)
     along = (None, _channel_of_weights(main))
     for call in calls:
@@ -67,7 +68,7 @@ def _main(calls: Sequence[Call]) -> Call:
 
 
 def work(calls: Sequence[Call]) -> int:
-    """Multiplications of a group."""
+    """Return the number of multiplications of a group."""
     main = _main(calls)
     if main.op == "conv":
         return convolution.work(main)
@@ -77,7 +78,7 @@ def work(calls: Sequence[Call]) -> int:
 
 
 def _product(call: Call) -> Answer:
-    """Whether a product is one of rows and a matrix."""
+    """Return YES if a product is one of rows and a matrix, or why not."""
     x, y = call.operands[:2]
     assert x is not None and y is not None
     if y.ndim != 2 or x.ndim < 2:
@@ -94,17 +95,17 @@ def _product(call: Call) -> Answer:
 
 
 def summed_axis(call: Call) -> int:
-    """The axis of the weights over which a product adds up."""
+    """Return the axis of the weights over which a product sums."""
     return int(call.attributes["rhs_contract"][0]) if call.op == "dot_general" else 0
 
 
 def _channel_of_weights(call: Call) -> int:
-    """The axis of the weights that is the channels of the result."""
+    """Return the axis of the weights that is the channels of the result."""
     return 0 if call.op == "conv" else 1 - summed_axis(call)
 
 
 class QuantizedOperand(NamedTuple):
-    """A quantised operand: the numbers of it and of its scale among the region's operands."""
+    """A quantised operand: its number and that of its scale among the region's operands."""
 
     data: int
     scale: int
@@ -117,8 +118,8 @@ class Group(NamedTuple):
         call: the convolution or product.
         image, weight: its operands.
         channels: whether the weights have a scale for each channel of the result.
-        bias: the number of what is added to each channel, if anything is.
-        other: what else is added.
+        bias: the number of the operand added to each channel, or None.
+        other: the other summand, or None.
         after: "relu" or "relu6", or "".
         scale: the number of the result's scale; None where it is not quantised.
     """
@@ -134,11 +135,11 @@ class Group(NamedTuple):
 
 
 class _No(Exception):
-    """Why a region is not what :mod:`.int8` runs."""
+    """Says why :mod:`.int8` cannot run a region."""
 
 
 def group_of(region: Region) -> Group | No:
-    """The group that a region is, or why it is none."""
+    """Return the group that a region is, or why it is none."""
     try:
         return _Reader(region).read()
     except _No as error:
@@ -190,7 +191,7 @@ class _Reader:
         return Group(call, image, weight, axis is not None, bias, other, after, scale)
 
     def _sum(self, i: Instruction) -> tuple[Instruction, int | QuantizedOperand]:
-        """What a sum is of: the op that leads to the product, and what is added to that."""
+        """Return the operands of a sum: the op that leads to the product, and the other summand."""
         result = i.types[0]
         for item, other, kind in zip(
             i.operands, i.operands[::-1], i.operand_types[::-1], strict=True
@@ -215,7 +216,7 @@ class _Reader:
     def _quantized(
         self, item: Operand, dtypes: Sequence[str]
     ) -> tuple[QuantizedOperand, int | None]:
-        """An operand that is dequantised, and the axis that its scales are along."""
+        """Return a dequantised operand, and the axis of its scales."""
         i = self._instruction(item)
         t = i.operand_types[0]
         if _name(i) != "dequantize" or t is None:
@@ -242,6 +243,6 @@ def _name(i: Instruction) -> str:
 
 
 def _for_each_channel(t: TensorType, result: TensorType, axis: int) -> bool:
-    """Whether an operand of a sum has one number for each channel of the result."""
+    """Return True if an operand of a sum has one number for each channel of the result."""
     shape = (1,) * (result.ndim - t.ndim) + t.shape
     return math.prod(t.shape) == shape[axis] == result.shape[axis]

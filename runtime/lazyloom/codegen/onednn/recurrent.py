@@ -1,8 +1,8 @@
 """LSTM and GRU layers: loops over the steps for parts of the batch, between products of oneDNN.
 
-The products with the inputs, and those that give the weights' gradients, are of all steps at once.
-In the loop is the product with the hidden state, whose weights were packed before, and the gates.
-Each thread does all steps of a part of the batch, and waits for nobody in between.
+The products with the inputs, and those for the weights' gradients, are of all steps at once. The
+loop contains the product with the hidden state, whose weights are packed before, and the gates.
+Each thread does all steps of a part of the batch, and waits for no other in between.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from ..worth import at_least
 from . import library
 from .plan import OneDnnPlan, PlanArray, parts_of
 
-#: multiplications below which a call is not worth it
+#: the number of multiplications below which a call is not worthwhile
 SMALL: Final = 1_000_000
-#: multiplications from which it is divided among threads
+#: the number of multiplications from which on it is divided among threads
 SPLIT: Final = 1_000_000
-#: steps below which it does not pay to pack the weights
+#: the number of steps below which packing the weights does not pay off
 FEWEST: Final = 4
-#: of ops: the gates, and the results that are no residuals
+#: for each op, the number of gates, and of results that are not residuals
 _GATES: Final = {"lstm": 4, "gru": 3}
 _RESULTS: Final = {"lstm": 3, "gru": 2}
 
 
 class _Sizes(NamedTuple):
-    """Of a layer: steps, sequences, features, and units."""
+    """The steps, sequences, features, and units of a layer."""
 
     steps: int
     batch: int
@@ -39,20 +39,20 @@ class _Sizes(NamedTuple):
 
 
 def _kind(call: Call) -> str:
-    """The op, whether it is the op, its forward or its backward pass."""
+    """Return the op's name, also for its forward or backward pass."""
     return call.op.partition(".")[0]
 
 
 def _types(call: Call) -> list[tuple[tuple[int, ...], str] | None]:
-    """The shapes and dtypes of the layer's operands."""
+    """Return the shapes and dtypes of the layer's operands."""
     if call.op.endswith("." + BACKWARD):
         a = call.attributes
-        found: list[tuple[tuple[int, ...], str] | None] = [
+        types: list[tuple[tuple[int, ...], str] | None] = [
             None if t is None else (t[0], t[1].name)
             for t in types_of(a["backward_types"], a["backward_shapes"])]
     else:
-        found = [None if t is None else (t.shape, t.dtype.name) for t in call.operands]
-    return [*found, *[None] * (len(LAYOUTS[_kind(call)].operands) - len(found))]
+        types = [None if t is None else (t.shape, t.dtype.name) for t in call.operands]
+    return [*types, *[None] * (len(LAYOUTS[_kind(call)].operands) - len(types))]
 
 
 def _sizes(call: Call) -> _Sizes:
@@ -64,7 +64,7 @@ def _sizes(call: Call) -> _Sizes:
 
 
 def supports(call: Call) -> Answer:
-    """Whether it does a layer, or its gradient."""
+    """Return YES if a layer, or its gradient, is supported, or why not."""
     types = _types(call)
     there = [name for name, t in zip(LAYOUTS[_kind(call)].operands, types, strict=True) if t]
     for name, why in (("w_project", "a projection"), ("lengths", "lengths of sequences")):
@@ -79,7 +79,7 @@ def supports(call: Call) -> Answer:
 
 
 def work(call: Call) -> int:
-    """Multiplications of a layer, and of its gradient."""
+    """Return the number of multiplications of a layer, or of its gradient."""
     size = _sizes(call)
     each = _GATES[_kind(call)] * size.steps * size.batch * size.units
     if not call.op.endswith("." + BACKWARD):
@@ -90,12 +90,12 @@ def work(call: Call) -> int:
 
 
 def _by(call: Call) -> list[str]:
-    """The operands by which a gradient is."""
+    """Return the operands that a gradient is taken by."""
     return [LAYOUTS[_kind(call)].operands[k] for k in call.attributes["backward_argnums"]]
 
 
 def layouts(region: Region) -> Sequence[Layout] | None:
-    """Logical order."""
+    """Return None: logical order."""
     return None
 
 
@@ -118,7 +118,7 @@ class _Layer:
         self.op: Final = _kind(self.call)
         self.names: Final = LAYOUTS[self.op].operands
         self.size: Final = _sizes(self.call)
-        #: numbers that go into the gates
+        #: the number of inputs to the gates
         self.wide: Final = _GATES[self.op] * self.size.units
         self.lanes: Final = plan.lib.threads if work(self.call) >= SPLIT else 1
         self.reverse: Final = int(self.call.attributes["reverse"])
@@ -133,7 +133,7 @@ class _Layer:
         return self.plan.lib.strided(shape, library.F32, strides)
 
     def operand(self, position: int) -> PlanArray | None:
-        """An operand as one row of numbers, which :meth:`seen` gives a shape."""
+        """Return an operand as one row of numbers, which :meth:`seen` gives a shape."""
         operands = self.region.program.structure.instructions[0].operands
         item = operands[position] if position < len(operands) else None
         if item is None:
@@ -142,7 +142,7 @@ class _Layer:
         return self.plan.value(self.desc([self.region.operands[k].size]), k)
 
     def made(self, number: int, size: int, needed: bool = True) -> PlanArray | None:
-        """A result; one that nobody uses is an array between primitives, if it is needed."""
+        """Return a result; an unused one is an array between primitives, if it is needed."""
         if number in self.results:
             return self.plan.value(self.desc([size]), self.results[number])
         return self.between(size) if needed else None
@@ -152,7 +152,7 @@ class _Layer:
 
     def seen(self, array: PlanArray, shape: Sequence[int], strides: Sequence[int] | None = None,
              first: int = 0) -> PlanArray:  # fmt: skip
-        """An array as a matrix that begins at its element ``first``."""
+        """Return an array as a matrix that begins at its element ``first``."""
         return self.plan.part(array, self.desc(shape, strides), 4 * first)
 
     # -- steps ----------------------------------------------------------------------------
@@ -164,7 +164,7 @@ class _Layer:
     def loop(
         self, arrays: Sequence[PlanArray | None], backward: bool, rows: tuple[int, int]
     ) -> None:
-        """The steps for some rows of the batch: the first, and how many."""
+        """Add the steps for some rows of the batch: the first row, and how many."""
         n = self.size
         self.plan.loop(arrays, (0, backward, self.reverse, _GATES[self.op], n.steps, n.batch,
                                 *rows, n.units, 0, 1))
@@ -176,14 +176,14 @@ class _Layer:
                                           self.size.units, part, parts))
 
     def packed(self) -> PlanArray:
-        """Room for the hidden weights, whatever the width of vectors."""
+        """Return room for the packed hidden weights, whatever the width of vectors."""
         return self.between(4 * self.size.units * -(-self.size.units // 64) * 64)
 
     def forward(self) -> None:
-        """The gates' part of the inputs, then the loop."""
+        """Add the inputs' part of the gates, then the loop."""
         n, plan, wide = self.size, self.plan, self.wide
-        given = {name: self.operand(k) for k, name in enumerate(self.names)}
-        x, w_input, w_hidden = given["x"], given["w_input"], given["w_hidden"]
+        operands = {name: self.operand(k) for k, name in enumerate(self.names)}
+        x, w_input, w_hidden = operands["x"], operands["w_input"], operands["w_hidden"]
         assert x is not None and w_input is not None and w_hidden is not None
         rows, state = n.steps * n.batch, n.batch * n.units
         first_kept = _RESULTS[self.op]
@@ -193,7 +193,7 @@ class _Layer:
         if self.op == "lstm":
             cells, last = self.made(4, rows * n.units), self.made(2, state, False)
         else:
-            # the part of the third gate, and the states once more
+            # the hidden part of the third gate, and the states again
             cells, last = (self.made(k, rows * n.units, False) for k in (3, 4))
         packed = self.packed()
         plan.stage()
@@ -209,59 +209,60 @@ class _Layer:
         plan.stage()
         for part in parts_of(n.batch, self.lanes):
             plan.lane()
-            self.loop((gates, packed, given["h"], given.get("c"), given["b_input"],
-                       given["b_hidden"], cells, output, h_last, last), False, part)
+            self.loop((gates, packed, operands["h"], operands.get("c"), operands["b_input"],
+                       operands["b_hidden"], cells, output, h_last, last), False, part)
 
     def _hand_on(self) -> None:
-        """Copy the operands that the backward pass wants."""
+        """Copy the operands that the backward pass needs."""
         if "forward_argnums" not in self.call.attributes:
             return
         names = kept(self.op, self.call.attributes["forward_argnums"],
                      [t is not None for t in self.call.operands])
         for number, name in enumerate(names, _RESULTS[self.op]):
             if name in self.names and number in self.results:
-                given = self.operand(self.names.index(name))
-                assert given is not None
-                made = self.made(number, self.plan.lib.size(given.desc) // 4)
-                assert made is not None
-                self.plan.move(given, made)
+                source = self.operand(self.names.index(name))
+                assert source is not None
+                residual = self.made(number, self.plan.lib.size(source.desc) // 4)
+                assert residual is not None
+                self.plan.move(source, residual)
 
     def backward(self) -> None:
-        """The loop backwards, then the gradients as products over all steps."""
+        """Add the backward loop, then the gradients as products over all steps."""
         n, plan, a, wide = self.size, self.plan, self.call.attributes, self.wide
         names = kept(self.op, a["backward_argnums"], [t is not None for t in _types(self.call)])
-        given = {name: self.operand(k) for k, name in enumerate(names)}
+        residuals = {name: self.operand(k) for k, name in enumerate(names)}
         late: list[PlanArray | None] = [None] * 3
         for k, number in enumerate(a["backward_outnums"], len(names)):
             late[number] = self.operand(k)
         numbers = {name: k for k, name in enumerate(_by(self.call)) if k in self.results}
         rows, state = n.steps * n.batch, n.batch * n.units
-        weight = given["w_hidden"]
+        weight = residuals["w_hidden"]
         assert weight is not None
         packed, d_gates = self.packed(), self.between(rows * wide)
         before = self.between(rows * n.units) if "w_hidden" in numbers else None
         d_h = self.made(numbers.get("h", -1), state)
         if self.op == "lstm":
             d_hidden = d_gates
-            arrays = (given["gates"], packed, given["h"], given["c"], given["cells"], *late,
-                      d_gates, before, d_h, self.made(numbers.get("c", -1), state))
+            arrays = (residuals["gates"], packed, residuals["h"], residuals["c"],
+                      residuals["cells"], *late, d_gates, before, d_h,
+                      self.made(numbers.get("c", -1), state))
         else:
             d_hidden = self.between(rows * wide)
-            arrays = (given["gates"], packed, given["h"], given["states"], given["hidden_part"],
-                      *late, d_gates, before, d_h, d_hidden)
+            arrays = (residuals["gates"], packed, residuals["h"], residuals["states"],
+                      residuals["hidden_part"], *late, d_gates, before, d_h, d_hidden)
         plan.stage()
         for number in range(self.lanes):
             plan.lane()
             self.packing(weight, packed, True, number, self.lanes)
         plan.stage()
         biases = [name for name in ("b_input", "b_hidden") if name in numbers]
-        # of an LSTM both biases' gradients are the same sums
+        # in an LSTM, the gradients of both biases are the same sums
         sums: dict[str, list[PlanArray]] = {
             name: [] for name in (biases if self.op == "gru" else biases and ["b_input"])}
         for part in parts_of(n.batch, self.lanes):
             plan.lane()
-            for found in sums.values():
-                found.append(self.between(wide))
+            for partial in sums.values():
+                partial.append(self.between(wide))
             self.loop((*arrays, *(sums[name][-1] if name in sums else None
                                   for name in ("b_input", "b_hidden"))), True, part)
         plan.stage()
@@ -274,7 +275,7 @@ class _Layer:
                     plan.total(sums[name if name in sums else "b_input"], total)
             for weights, d, source, features in (
                 ("w_hidden", d_hidden, before, n.units),
-                ("w_input", d_gates, given.get("x"), n.features),
+                ("w_input", d_gates, residuals.get("x"), n.features),
             ):
                 if weights in numbers:
                     result = self.made(numbers[weights], wide * features)
@@ -283,14 +284,14 @@ class _Layer:
                                  self.seen(source, (rows, features)),
                                  self.seen(result, (count, features), first=first * features))
             if "x" in numbers:
-                self._inputs(d_gates, given["w_input"], numbers["x"],
+                self._inputs(d_gates, residuals["w_input"], numbers["x"],
                              parts_of(rows, self.lanes)[number:number + 1])
 
     def _inputs(
         self, d_gates: PlanArray, weight: PlanArray | None, number: int,
         parts: Sequence[tuple[int, int]]
     ) -> None:
-        """The inputs' gradient, in part."""
+        """Add parts of the inputs' gradient."""
         n, wide = self.size, self.wide
         result = self.made(number, n.steps * n.batch * n.features)
         assert result is not None and weight is not None

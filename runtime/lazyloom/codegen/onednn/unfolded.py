@@ -1,15 +1,16 @@
-"""Convolutions as products of matrices: of windows of the images and the weights as they lie.
+"""Convolutions as products of matrices: of windows of the images, and the weights in their order.
 
-oneDNN's convolutions want weights in blocks, and moving them takes longer than the convolution
+oneDNN's convolutions want weights in blocks, and reordering them takes longer than the convolution
 where there are many weights and few places. The product takes them in logical order: with a row for
-each place of the window in which its elements lie as the weights do, a convolution is
+each place of the window, whose elements are in the order of the weights, a convolution is
 ``rows @ w.T``, the weights' gradient ``dy.T @ rows``, and the images' ``dy @ w``, each row added to
-where it is from. A window of one place that takes every place of the images needs no rows: the
+where it comes from. A window of one element that takes every place of the images needs no rows: the
 images are the rows. There are no groups, and images have their channels last. Rows that are added
 up are in float32.
 
-In bfloat16 moving weights costs most: the gradients of a window of one place, from 2,048 to 512
-channels of 4 images of 7 x 7, took 9.2 ms of processor time as a convolution and 4.0 as products.
+In bfloat16 reordering weights costs most: the gradients of a window of one element, from 2,048 to
+512 channels of 4 images of 7 x 7, took 9.2 ms of processor time as a convolution and 4.0 as
+products.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ from . import library
 from .library import Object
 from .plan import DTYPES, OneDnnPlan, PlanArray, parts_of
 
-#: most elements of a window, and channels, that the extension takes
+#: the most elements of a window, and channels, that the extension takes
 PLACES, CHANNELS = 64, 8192
-#: rows from which lanes divide these, and not the weights
+#: the number of rows from which on lanes divide the rows instead of the weights
 MANY: Final = 256
-#: rows for each row of weights up to which windows cost less than weights in blocks
+#: the most rows per row of weights for which windows cost less than weights in blocks
 RATIO: Final = 1.0
-#: in bfloat16, where a product packs its operands in pairs, the rows up to which images that are
-#: the rows cost less so, and the channels on either side from which they do
+#: in bfloat16, where a product packs its operands in pairs: the most rows, and the fewest channels
+#: on either side, for which a product of images that are the rows costs less
 PAIRED_ROWS, PAIRED_CHANNELS = 16384, 32
 
 
 class Geometry(NamedTuple):
-    """What a convolution is told; dilation is 0 where elements are neighbours."""
+    """The parameters of a convolution; dilation is 0 where elements are adjacent."""
 
     strides: tuple[int, ...]
     low: tuple[int, ...]
@@ -50,7 +51,7 @@ class ProductSizes(NamedTuple):
 
     Attributes:
         rows: places of the window in all images.
-        channels: of the images.
+        channels: channels of the images.
         places: elements of a window in a channel.
         out: channels of the result.
         direct: whether the images are the rows.
@@ -69,7 +70,7 @@ class ProductSizes(NamedTuple):
 
 
 def sizes_of(call: Call, g: Geometry) -> ProductSizes:
-    """The product that a convolution, or its gradient, is."""
+    """Return the product that a convolution, or its gradient, is."""
     x, w = call.operands[:2]
     assert x is not None and w is not None
     out = call.operands[2] if call.op.endswith(".vjp") else call.results[0]
@@ -80,7 +81,7 @@ def sizes_of(call: Call, g: Geometry) -> ProductSizes:
 
 
 def better(call: Call, g: Geometry) -> bool:
-    """Whether a convolution, or its gradient, is done best as a product."""
+    """Return True if a convolution, or its gradient, is best done as a product."""
     x = call.operands[0]
     assert x is not None
     s = sizes_of(call, g)
@@ -107,7 +108,7 @@ class Product:
 
     def _matrix(self, rows: int, columns: int, apart: int, turned: bool = False,
                 wide: bool = False) -> Object:  # fmt: skip
-        """A matrix, of float32 if ``wide``."""
+        """Return the description of a matrix, of float32 if ``wide``."""
         shape, strides = (rows, columns), (apart, 1)
         if turned:
             shape, strides = (columns, rows), (1, apart)
@@ -116,12 +117,12 @@ class Product:
 
     def _of(self, buffer: int, rows: int, columns: int, apart: int, begin: int = 0,
             turned: bool = False) -> PlanArray:  # fmt: skip
-        """A matrix in a buffer of the region; ``begin`` in elements."""
+        """Return a matrix in a buffer of the region; ``begin`` is in elements."""
         return self.plan.value(
             self._matrix(rows, columns, apart, turned), buffer, self.bytes * begin)
 
     def _in(self, rows: PlanArray, begin: int, count: int, turned: bool = False) -> PlanArray:
-        """Some of the rows."""
+        """Return some of the rows."""
         inside = self.sizes.inside
         return self.plan.part(
             rows, self._matrix(count, inside, inside, turned), self.bytes * begin * inside)
@@ -131,9 +132,9 @@ class Product:
         self.plan.run(desc, {library.SRC: a, library.WEIGHTS: b, library.DST: out})
 
     def _window(
-        self, first: int, rows: int, channel: int, channels: int, of: int
+        self, first: int, rows: int, channel: int, channels: int, image_channels: int
     ) -> list[int]:
-        """Numbers of the extension's: some rows, of some channels of images that have ``of``."""
+        """Return numbers for the extension: some rows of some of the images' channels."""
         x, g = self.x, self.geometry
         out = self.call.operands[2] if self.call.op.endswith(".vjp") else self.call.results[0]
         w = self.call.operands[1]
@@ -144,7 +145,7 @@ class Product:
             return [rest] * more + list(values)
 
         inner = three(x.shape[2:])
-        strides = [of * math.prod(inner[d:]) for d in range(4)]
+        strides = [image_channels * math.prod(inner[d:]) for d in range(4)]
         return [first, rows, channel, channels, channels * self.sizes.places, *inner,
                 *three(out.shape[2:]), *three(w.shape[2:]), *three(g.strides),
                 *three([d + 1 for d in g.dilation]), *three(g.low, 0), *strides, x.shape[0]]
@@ -163,7 +164,7 @@ class Product:
             self._in(rows, first, count), self._window(first, count, 0, channels, channels))
 
     def _fold(self, rows: PlanArray, result: int, channel: int, count: int) -> None:
-        """Add rows of float32 to where they are from: to some channels of the result."""
+        """Add rows of float32 to where they come from: to some channels of the result."""
         plan, s = self.plan, self.sizes
         if self.bytes == 4:
             plan.windows("fold", self._images(result), rows,
@@ -175,7 +176,8 @@ class Product:
         plan.move(sums, self._of(result, pixels, count, s.channels, channel))
 
     def forward(self, buffers: tuple[int, ...], lanes: int) -> None:
-        """``rows @ w.T`` of images, weights and a result; divided by rows, or by the weights'."""
+        """Add ``rows @ w.T`` of images, weights and a result; divided by rows, or by the weights'
+        rows."""
         images, weights, result = buffers
         plan, s = self.plan, self.sizes
         by_rows = s.rows >= MANY or s.out < 2 * lanes
@@ -210,7 +212,7 @@ class Product:
                 self._of(result, s.rows, count, s.out, first))
 
     def images_gradient(self, cotangent: int, weights: int, result: int, lanes: int) -> None:
-        """``dy @ w``, divided by rows where these are the images, else by channels."""
+        """Add ``dy @ w``, divided by rows where these are the images, else by channels."""
         plan, s = self.plan, self.sizes
         if s.direct:
             for first, count in parts_of(s.rows, lanes):
@@ -230,7 +232,7 @@ class Product:
             self._fold(rows, result, channel, count)
 
     def weights_gradient(self, images: int, cotangent: int, result: int, lanes: int) -> None:
-        """``dy.T @ rows``, divided by rows of the result; with several lanes, in two stages."""
+        """Add ``dy.T @ rows``, divided by rows of the result; with several lanes, in two stages."""
         plan, s = self.plan, self.sizes
         rows = None if s.direct else self._rows()
         if rows is not None:

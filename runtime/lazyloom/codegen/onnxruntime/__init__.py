@@ -1,6 +1,6 @@
 """ONNX Runtime as a code generator: regions of inference as ONNX models, weights as initializers.
 
-The library comes from the extra ``onnxruntime``, or any package of the module's name. Models are
+The library comes from the extra ``onnxruntime``, or any package with the module's name. Models are
 written without the package ``onnx``.
 """
 
@@ -16,14 +16,14 @@ from ..generator import Answer, Call, Code, Generator, No, PythonCode, Region
 from ..worth import at_least
 from . import ops, session
 
-#: multiplications of a region from which it is worth a call
+#: the number of multiplications from which on a region is worth a call
 SMALL: Final = 1_000_000
-#: multiplications a second that an estimate rests on
+#: multiplications per second, for estimates
 _SPEED: Final = 5e10
 
 
 class OnnxRuntime(Generator):
-    """Regions of inference, as large as they get, each a session."""
+    """Regions of inference, as large as possible, each a session."""
 
     name = "onnxruntime"
     priority = 20
@@ -33,37 +33,37 @@ class OnnxRuntime(Generator):
         self.version = version
 
     def supports(self, call: Call) -> Answer:
-        """By a table of ops."""
+        """Answer by a table of ops."""
         return ops.supports(call)
 
     def worthwhile(self, region: Region) -> Answer:
-        """Regions with products or convolutions of some size."""
+        """Return YES for regions with products or convolutions of some size, or why not."""
         size = sum(t.nbytes for t in region.operands)
         if size > session.MOST:
             return No(f"operands of {size} bytes, expected at most {session.MOST}")
         return at_least(sum(map(ops.work, region.calls)), SMALL, "multiplications")
 
     def seconds(self, region: Region) -> float | None:
-        """By the number of multiplications."""
+        """Estimate by the number of multiplications."""
         return sum(map(ops.work, region.calls)) / _SPEED
 
     def constants(self, region: Region) -> Sequence[int]:
-        """Weights: operands that nothing but products, norms and sums use, as such."""
+        """Return the weights: operands that only products, norms and sums use, as weights."""
         return weights(region)
 
     def build(self, region: Region) -> Code:
-        """A session in which weights are inputs."""
+        """Return a session in which weights are inputs."""
         return PythonCode(session.Session(region, {}), fills=True)
 
     def bound(self, region: Region, values: Mapping[int, Any]) -> Code:
-        """A session in which weights are initializers, so that it packs and folds them."""
+        """Return a session in which weights are initializers, so that it packs and folds them."""
         return PythonCode(session.Session(region, values), fills=True)
 
 
 def weights(region: Region) -> list[int]:
-    """The operands of a region that are weights, by their numbers."""
+    """Return the numbers of a region's operands that are weights."""
     instructions = region.program.structure.instructions
-    #: of each result, whether it is but a weight moved, as far as its uses say
+    #: for each result, whether it is only a moved weight, judging by its uses
     moved = [False] * len(instructions)
     used = [0] * len(instructions)
     well = [0] * len(instructions)
@@ -84,15 +84,15 @@ def weights(region: Region) -> list[int]:
 
 
 def _bias(call: Call, k: int) -> bool:
-    """Whether an operand of a sum or product is the smaller of two, and no number."""
+    """Return True if an operand of a sum or product is the smaller of two, and not a scalar."""
     if call.op not in ("add", "multiply") or k > 1:
         return False
-    own, other = call.operands[k], call.operands[1 - k]
-    return own is not None and other is not None and 0 < own.ndim and own.size < other.size
+    x, other = call.operands[k], call.operands[1 - k]
+    return x is not None and other is not None and 0 < x.ndim and x.size < other.size
 
 
 def made() -> OnnxRuntime | None:
-    """The generator, where the library is there; what the entry point names."""
+    """Return the generator, if the library exists; the entry point names this function."""
     if importlib.util.find_spec("onnxruntime") is None:
         return None
     try:

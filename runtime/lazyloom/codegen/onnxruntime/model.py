@@ -1,4 +1,4 @@
-"""ONNX models, written as the protocol buffers that they are (onnx.proto of the ONNX project)."""
+"""ONNX models, written as protocol buffers (onnx.proto of the ONNX project)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from ...types import TensorType
 
-#: version of the file format, and of the operators
+#: the versions of the file format and of the operators
 IR_VERSION, OPSET = 10, 20
-#: TensorProto.DataType of each dtype that occurs
+#: TensorProto.DataType of each dtype in use
 DTYPES: Final = {
     "float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9,
 }  # fmt: skip
@@ -31,12 +31,12 @@ def _varint(value: int) -> bytes:
 
 
 def number(field: int, value: int) -> bytes:
-    """A field that is an integer."""
+    """Return a field that is an integer."""
     return _varint(field << 3) + _varint(value)
 
 
 def data(field: int, value: bytes | str) -> bytes:
-    """A field that is a text, bytes or a message."""
+    """Return a field that is a string, bytes or a message."""
     content = value.encode() if isinstance(value, str) else value
     return _varint(field << 3 | 2) + _varint(len(content)) + content
 
@@ -64,7 +64,7 @@ def _value(name: str, t: TensorType) -> bytes:
 
 
 class OnnxGraph:
-    """A graph that is being written: each node's results have new names."""
+    """A graph under construction: each node's results have new names."""
 
     def __init__(self) -> None:
         self._nodes: Final[list[bytes]] = []
@@ -77,11 +77,11 @@ class OnnxGraph:
         return f"v{self._count}"
 
     def add(self, op: str, *inputs: str, **attributes: Any) -> str:
-        """The name of the result of a node of one."""
+        """Add a node with one result; return the result's name."""
         return self.several(1, op, *inputs, **attributes)[0]
 
     def several(self, count: int, op: str, *inputs: str, **attributes: Any) -> list[str]:
-        """The names of the results of a node."""
+        """Add a node; return the names of its results."""
         results = [self._name() for _ in range(count)]
         self._nodes.append(b"".join([
             *(data(1, name) for name in inputs), *(data(2, name) for name in results),
@@ -90,28 +90,28 @@ class OnnxGraph:
         return results
 
     def constant(self, array: Any) -> str:
-        """The name of an array; equal small ones are one."""
+        """Return the name of an array; equal small ones share one."""
         key = (array.dtype.name, array.shape, array.tobytes()) if array.size <= 16 else None
-        found = self._known.get(key) if key else None
-        if found is None:
-            found = self._name()
-            self._constants.append(_tensor(found, array))
+        name = self._known.get(key) if key else None
+        if name is None:
+            name = self._name()
+            self._constants.append(_tensor(name, array))
             if key:
-                self._known[key] = found
-        return found
+                self._known[key] = name
+        return name
 
     def ints(self, values: Sequence[int]) -> str:
-        """The name of an array of int64."""
+        """Return the name of an array of int64."""
         return self.constant(np.array(list(values), np.int64))
 
     def float(self, value: float) -> str:
-        """The name of a float32, a scalar."""
+        """Return the name of a float32 scalar."""
         return self.constant(np.array(value, np.float32))
 
     def model(
         self, inputs: Sequence[tuple[str, TensorType]], outputs: Sequence[tuple[str, TensorType]]
     ) -> bytes:
-        """The model with those inputs and outputs."""
+        """Return the model with some inputs and outputs."""
         graph = b"".join([
             *(data(1, node) for node in self._nodes), data(2, "region"),
             *(data(5, tensor) for tensor in self._constants),

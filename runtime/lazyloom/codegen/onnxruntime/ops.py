@@ -1,8 +1,8 @@
-"""The ops that regions may have: which of them, and what they are in ONNX.
+"""The ops that regions may have, and what they are in ONNX.
 
-A rule says whether it does a call, or why not, and adds the nodes that compute it to a graph. What
-ONNX Runtime computes otherwise than the op is defined is not claimed: each rule is compared with
-XLA on all samples of its op, NaN and infinities among them.
+A rule says whether it supports a call, or why not, and adds the nodes that compute it to a graph.
+Ops that ONNX Runtime computes otherwise than their definition are not claimed: each rule is
+compared with XLA on all samples of its op, including NaN and infinities.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...types import TensorType
 from ..generator import YES, Answer, Call, No
 from .model import DTYPES, OnnxGraph
 
-#: names of the operands (none for one that is absent) to names of the results
+#: from names of the operands ("" for one that is absent) to names of the results
 Emit = Callable[[OnnxGraph, Call, Sequence[str]], "str | list[str]"]
 Check = Callable[[Call], Answer]
 
@@ -27,7 +27,7 @@ class Rule(NamedTuple):
 
     Attributes:
         emit: adds its nodes.
-        check: asked of a call whose dtypes fit.
+        check: called for a call whose dtypes fit.
         dtypes: those that each operand and result may have.
     """
 
@@ -42,7 +42,7 @@ _ANY: Final = tuple(DTYPES)
 
 
 def supports(call: Call) -> Answer:
-    """Whether there is a rule for a call, or why not."""
+    """Return YES if there is a rule for a call, or why not."""
     rule = _RULES.get(call.op)
     if rule is None:
         if ".vjp" in call.op or ".jvp" in call.op:
@@ -55,9 +55,9 @@ def supports(call: Call) -> Answer:
 
 
 def emit(graph: OnnxGraph, call: Call, operands: Sequence[str]) -> list[str]:
-    """Add the nodes of a call that is supported; the names of its results."""
-    found = _RULES[call.op].emit(graph, call, operands)
-    return [found] if isinstance(found, str) else found
+    """Add the nodes of a supported call; return the names of its results."""
+    names = _RULES[call.op].emit(graph, call, operands)
+    return [names] if isinstance(names, str) else names
 
 
 def _rule(
@@ -78,18 +78,18 @@ def _type(call: Call, k: int) -> TensorType:
 
 
 def _given(x: Sequence[str], k: int) -> str:
-    """The name of an operand that may be absent, "" if it is."""
+    """Return the name of an operand that may be absent, "" if it is."""
     return x[k] if k < len(x) else ""
 
 
 def _node(op: str, **attributes: Any) -> Emit:
-    """One node, with fixed attributes."""
+    """Return a rule of one node with fixed attributes."""
     return lambda g, call, x: g.add(op, *x, **attributes)
 
 
-def _parameter(op: str, *given: str) -> Emit:
-    """One node, with attributes that are the op's own."""
-    return lambda g, call, x: g.add(op, *x, **{n: float(call.attributes[n]) for n in given})
+def _parameter(op: str, *attributes: str) -> Emit:
+    """Return a rule of one node with attributes of the op."""
+    return lambda g, call, x: g.add(op, *x, **{n: float(call.attributes[n]) for n in attributes})
 
 
 # Elementwise
@@ -132,8 +132,8 @@ _RULES["gelu"] = Rule(lambda g, call, x: g.add(
 @_rule("clip")
 def _clip(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     least, most = _given(x, 1), _given(x, 2)
-    found = g.add("Max", x[0], least) if least else x[0]
-    return g.add("Min", found, most) if most else found
+    clipped = g.add("Max", x[0], least) if least else x[0]
+    return g.add("Min", clipped, most) if most else clipped
 
 
 @_rule("not_equal", dtypes=(*_NUMBERS, "bool"),
@@ -143,7 +143,8 @@ def _not_equal(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
 
 
 def _castable(call: Call) -> Answer:
-    """Not from float to an integer: what is out of range saturates by the op's definition."""
+    """Reject casts from float to an integer: by the op's definition, values out of range saturate.
+    """
     source, target = _type(call, 0).dtype.name, call.results[0].dtype.name
     if source == "float32" and target not in ("float32", "bool"):
         return No(f"from {source} to {target}")
@@ -172,7 +173,7 @@ def _own_dtype(call: Call) -> Answer:
 
 @_rule("dot_general", check=_own_dtype)
 def _dot_general(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
-    """A product of matrices behind transposes and reshapes, those that are none left out."""
+    """Add a product of matrices after transposes and reshapes, except those that change nothing."""
     left, right = _type(call, 0), _type(call, 1)
     lb, lc = ([d % left.ndim for d in call.attributes[f"lhs_{n}"]] for n in ("batch", "contract"))
     rb, rc = ([d % right.ndim for d in call.attributes[f"rhs_{n}"]] for n in ("batch", "contract"))
@@ -189,21 +190,22 @@ def _dot_general(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
         return name if shape == now else g.add("Reshape", name, g.ints(shape))
 
     batches = [[d] for d in lb]
-    one = moved(x[0], left, lb + lf + lc,
-                [*batches, *([[d] for d in lf] if not lb and lf else [lf]), lc])
-    two = moved(x[1], right, rb + rc + rf, [*[[d] for d in rb], rc, rf])
-    found = g.add("MatMul", one, two)
+    a = moved(x[0], left, lb + lf + lc,
+              [*batches, *([[d] for d in lf] if not lb and lf else [lf]), lc])
+    b = moved(x[1], right, rb + rc + rf, [*[[d] for d in rb], rc, rf])
+    product = g.add("MatMul", a, b)
     result = call.results[0]
-    made = [*(left.shape[d] for d in lb),
-            *([left.shape[d] for d in lf] if not lb and lf else
-              [math.prod(left.shape[d] for d in lf)]),
-            math.prod(right.shape[d] for d in rf)]
-    return found if list(result.shape) == made else g.add("Reshape", found, g.ints(result.shape))
+    extents = [*(left.shape[d] for d in lb),
+               *([left.shape[d] for d in lf] if not lb and lf else
+                 [math.prod(left.shape[d] for d in lf)]),
+               math.prod(right.shape[d] for d in rf)]
+    return product if list(result.shape) == extents else (
+        g.add("Reshape", product, g.ints(result.shape)))
 
 
 def _spread(call: Call, name: str, n: int, default: int) -> list[int]:
-    given = call.attributes[name]
-    return [default] * n if given is None else list(given)
+    values = call.attributes[name]
+    return [default] * n if values is None else list(values)
 
 
 def _window_check(call: Call) -> Answer:
@@ -255,7 +257,7 @@ def _pool(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     n = len(a["window"])
     common: dict[str, Any] = {
         "kernel_shape": a["window"],
-        # one as long as the window is where none is given
+        # the window's size where no strides are given
         "strides": a["window"] if a["strides"] is None else a["strides"],
         "pads": _spread(call, "padding_low", n, 0) + _spread(call, "padding_high", n, 0)}
     if call.op == "max_pool":
@@ -288,7 +290,7 @@ def _adaptive(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
 # Reductions and normalisation
 
 
-# not max and min, which leave out NaN here and there
+# not max and min, which sometimes ignore NaN
 @_rule("sum", "mean", "prod")
 def _reduce(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     axes = call.attributes["axes"]
@@ -314,8 +316,8 @@ def _full(g: OnnxGraph, shape: Sequence[int], value: float) -> str:
 def _layer_norm(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     n = int(call.attributes["normalized_ndim"])
     shape = _type(call, 0).shape[_type(call, 0).ndim - n:]
-    given = [_given(x, 1) or _full(g, shape, 1), _given(x, 2) or _full(g, shape, 0)]
-    return g.add("LayerNormalization", x[0], *given, axis=-n,
+    scale_and_shift = [_given(x, 1) or _full(g, shape, 1), _given(x, 2) or _full(g, shape, 0)]
+    return g.add("LayerNormalization", x[0], *scale_and_shift, axis=-n,
                  epsilon=float(call.attributes["eps"]))
 
 
@@ -324,9 +326,9 @@ def _rms_norm(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     n, ndim = int(call.attributes["normalized_ndim"]), _type(call, 0).ndim
     power = g.add("ReduceMean", g.add("Mul", x[0], x[0]), g.ints(range(ndim - n, ndim)), keepdims=1)
     root = g.add("Sqrt", g.add("Add", power, g.float(call.attributes["eps"])))
-    found = g.add("Div", x[0], root)
+    normal = g.add("Div", x[0], root)
     weight = _given(x, 1)
-    return g.add("Mul", found, weight) if weight else found
+    return g.add("Mul", normal, weight) if weight else normal
 
 
 @_rule("batch_norm_infer")
@@ -343,12 +345,12 @@ def _group_norm(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     parts = g.add("Reshape", x[0], g.ints([t.shape[0], groups, -1]))
     normal = g.add("InstanceNormalization", parts, _full(g, [groups], 1), _full(g, [groups], 0),
                    epsilon=float(call.attributes["eps"]))
-    found = g.add("Reshape", normal, g.ints(t.shape))
+    result = g.add("Reshape", normal, g.ints(t.shape))
     per_channel = g.ints([t.shape[1], *[1] * (t.ndim - 2)])
     for name, op in ((_given(x, 1), "Mul"), (_given(x, 2), "Add")):
         if name:
-            found = g.add(op, found, g.add("Reshape", name, per_channel))
-    return found
+            result = g.add(op, result, g.add("Reshape", name, per_channel))
+    return result
 
 
 def _attention_check(call: Call) -> Answer:
@@ -419,7 +421,7 @@ def _split(g: OnnxGraph, call: Call, x: Sequence[str]) -> list[str]:
     YES if _type(call, 0).ndim else No("of a scalar")))
 def _slice(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     a, t = call.attributes, _type(call, 0)
-    # a stop of -1 is the place before the first; in ONNX it counts from the end
+    # a stop of -1 is the place before the first element; in ONNX it counts from the end
     stops = [-1 - n if stop < 0 else stop for stop, n in zip(a["stops"], t.shape, strict=True)]
     return g.add("Slice", x[0], g.ints(a["starts"]), g.ints(stops), g.ints(range(t.ndim)),
                  g.ints(_spread(call, "strides", t.ndim, 1)))
@@ -471,9 +473,9 @@ def _take(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     return g.add("Gather", x[0], indices, axis=axis)
 
 
-# What else is known of ops
+# Other facts about ops
 
-#: ops that move weights, which are weights behind them
+#: ops that move weights, whose results are weights, too
 MOVES: Final = frozenset({"reshape", "expand_dims", "squeeze", "transpose", "broadcast_to",
                           "slice", "cast", "identity"})
 #: positions of operands that are weights
@@ -484,7 +486,7 @@ WEIGHTS: Final[Mapping[str, tuple[int, ...]]] = {
 
 
 def work(call: Call) -> int:
-    """Multiplications of a product, a convolution or an attention; 0 for another op."""
+    """Return the multiplications of a product, a convolution or attention; 0 for another op."""
     size = call.results[0].size
     if call.op == "conv":
         return size * math.prod(_type(call, 1).shape[1:])

@@ -1,4 +1,4 @@
-"""A region as a session of ONNX Runtime on the processor."""
+"""A region as an ONNX Runtime session on the processor."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from ..generator import Call, Region
 from . import ops
 from .model import OnnxGraph
 
-#: bytes that a model may have: protocol buffers have 2 GiB at most
+#: the most bytes of a model: protocol buffers have at most 2 GiB
 MOST: Final = 1 << 30
 
-#: fusions that are slower than what they fuse: eight layer norms of 512 rows of 256, each behind a
-#: sum, took 5.2 ms with it and 1.0 without, on one core (ONNX Runtime 1.32)
+#: fusions that are slower than the ops that they fuse: eight layer norms of 512 rows of 256, each
+#: after a sum, took 5.2 ms with it and 1.0 without, on one core (ONNX Runtime 1.32)
 SLOWER: Final = ("SkipLayerNormFusion",)
 
 
 def runtime() -> Any:
-    """The library; importing it takes a while, and nothing needs it before a region is built."""
+    """Return the library; importing it is slow, and nothing needs it before a region is built."""
     return importlib.import_module("onnxruntime")
 
 
 def input_of(k: int) -> str:
-    """What a model calls the region's operand of that number."""
+    """Return a model's name for an operand of the region."""
     return f"x{k}"
 
 
 def model(region: Region, values: Mapping[int, Any]) -> tuple[bytes, list[str]]:
-    """A region's model, in which operands that have values are initializers, and its outputs."""
+    """Return a region's model, in which operands with values are initializers, and its outputs."""
     import numpy as np
 
     graph = OnnxGraph()
-    known = {k: graph.constant(value) for k, value in values.items()}
+    constants = {k: graph.constant(value) for k, value in values.items()}
     results: list[list[str]] = []
     for i in region.program.structure.instructions:
         names = []
         for item in i.operands:
             if isinstance(item, Leaf):
-                names.append(known.get(item.number, input_of(item.number)))
+                names.append(constants.get(item.number, input_of(item.number)))
             elif isinstance(item, Result):
                 names.append(results[item.instruction][item.number])
             elif isinstance(item, Baked):
@@ -51,21 +51,21 @@ def model(region: Region, values: Mapping[int, Any]) -> tuple[bytes, list[str]]:
                 assert item is None, "a region has no scalars of the program's"
                 names.append("")
         results.append(ops.emit(graph, Call.of(i), names))
-    # each its own name: a result may be asked for twice, and none may be an input
+    # each has its own name: a result may be an output twice, and no output may be an input
     outputs = [graph.add("Identity", results[n][r]) for n, r in region.program.outputs]
     inputs = [(input_of(k), t) for k, t in enumerate(region.operands) if k not in values]
     return graph.model(inputs, list(zip(outputs, region.results, strict=True))), outputs
 
 
 class Session:
-    """What runs a region, on NumPy arrays: its operands and then its results, which it fills."""
+    """Runs a region on NumPy arrays: its operands and then its results, which it fills."""
 
     def __init__(self, region: Region, values: Mapping[int, Any]) -> None:
         ort = runtime()
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads()
         options.inter_op_num_threads = 1
-        # threads that wait let XLA's run
+        # waiting threads must let XLA's threads run
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # errors are raised
         options.log_severity_level = 4
@@ -92,10 +92,11 @@ class Session:
 
 
 def threads() -> int:
-    """Threads of a session, the caller's among them: as OMP_NUM_THREADS says, or a processor."""
-    given = os.environ.get("OMP_NUM_THREADS", "")
-    if given.isdigit() and int(given):
-        return int(given)
+    """Return the threads of a session, including the caller's: OMP_NUM_THREADS, or one per
+    processor."""
+    variable = os.environ.get("OMP_NUM_THREADS", "")
+    if variable.isdigit() and int(variable):
+        return int(variable)
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:

@@ -1,13 +1,13 @@
 """Dimensions of padded values: what is valid along them.
 
-A size is a text in Python of the symbols ``e0``, ``e1``, ...: extents of 2 or more. At the bucket
-it comes to the elements that there are, at the actual extents to those that are valid. A dimension
-is described by the sizes that it is the product of, row-major: of the dimension ``("16", "e0")`` of
-16 times bucket(e0) elements, number i is valid where i mod bucket(e0) < e0. So a reshape that
-merges dimensions loses nothing, and one that splits them finds them again.
+A size is a Python expression, as text, in the symbols ``e0``, ``e1``, ...: extents of 2 or more. At
+the bucket it gives the number of elements, at the actual extents the number of valid ones. A
+dimension is described by the sizes whose product it is, row-major: of the dimension
+``("16", "e0")`` of 16 times bucket(e0) elements, number i is valid where i mod bucket(e0) < e0. So
+a reshape that merges dimensions loses nothing, and one that splits them recovers them.
 
-A description that begins with :data:`ANY` is of a dimension along which a value does not vary,
-padding included, whose factors are those of whatever it meets.
+A description that begins with :data:`ANY` belongs to a dimension along which a value does not vary,
+padding included; it takes the factors of any dimension that it is combined with.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ ANY: Final = "any"
 
 SYMBOL: Final = re.compile(r"\be\d+\b")
 _POWER: Final = re.compile(r"\^")
-#: extents that no relation of sizes holds for by chance
+#: extents at which no relation of sizes holds by chance
 _GENERIC: Final = ((1009, 9973, 31337), (7, 5, 11))
 
 
 def is_static(text: str) -> bool:
-    """Whether a size is a number."""
+    """Return True if a size is a number."""
     return text.isdigit()
 
 
@@ -43,12 +43,12 @@ def is_any(description: Description) -> bool:
 
 
 def is_dynamic(description: Description) -> bool:
-    """Whether some elements may be padding."""
+    """Return True if some elements may be padding."""
     return not is_static(description[-1])
 
 
 def python(text: str) -> str:
-    """A size as JAX prints it, in Python."""
+    """Return a size as JAX prints it, in Python syntax."""
     return _POWER.sub("**", text)
 
 
@@ -64,24 +64,24 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
 
 
 def size_at(text: str, values: Mapping[str, int]) -> int:
-    """What a size comes to at these extents."""
+    """Return the value of a size at these extents."""
     if is_static(text):
         return int(text)
     return int(eval(compiled(text), {**FUNCTIONS, **values}))
 
 
 def elements(description: Description, values: Mapping[str, int]) -> int:
-    """What the product of the factors comes to at these extents."""
+    """Return the product of the factors at these extents."""
     return math.prod(size_at(f, values) for f in description if f != ANY)
 
 
 def named(extents: Sequence[int]) -> dict[str, int]:
-    """Extents by their symbols' names."""
+    """Return extents by the names of their symbols."""
     return {f"e{k}": int(n) for k, n in enumerate(extents)}
 
 
 def generic(symbols: Sequence[str]) -> list[dict[str, int]]:
-    """Extents at which sizes are compared: two that are equal at them are equal."""
+    """Return extents at which sizes are compared: sizes that are equal at them are equal."""
     first, second = (
         {s: base + k * step * (k + 1) for k, s in enumerate(symbols)}
         for base, step in zip(_GENERIC[0][:2], _GENERIC[1][:2], strict=True))
@@ -91,7 +91,7 @@ def generic(symbols: Sequence[str]) -> list[dict[str, int]]:
 def check_grows(text: str) -> None:
     """Raise NotPadded unless the size at any extents is at most that at larger ones.
 
-    Else what is valid might not fit into what there is at the bucket.
+    Otherwise the valid elements might not fit into the dimension at the bucket.
     """
     if not is_static(text) and not _grows(text):
         raise NotPadded(f"a dimension of {text} elements, which may be more for smaller extents")
@@ -104,15 +104,16 @@ def _grows(text: str) -> bool:
 
 
 def _direction(node: ast.expr, lowest: Mapping[str, int]) -> int | None:
-    """1 for what grows with the extents, -1 for what falls, 0 for a constant; None if unknown."""
+    """Return 1 for a size that grows with the extents, -1 for one that falls, 0 for a constant, and
+    None if unknown."""
     match node:
         case ast.Constant():
             return 0
         case ast.Name():
             return 1
         case ast.UnaryOp(op=ast.USub(), operand=inner):
-            found = _direction(inner, lowest)
-            return None if found is None else -found
+            direction = _direction(inner, lowest)
+            return None if direction is None else -direction
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
             a, b = _direction(left, lowest), _direction(right, lowest)
             if b is not None and isinstance(op, ast.Sub):
@@ -138,17 +139,17 @@ def _direction(node: ast.expr, lowest: Mapping[str, int]) -> int | None:
 
 
 def _together(directions: Sequence[int | None]) -> int | None:
-    found = {d for d in directions if d != 0}
-    return 0 if not found else found.pop() if len(found) == 1 else None
+    changing = {d for d in directions if d != 0}
+    return 0 if not changing else changing.pop() if len(changing) == 1 else None
 
 
 def _least(node: ast.expr, lowest: Mapping[str, int]) -> int:
-    """What it comes to at the smallest extents."""
+    """Return the value at the smallest extents."""
     return int(eval(compile(ast.Expression(node), "<size>", "eval"), {**FUNCTIONS, **lowest}))
 
 
 def unified(a: Description, b: Description) -> Description:
-    """The description of a dimension that is both. Raises NotPadded."""
+    """Return the description of a dimension that fits both. Raises NotPadded."""
     if a == b or is_any(b):
         return a
     if is_any(a):

@@ -11,7 +11,7 @@ from .dims import NotPadded
 
 
 def lowest(dtype: Any, sign: int) -> Any:
-    """What no element is below (sign 1) or above (sign -1)."""
+    """Return the value that no element is below (sign 1) or above (sign -1)."""
     if dtype.kind == "b":
         return np.asarray(sign < 0)
     if np.issubdtype(dtype, np.integer):
@@ -23,18 +23,18 @@ def lowest(dtype: Any, sign: int) -> Any:
 
 
 def nothing(dtype: Any) -> Any:
-    """What added changes nothing, not the sign of a zero either."""
+    """Return the value whose addition changes nothing, not even the sign of a zero."""
     if np.issubdtype(dtype, np.complexfloating):
         return np.asarray(complex(-0.0, -0.0), dtype)
     return np.asarray(0 if dtype.kind == "b" or np.issubdtype(dtype, np.integer) else -0.0, dtype)
 
 
 def ones(dtype: Any) -> Any:
-    """A number whose bits are all set."""
+    """Return a number whose bits are all set."""
     return np.asarray(True) if dtype.kind == "b" else np.invert(np.zeros((), dtype))
 
 
-#: what changes nothing in a fold
+#: the identity element of each fold
 IDENTITIES: Final[dict[str, Callable[[Any], Any]]] = {
     "sum": nothing, "prod": lambda dtype: np.ones((), dtype),
     "max": lambda dtype: lowest(dtype, 1), "min": lambda dtype: lowest(dtype, -1),

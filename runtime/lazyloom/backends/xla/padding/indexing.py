@@ -12,15 +12,15 @@ from .identities import IDENTITIES
 from .interpret import PaddedRun, PaddedValue, Rule
 from .moving import moved, part_from
 
-#: a position that no element has
+#: a position at which there is no element
 _NOWHERE: Final = -1
 
 
 def _mode(step: Any) -> str:
     name = str(step.params["mode"]).lower()
-    for known in ("clip", "fill_or_drop", "promise_in_bounds"):
-        if known in name:
-            return known
+    for mode in ("clip", "fill_or_drop", "promise_in_bounds"):
+        if mode in name:
+            return mode
     raise NotPadded(f"indexing mode {name}")
 
 
@@ -39,9 +39,10 @@ def _column(at: Any, number: int) -> Any:
 def _located(
     run: PaddedRun, column: Any, description: Description, size: str, mode: str
 ) -> Any:
-    """Starts of windows along a dimension without padding, as starts in the padded one, int64.
+    """Convert starts of windows along a dimension without padding to starts in the padded one,
+    int64.
 
-    A start outside is moved inside or becomes NOWHERE, as the mode says.
+    A start outside is moved inside or becomes NOWHERE, depending on the mode.
     """
     from jax import lax
 
@@ -66,7 +67,7 @@ def _located(
 
 
 def _with_columns(at: Any, columns: dict[int, Any]) -> Any:
-    """The indices with these columns, int64."""
+    """Return the indices with these columns, int64."""
     from jax import lax
 
     if not columns:
@@ -133,25 +134,25 @@ def _scattered(
     x, at, new = xs
     p, mode = step.params, _mode(step)
     n = p["dimension_numbers"]
-    dims, given = list(x.dims), list(new.dims)
+    dims, update_dims = list(x.dims), list(new.dims)
     window = [d for d in range(len(x.dims))
               if d not in n.inserted_window_dims and d not in n.operand_batching_dims]
     sizes = ["1"] * len(x.dims)
     for d, u in zip(window, n.update_window_dims, strict=True):
         sizes[d] = run.sizes.total(new.dims[u])
         if sizes[d] == run.sizes.total(x.dims[d]):
-            dims[d] = given[u] = unified(x.dims[d], new.dims[u])
+            dims[d] = update_dims[u] = unified(x.dims[d], new.dims[u])
         elif not is_static(sizes[d]):
             raise NotPadded("a scatter of windows of a dynamic size")
     lead = [u for u in range(len(new.dims)) if u not in n.update_window_dims]
     batched: dict[int, int] = dict(
         zip(n.scatter_indices_batching_dims, n.operand_batching_dims, strict=True))
     for a, u in enumerate(lead):
-        given[u] = unified(at.dims[a], given[u])
+        update_dims[u] = unified(at.dims[a], update_dims[u])
         if a in batched:
-            dims[batched[a]] = given[u] = unified(dims[batched[a]], given[u])
-    rows = [given[u] for u in lead]
-    # batches are padding of the operand too
+            dims[batched[a]] = update_dims[u] = unified(dims[batched[a]], update_dims[u])
+    rows = [update_dims[u] for u in lead]
+    # padded batches are padded in the operand, too
     apart = [a for a in range(len(rows)) if a not in batched and is_dynamic(rows[a])]
     columns: dict[int, Any] = {}
     for c, d in enumerate(n.scatter_dims_to_operand_dims):
@@ -171,7 +172,8 @@ def _scattered(
             changed = {"mode": _drop(), "unique_indices": False, "indices_are_sorted": False}
         elif identity is not None:
             update = run.filled(
-                PaddedValue(update, tuple(given)), [lead[a] for a in apart], identity(update.dtype))
+                PaddedValue(update, tuple(update_dims)), [lead[a] for a in apart],
+                identity(update.dtype))
         else:
             raise NotPadded("a scatter of a dynamic number of windows to one place")
     elif columns:

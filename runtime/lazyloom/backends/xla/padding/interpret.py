@@ -1,4 +1,4 @@
-"""A function that was traced with symbolic sizes, run on operands that are padded to a bucket."""
+"""Running a function that was traced with symbolic sizes on operands padded to a bucket."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from .sizes import SymbolicSizes
 
 
 class NeedsExtents(Exception):
-    """The actual extents are asked for in a function that does not take them."""
+    """The actual extents are needed in a function that does not take them."""
 
 
 class PaddedValue(NamedTuple):
-    """An array at the bucket. What its padding is does not matter, and may be anything.
+    """An array at the bucket. Its padding does not matter, and may be anything.
 
     Attributes:
         dims: the description of each dimension.
@@ -45,7 +45,7 @@ class PaddedValue(NamedTuple):
         return any(map(is_dynamic, self.dims))
 
 
-#: steps that are done by a rule whatever their sizes: which branch is taken is known
+#: steps that are always done by a rule, whatever their sizes: the branch taken is known
 CHOICES: Final = ("platform_index",)
 
 Rule = Callable[["PaddedRun", Any, "list[PaddedValue]"], "list[PaddedValue]"]
@@ -55,9 +55,9 @@ class PaddedRun:
     """One run of a traced function.
 
     Attributes:
-        sizes: what the sizes of the trace come to.
-        rules: of each primitive, how it is done on padded operands.
-        conditions: what has to hold of the actual extents, Python texts.
+        sizes: the sizes of the trace.
+        rules: for each primitive, the rule that does it on padded operands.
+        conditions: what must hold for the actual extents, as Python texts.
     """
 
     __slots__ = ("sizes", "rules", "conditions", "_extents", "_actual", "_masks")
@@ -69,7 +69,7 @@ class PaddedRun:
         self.sizes: Final = sizes
         self.rules: Final = rules
         self.conditions: Final[dict[str, None]] = {} if conditions is None else conditions
-        #: int64, one for each symbol; None to see whether they are needed
+        #: int64, one for each symbol; None to find out whether they are needed
         self._extents: Final = extents
         self._actual: Final[dict[str, Any]] = {}
         self._masks: Final[dict[Description, Any]] = {}
@@ -77,7 +77,7 @@ class PaddedRun:
     def jaxpr(
         self, jaxpr: Any, consts: Sequence[Any], operands: Sequence[PaddedValue]
     ) -> list[PaddedValue]:
-        """The results of a traced function. Raises NotPadded, NeedsExtents."""
+        """Return the results of a traced function. Raises NotPadded, NeedsExtents."""
         values: dict[Any, PaddedValue] = {}
         for var, const in zip(jaxpr.constvars, consts, strict=True):
             values[var] = PaddedValue(const, tuple((str(n),) for n in np.shape(const)))
@@ -86,7 +86,7 @@ class PaddedRun:
         def read(atom: Any) -> PaddedValue:
             if not is_literal(atom):
                 return values[atom]
-            # JAX writes a Python number into a step as a number that knows its dtype
+            # JAX represents a Python number in a step as a number with a dtype
             return PaddedValue(np.asarray(atom.val, atom.aval.dtype),
                          tuple((str(n),) for n in atom.aval.shape))
 
@@ -110,31 +110,31 @@ class PaddedRun:
     def bound(
         self, step: Any, xs: Sequence[PaddedValue], *dims: tuple[Description, ...], **changed: Any
     ) -> list[PaddedValue]:
-        """The step at the bucket, on whatever the padding is.
+        """Run the step at the bucket, whatever the padding is.
 
         ``dims`` describe the results, if these are not all static; ``changed`` are parameters
-        instead of those that have symbols.
+        that replace those with symbols.
         """
         for key, value in step.params.items():
             if key not in changed and mentions_symbols(value):
                 raise NotPadded(f"{step.primitive.name} with a dynamic {key}")
-        found = run_step(step, [x.data for x in xs], changed)
+        results = run_step(step, [x.data for x in xs], changed)
         if not dims:
             dims = tuple(tuple((str(n),) for n in v.aval.shape) for v in step.outvars)
-        return [PaddedValue(x, d) for x, d in zip(found, dims, strict=True)]
+        return [PaddedValue(x, d) for x, d in zip(results, dims, strict=True)]
 
     def inside(self) -> PaddedRun:
-        """A run of a body, which may use what this run has made but not the other way round."""
+        """Return a run of a body, which may use values of this run, but not vice versa."""
         return PaddedRun(self.sizes, self.rules, self._extents, self.conditions)
 
     # what is valid
 
     def actual(self, size: str) -> Any:
-        """What a size comes to at the actual extents, an int64 scalar."""
-        found = self._actual.get(size)
-        if found is None:
-            found = self._actual[size] = self._evaluated(size)
-        return found
+        """Return the value of a size at the actual extents, an int64 scalar."""
+        value = self._actual.get(size)
+        if value is None:
+            value = self._actual[size] = self._evaluated(size)
+        return value
 
     def _evaluated(self, size: str) -> Any:
         from jax import lax
@@ -145,21 +145,21 @@ class PaddedRun:
             raise NeedsExtents
         symbols = {name: lax.squeeze(lax.slice(self._extents, [k], [k + 1]), [0])
                    for k, name in enumerate(self.sizes.bucket)}
-        found = eval(compiled(size), {
+        value = eval(compiled(size), {
             "floordiv": _floordiv, "mod": _mod, "max": _folded(lax.max), "min": _folded(lax.min),
             **symbols})
-        return found
+        return value
 
     def valid(self, description: Description) -> Any:
-        """Which elements along a dimension are valid, booleans; None if all are."""
+        """Return which elements along a dimension are valid, as booleans; None if all are."""
         if not is_dynamic(description):
             return None
         if description[0] == ANY:
             description = description[1:]
-        found = self._masks.get(description)
-        if found is None:
-            found = self._masks[description] = self._validity(description)
-        return found
+        mask = self._masks.get(description)
+        if mask is None:
+            mask = self._masks[description] = self._validity(description)
+        return mask
 
     def _validity(self, description: Description) -> Any:
         from jax import lax
@@ -170,11 +170,11 @@ class PaddedRun:
             lax.lt(lax.broadcasted_iota(np.int32, shape, k),
                    lax.broadcast(lax.convert_element_type(self.actual(f), np.int32), shape))
             for k, f in enumerate(description) if not is_static(f)]
-        found = functools.reduce(operator.and_, masks)
-        return lax.reshape(found, (int(np.prod(sizes)),))
+        mask = functools.reduce(operator.and_, masks)
+        return lax.reshape(mask, (int(np.prod(sizes)),))
 
     def mask(self, dims: Sequence[Description], axes: Sequence[int]) -> Any:
-        """Which elements of a value of these dimensions are valid along these axes, or None."""
+        """Return which elements of a value of these dimensions are valid along axes, or None."""
         from jax import lax
 
         shape = tuple(self.sizes.at_bucket(self.sizes.total(d)) for d in dims)
@@ -186,7 +186,7 @@ class PaddedRun:
         return functools.reduce(operator.and_, masks) if masks else None
 
     def filled(self, x: PaddedValue, axes: Sequence[int], fill: Any) -> Any:
-        """The array with ``fill``, a scalar, wherever it is padding along these axes."""
+        """Return the array with ``fill``, a scalar, wherever it is padding along these axes."""
         from jax import lax
 
         mask = self.mask(x.dims, axes)
@@ -196,12 +196,12 @@ class PaddedRun:
         return lax.select(mask, x.data, lax.broadcast(fill, x.data.shape))
 
     def counted(self, dims: tuple[Description, ...], dtype: Any) -> PaddedValue:
-        """The position of each element in a value of these dimensions without padding."""
+        """Return the position of each element in a value of these dimensions without padding."""
         from jax import lax
 
         factors = [f for d in dims for f in d if f != ANY]
         shape = tuple(map(self.sizes.at_bucket, factors))
-        found = np.zeros(shape, dtype) if not shape else None
+        positions = np.zeros(shape, dtype) if not shape else None
         inner: list[str] = []
         for k in reversed(range(len(shape))):
             at = lax.broadcasted_iota(dtype, shape, k)
@@ -209,23 +209,24 @@ class PaddedRun:
                 size = lax.convert_element_type(self.actual(factor), dtype)
                 at = at * lax.broadcast(size, shape)
             inner.append(factors[k])
-            found = at if found is None else found + at
-        data = lax.reshape(found, [self.sizes.at_bucket(self.sizes.total(d)) for d in dims])
+            positions = at if positions is None else positions + at
+        data = lax.reshape(positions, [self.sizes.at_bucket(self.sizes.total(d)) for d in dims])
         return PaddedValue(data, dims, True)
 
     # descriptions
 
     def common(self, xs: Sequence[PaddedValue]) -> tuple[Description, ...]:
-        """The descriptions of values of one shape. Raises NotPadded if they differ."""
+        """Return the common descriptions of values of one shape. Raises NotPadded if they differ.
+        """
         return tuple(functools.reduce(unified, each)
                      for each in zip(*[x.dims for x in xs], strict=True))
 
     def varying(self, description: Description) -> Description:
-        """The description once the value may vary along the dimension."""
+        """Return the description of a dimension once the value may vary along it."""
         return description[1:] if description[0] == ANY else description
 
     def first(self, description: Description) -> str:
-        """The size of a dimension whose first elements are the valid ones. Raises NotPadded."""
+        """Return the size of a dimension whose valid elements come first. Raises NotPadded."""
         if description[0] != ANY and len(description) > 1:
             raise NotPadded(f"positions along a dimension that is padded as {description}")
         return description[-1]
@@ -244,7 +245,8 @@ def _mod(a: Any, b: Any) -> Any:
 
 
 def _folded(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def call(*given: Any) -> Any:
-        return functools.reduce(function, [np.int64(g) if isinstance(g, int) else g for g in given])
+    def call(*values: Any) -> Any:
+        return functools.reduce(
+            function, [np.int64(x) if isinstance(x, int) else x for x in values])
 
     return call

@@ -19,23 +19,23 @@ _Dims = tuple[tuple[Description, ...], ...]
 
 
 def _inner(run: PaddedRun, closed: Any, operands: Sequence[PaddedValue]) -> list[PaddedValue]:
-    """The results of a body, in whose trace nothing of the trace around it is made."""
+    """Return the results of a body, whose trace creates no values of the enclosing trace."""
     return run.inside().jaxpr(closed.jaxpr, closed.consts, operands)
 
 
 def _dims_of(run: PaddedRun, closed: Any, operands: Sequence[PaddedValue]) -> _Dims:
-    """The descriptions of a body's results."""
+    """Return the descriptions of a body's results."""
     import jax
 
-    found: list[_Dims] = []
+    dims_of_traces: list[_Dims] = []
 
     def body(arrays: Sequence[Any]) -> list[Any]:
         results = _inner(run, closed, _valued(arrays, [x.dims for x in operands]))
-        found.append(tuple(r.dims for r in results))
+        dims_of_traces.append(tuple(r.dims for r in results))
         return [r.data for r in results]
 
     jax.eval_shape(body, [x.data for x in operands])
-    return found[-1]
+    return dims_of_traces[-1]
 
 
 def _valued(arrays: Sequence[Any], dims: Sequence[tuple[Description, ...]]) -> list[PaddedValue]:
@@ -47,14 +47,14 @@ def _both(a: _Dims, b: _Dims) -> _Dims:
 
 
 def _carried(first: _Dims, after: Callable[[_Dims], _Dims]) -> _Dims:
-    """The descriptions of what a loop carries: those before it that are so after an iteration."""
+    """Return the descriptions of a loop's carried values that one iteration does not change."""
     dims = first
     while True:
-        found = _both(dims, after(dims))
-        if found == dims:
+        after_one = _both(dims, after(dims))
+        if after_one == dims:
             return dims
         # only what did not vary along a dimension changes, once
-        dims = found
+        dims = after_one
 
 
 def _while(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
@@ -69,23 +69,23 @@ def _while(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue
         run, body, [*of_body, *_valued(arrays, dims)]))
 
     def going(arrays: Sequence[Any]) -> PaddedValue:
-        (found,) = _inner(run, condition, [*of_condition, *_valued(arrays, dims)])
-        return found
+        (truth,) = _inner(run, condition, [*of_condition, *_valued(arrays, dims)])
+        return truth
 
     def goes_on(arrays: Sequence[Any]) -> Any:
-        found = going(arrays)
-        axes = range(len(found.dims))
-        filled = run.inside().filled(found, axes, np.asarray(False))
-        return lax.reduce_or(filled, axes) if found.dims else filled
+        truth = going(arrays)
+        axes = range(len(truth.dims))
+        filled = run.inside().filled(truth, axes, np.asarray(False))
+        return lax.reduce_or(filled, axes) if truth.dims else filled
 
     def once(arrays: Sequence[Any]) -> list[Any]:
-        made = [r.data for r in _inner(run, body, [*of_body, *_valued(arrays, dims)])]
-        found = going(arrays)
-        if not found.dims:
-            return made
-        # mapped: those that are through stay as they are
-        return [lax.select(lax.broadcast_in_dim(found.data, new.shape, range(len(found.dims))),
-                           new, old) for new, old in zip(made, arrays, strict=True)]
+        results = [r.data for r in _inner(run, body, [*of_body, *_valued(arrays, dims)])]
+        truth = going(arrays)
+        if not truth.dims:
+            return results
+        # mapped: elements that have finished stay as they are
+        return [lax.select(lax.broadcast_in_dim(truth.data, new.shape, range(len(truth.dims))),
+                           new, old) for new, old in zip(results, arrays, strict=True)]
 
     return _valued(lax.while_loop(goes_on, once, arrays), dims)
 
@@ -96,7 +96,7 @@ def _scan(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]
 
     p = step.params
     (constants, carried), body = scan_counts(p), p["jaxpr"]
-    given, carry = xs[:constants], xs[constants : constants + carried]
+    fixed, carry = xs[:constants], xs[constants : constants + carried]
     rows = xs[constants + carried :]
     along = run.sizes.plain(p["length"])
     if rows:
@@ -109,7 +109,7 @@ def _scan(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]
              for x in rows]
 
     def results(dims: _Dims) -> _Dims:
-        return _dims_of(run, body, [*given, *_valued(arrays, dims), *first])
+        return _dims_of(run, body, [*fixed, *_valued(arrays, dims), *first])
 
     dims = _carried(tuple(x.dims for x in carry), lambda dims: results(dims)[:carried])
     stacked = tuple((along, *d) for d in results(dims)[carried:])
@@ -117,17 +117,17 @@ def _scan(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]
 
     def once(arrays: list[Any], row: Any) -> tuple[list[Any], list[Any]]:
         there, inner = row
-        made = [r.data for r in _inner(run, body, [
-            *given, *_valued(arrays, dims), *_valued(inner, [x.dims[1:] for x in rows])])]
-        new = made[:carried]
+        outputs = [r.data for r in _inner(run, body, [
+            *fixed, *_valued(arrays, dims), *_valued(inner, [x.dims[1:] for x in rows])])]
+        new = outputs[:carried]
         if there is not None:
             new = [lax.select(there, x, old) for x, old in zip(new, arrays, strict=True)]
-        return new, made[carried:]
+        return new, outputs[carried:]
 
-    after, made = lax.scan(
+    after, stacked_arrays = lax.scan(
         once, arrays, (valid, [x.data for x in rows]), run.sizes.at_bucket(p["length"]),
         reverse=p["reverse"])
-    return [*_valued(after, dims), *_valued(made, stacked)]
+    return [*_valued(after, dims), *_valued(stacked_arrays, stacked)]
 
 
 def _cond(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
@@ -151,7 +151,7 @@ def _cond(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]
 
 
 def _platform_index(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
-    """The number of the branch that is for the device, or for any."""
+    """Return the number of the branch for the device, or for any device."""
     choices = list(step.params["platforms"])
     here = jax_compat.device().platform
     number = next((k for k, names in enumerate(choices) if names is not None and here in names),
@@ -161,7 +161,7 @@ def _platform_index(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[Pa
 
 
 def _linear_solve(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
-    """What solves the system, of the functions that JAX carries along for derivatives."""
+    """Run the function that solves the system; JAX carries others along for derivatives."""
     lengths, closed = step.params["const_lengths"], step.params["jaxprs"].solve
     start = lengths.matvec + lengths.vecmat
     constants = xs[start : start + lengths.solve]
@@ -169,7 +169,7 @@ def _linear_solve(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[Padd
 
 
 def _random_bits(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
-    """What the generator computes from the key and the positions of the elements."""
+    """Compute the bits that the generator gives from the key and the positions of the elements."""
     (key,), p = xs, step.params
     if key.dims:
         raise NotPadded("random_bits of keys in an array")

@@ -30,11 +30,11 @@ class Padded(NamedTuple):
 
     Attributes:
         lowered: its functions. The operands are the actual extents, ``tensor<Kxi64>``, if it takes
-            them, and then those of the op that are there, at the bucket.
+            them, and then the op's operands that are present, at the bucket.
         dims: the description of each result's dimensions.
-        conditions: what has to hold of the actual extents, Python texts.
-        takes_extents: whether the first operand is the extents. Otherwise there is none: nothing
-            in what it computes depends on them.
+        conditions: what must hold for the actual extents, as Python texts.
+        takes_extents: whether the first operand is the extents. Otherwise they are not passed:
+            nothing that it computes depends on them.
     """
 
     lowered: Lowered
@@ -56,31 +56,31 @@ def lower_padded(
     spec: Spec, types: tuple[TensorType | None, ...], numbers: tuple[str, ...],
     dims: tuple[tuple[Description, ...] | None, ...], bucket: tuple[int, ...],
 ) -> Padded:
-    """The lowering of an op for all extents up to a bucket, from memory, disk or JAX.
+    """Return the lowering of an op for all extents up to a bucket, from memory, disk or JAX.
 
     Args:
         spec, types: the op with the attributes and operand types that it has at the bucket.
         numbers: the sizes and positions among the attributes as texts in ``e0``, ``e1``, ..., in
             the order of :func:`~lazyloom.program.extents.arranged`.
-        dims: the description of each dimension of the operands that are there.
-        bucket: the padded extents, 2 or more each.
+        dims: the description of each dimension of the operands that are present.
+        bucket: the padded extents, each 2 or more.
 
     Raises NotPadded.
     """
     key = (spec, types, numbers, dims, bucket)
-    found = _memory.get(key)
-    if found is None:
+    padded = _memory.get(key)
+    if padded is None:
         with _lock:
-            found = _memory.get(key)
-            if found is None:
+            padded = _memory.get(key)
+            if padded is None:
                 try:
-                    found = _from_disk_or_jax(*key)
+                    padded = _from_disk_or_jax(*key)
                 except NotPadded as error:
-                    found = str(error)
-                _memory[key] = found
-    if isinstance(found, str):
-        raise NotPadded(found)
-    return found
+                    padded = str(error)
+                _memory[key] = padded
+    if isinstance(padded, str):
+        raise NotPadded(padded)
+    return padded
 
 
 def _from_disk_or_jax(
@@ -95,9 +95,9 @@ def _from_disk_or_jax(
     description = description_of(spec, types) + f"\n{numbers}\n{dims}\n{bucket}".encode()
     if spec.versioned:
         data = fingerprint.load("padded", description)
-        known = _unpack(data) if data is not None else None
-        if known is not None:
-            return known
+        stored = _unpack(data) if data is not None else None
+        if stored is not None:
+            return stored
     padded = _traced(spec, types, numbers, dims, bucket, name_of(spec, description) + "_padded")
     inferred = tuple(t.mlir for t in spec.infer(types))
     if padded.lowered.results != inferred:
@@ -124,25 +124,25 @@ def _traced(
     spec: Spec, types: tuple[TensorType | None, ...], numbers: tuple[str, ...],
     dims: tuple[tuple[Description, ...] | None, ...], bucket: tuple[int, ...], name: str,
 ) -> Padded:
-    found = padded_function(spec, types, numbers, dims, bucket)
+    function = padded_function(spec, types, numbers, dims, bucket)
     shaped: list[tuple[tuple[int, ...], Any]] = [
         (t.shape, t.dtype.numpy) for t in types if t is not None]
     try:
-        text, results = _text(lambda *xs: found.call(None, *xs), shaped, name)
+        text, results = _text(lambda *xs: function.call(None, *xs), shaped, name)
         takes = False
     except NeedsExtents:
         takes = True
         shaped.insert(0, ((len(bucket),), np.dtype(np.int64)))
-        text, results = _text(found.call, shaped, name)
-    return Padded(Lowered(name, text, results), found.dims, found.conditions, takes)
+        text, results = _text(function.call, shaped, name)
+    return Padded(Lowered(name, text, results), function.dims, function.conditions, takes)
 
 
 def _text(
     call: Callable[..., Any], shaped: list[tuple[tuple[int, ...], Any]], name: str
 ) -> tuple[str, tuple[str, ...]]:
-    """The function's text. Raises NeedsExtents; NotPadded where a rule fails, however it does.
+    """Return the function's text. Raises NeedsExtents, and NotPadded where a rule fails in any way.
 
-    The op works without padding, so a rule that is wrong must not keep it from running.
+    The op works without padding, so a wrong rule must not prevent it from running.
     """
     try:
         return text_of(call, shaped, name)
@@ -157,8 +157,8 @@ class PaddedFunction:
     """An op as a JAX function of the actual extents and operands at the bucket.
 
     Attributes:
-        conditions: what has to hold of the actual extents, complete once :meth:`call` was traced.
-        dims: of the results; known then.
+        conditions: what must hold for the actual extents, complete once :meth:`call` was traced.
+        dims: the descriptions of the results, known then.
     """
 
     __slots__ = ("_closed", "_sizes", "_dims", "_dtypes", "conditions", "dims")
@@ -175,7 +175,8 @@ class PaddedFunction:
         self.dims: tuple[tuple[Description, ...], ...] = ()
 
     def call(self, extents: Any, *operands: Any) -> tuple[Any, ...]:
-        """The results. Raises NotPadded; NeedsExtents where ``extents`` are None but needed."""
+        """Return the results. Raises NotPadded, and NeedsExtents if ``extents`` is None but needed.
+        """
         run = PaddedRun(self._sizes, RULES, extents)
         results = run.jaxpr(self._closed.jaxpr, self._closed.consts, [
             PaddedValue(x, d) for x, d in zip(operands, self._dims, strict=True)])
@@ -187,7 +188,7 @@ class PaddedFunction:
 
 
 def _narrowed(x: Any, dtype: Any) -> Any:
-    """Positions, for which JAX may take a wider type where extents are symbols, as elsewhere."""
+    """Narrow positions to their usual dtype; JAX may use a wider one where extents are symbols."""
     from jax import lax
 
     if x.dtype == dtype or x.dtype.kind not in "iu" or dtype.kind not in "iu":
@@ -199,7 +200,7 @@ def padded_function(
     spec: Spec, types: tuple[TensorType | None, ...], numbers: tuple[str, ...],
     dims: tuple[tuple[Description, ...] | None, ...], bucket: tuple[int, ...],
 ) -> PaddedFunction:
-    """What :func:`lower_padded` lowers. Raises NotPadded."""
+    """Return the function that :func:`lower_padded` lowers. Raises NotPadded."""
     if not may_vary(spec):
         raise NotPadded(f"{spec.op.name}, which may do something else at other extents")
 
@@ -207,15 +208,15 @@ def padded_function(
 
     def attempt(symbols: Sequence[Any], conditions: Sequence[str]) -> PaddedFunction:
         sizes = SymbolicSizes(symbols, bucket)
-        given = [tuple(map(sizes.given, each)) for each in dims if each is not None]
-        for each in given:
+        descriptions = [tuple(map(sizes.given, each)) for each in dims if each is not None]
+        for each in descriptions:
             for d in each:
                 sizes.note(d)
-        extents = [sizes.expression(sizes.total(d)) for each in given for d in each]
+        extents = [sizes.expression(sizes.total(d)) for each in descriptions for d in each]
         attributes = [_number(sizes, n) for n in numbers]
         shapes, attrs = arranged(spec, types, [*extents, *attributes])
         closed = trace(function_of(spec, types, attrs), shapes)
-        return PaddedFunction(closed, sizes, given, dtypes, tuple(map(python, conditions)))
+        return PaddedFunction(closed, sizes, descriptions, dtypes, tuple(map(python, conditions)))
 
     return _attempted(spec.op.name, attempt, named(bucket))
 
@@ -228,10 +229,10 @@ def _attempted(
     name: str, attempt: Callable[[Sequence[Any], Sequence[str]], PaddedFunction],
     at_bucket: Mapping[str, int],
 ) -> PaddedFunction:
-    """The function as its definition decides at the bucket.
+    """Return the function, with the decisions of its definition made at the bucket.
 
-    What no operand of the bucket's size can be, such as a slice of more rows than a table has, is
-    decided as for the smallest extents.
+    Where the bucket's size is impossible, such as a slice of more rows than a table has, they are
+    made at the smallest extents.
     """
     try:
         with x64():

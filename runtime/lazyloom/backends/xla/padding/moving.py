@@ -12,7 +12,8 @@ from .interpret import PaddedRun, PaddedValue, Rule
 
 
 def moved(run: PaddedRun, at: Any, description: Description, *, to_padded: bool) -> Any:
-    """Positions along a dimension without padding as positions in the padded one, or back."""
+    """Convert positions along a dimension without padding to positions in the padded one, or back.
+    """
     from jax import lax
 
     if is_any(description) or len(description) == 1:
@@ -21,19 +22,19 @@ def moved(run: PaddedRun, at: Any, description: Description, *, to_padded: bool)
     def number(n: Any) -> Any:
         return lax.broadcast(lax.convert_element_type(n, at.dtype), at.shape)
 
-    found, stride = None, number(1)
+    position, stride = None, number(1)
     for k, factor in reversed(list(enumerate(description))):
         actual, padded = number(run.actual(factor)), number(run.sizes.at_bucket(factor))
         here, there = (actual, padded) if to_padded else (padded, actual)
         part = lax.rem(at, lax.max(here, number(1))) if k else at
         at = lax.div(at, lax.max(here, number(1)))
-        found = part * stride if found is None else found + part * stride
+        position = part * stride if position is None else position + part * stride
         stride = stride * there
-    return found
+    return position
 
 
 def _longer(data: Any, axis: int, size: int) -> Any:
-    """The array with zeros at the end of an axis so that it has at least that size."""
+    """Return the array with zeros at the end of an axis, so that its size is at least ``size``."""
     from jax import lax
 
     more = size - data.shape[axis]
@@ -53,9 +54,9 @@ def _starts(data: Any, at: dict[int, Any]) -> list[Any]:
 def cut(
     data: Any, axis: int, start: Any, size: int, *, inside: bool = False, stride: int = 1
 ) -> Any:
-    """``size`` elements of an array along an axis, from a start that is an int or a scalar.
+    """Return ``size`` elements of an array along an axis, from a start that is an int or a scalar.
 
-    ``inside``: they are all there. Else those that are not are anything.
+    ``inside`` means that all of them exist. Otherwise those beyond the array may be anything.
     """
     from jax import lax
 
@@ -73,20 +74,20 @@ def cut(
 def _part(
     run: PaddedRun, x: PaddedValue, axis: int, start: Any, size: Any, stride: int = 1
 ) -> PaddedValue:
-    """A slice along one axis; start and size are ints or JAX's expressions."""
+    """Return a slice along one axis; start and size are ints or JAX's expressions."""
     described, text = x.dims[axis], run.sizes.text(size)
     first = run.sizes.text(start)
     if first == "0" and stride == 1 and text == run.sizes.total(described):
         return x
     many = run.sizes.at_bucket(size)
     if is_any(described) and not is_static(text) and many <= x.data.shape[axis]:
-        data, found = cut(x.data, axis, 0, many), run.sizes.free(size)
+        data, description = cut(x.data, axis, 0, many), run.sizes.free(size)
     else:
         run.first(described)
         at = int(first) if is_static(first) else run.actual(first)
         data = cut(x.data, axis, at, many, inside=is_static(text), stride=stride)
-        found = run.sizes.plain(size)
-    return PaddedValue(data, (*x.dims[:axis], found, *x.dims[axis + 1 :]))
+        description = run.sizes.plain(size)
+    return PaddedValue(data, (*x.dims[:axis], description, *x.dims[axis + 1 :]))
 
 
 def _slice(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
@@ -102,15 +103,15 @@ def _slice(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue
 
 
 def _split(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
-    axis, at, found = int(step.params["axis"]), 0, []
+    axis, at, parts = int(step.params["axis"]), 0, []
     for size in step.params["sizes"]:
-        found.append(_part(run, xs[0], axis, at, size))
+        parts.append(_part(run, xs[0], axis, at, size))
         at = at + size
-    return found
+    return parts
 
 
 def clipped(run: PaddedRun, start: Any, description: Description, size: str) -> Any:
-    """A start moved inside, as of a slice of that size along a dimension without padding."""
+    """Return a start clamped so that a slice of a size fits in a dimension without padding."""
     from jax import lax
 
     last = run.actual(run.sizes.total(description)) - run.actual(size)
@@ -120,25 +121,25 @@ def clipped(run: PaddedRun, start: Any, description: Description, size: str) -> 
 
 
 def clamped(start: Any, last: int) -> Any:
-    """A start from 0 to ``last``; JAX's functions take a negative one as counted from the end."""
+    """Clamp a start to 0 to ``last``; JAX's functions count a negative one from the end."""
     from jax import lax
 
     return lax.clamp(np.int64(0), lax.convert_element_type(start, np.int64), np.int64(last))
 
 
 def part_from(run: PaddedRun, x: PaddedValue, axis: int, start: Any, size: Any) -> PaddedValue:
-    """A slice along one axis from a start that is data."""
+    """Return a slice along one axis from a start that is data."""
     described, text = x.dims[axis], run.sizes.text(size)
     if text == run.sizes.total(described):
         return x
-    many, found = run.sizes.at_bucket(size), run.sizes.plain(size)
+    many, description = run.sizes.at_bucket(size), run.sizes.plain(size)
     if is_static(text) and not is_dynamic(described):
         data = cut(x.data, axis, clamped(start, x.data.shape[axis] - many), many, inside=True)
     else:
         run.first(described)
         data = cut(x.data, axis, clipped(run, start, described, text), many,
                    inside=is_static(text))
-    return PaddedValue(data, (*x.dims[:axis], found, *x.dims[axis + 1 :]))
+    return PaddedValue(data, (*x.dims[:axis], description, *x.dims[axis + 1 :]))
 
 
 def _dynamic_slice(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
@@ -190,7 +191,7 @@ def _concatenate(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[Padde
     if not any(is_dynamic(x.dims[axis]) for x in parts[:-1]):
         run.first(parts[-1].dims[axis])
         return [PaddedValue(lax.concatenate([x.data for x in parts], axis), tuple(dims))]
-    # in order: what follows a part overwrites its padding
+    # in order: each part overwrites the padding of the one before
     data = _longer(parts[0].data, axis, run.sizes.at_bucket(size))
     at: Any = run.actual(run.first(parts[0].dims[axis]))
     for x in parts[1:]:
@@ -225,7 +226,7 @@ def _pad(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
         if _is_number(low):
             data = padded(int(low), size - int(low) - have, int(between))
         else:
-            # from -have to size, since otherwise there is nothing but what is filled in
+            # ``low`` from -have to size: beyond that there is only fill
             data = cut(padded(size, size, int(between)), axis,
                        np.int64(size) - run.actual(low), size, inside=True)
     return [PaddedValue(data, tuple(dims))]
@@ -253,7 +254,7 @@ def _rev(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     data = lax.rev(lax.reshape(x.data, shape), [k for k, _ in factors])
     for k, factor in factors:
         if not is_static(factor):
-            # what is padding came first
+            # the padding comes first now
             data = cut(data, k, np.int64(shape[k]) - run.actual(factor), shape[k])
     return [PaddedValue(lax.reshape(data, x.data.shape), x.dims)]
 

@@ -1,4 +1,4 @@
-"""The ops of a padded program, each lowered for operands that are padded as those before it say."""
+"""The ops of a padded program, each lowered for operands padded as by the ops before it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ...backend import NotPadded
 from .dims import FUNCTIONS, Description, compiled, is_any, is_dynamic
 from .lower import Padded, lower_padded
 
-#: extents at which a condition is looked at, at most: a program for more is not padded
+#: the most extents at which a condition is evaluated: a program for more is not padded
 MOST: Final = 20_000
 
 
 def padded_ops(structure: Structure, outputs: Sequence[tuple[int, int]]) -> list[Padded]:
-    """Each instruction of a structure with padding. Raises NotPadded."""
+    """Lower each instruction of a structure with padding. Raises NotPadded."""
     padding = structure.padding
     assert padding is not None
-    given = dict(padding.numbers)
-    found: list[Padded] = []
+    numbers_by_instruction = dict(padding.numbers)
+    ops: list[Padded] = []
     conditions: set[str] = set()
     for number, i in enumerate(structure.instructions):
         dims: list[tuple[Description, ...] | None] = []
@@ -33,10 +33,10 @@ def padded_ops(structure: Structure, outputs: Sequence[tuple[int, int]]) -> list
             elif isinstance(item, Leaf):
                 dims.append(tuple([(size,) for size in padding.leaves[item.number]]))
             elif isinstance(item, Result):
-                dims.append(found[item.instruction].dims[item.number])
+                dims.append(ops[item.instruction].dims[item.number])
             else:
                 dims.append(())
-        numbers = given.get(number)
+        numbers = numbers_by_instruction.get(number)
         if numbers is None:
             numbers = tuple(map(str, attributes_outline(i.spec)[1])) if may_vary(i.spec) else ()
         try:
@@ -44,15 +44,15 @@ def padded_ops(structure: Structure, outputs: Sequence[tuple[int, int]]) -> list
         except NotPadded as error:
             raise NotPadded(f"{i.spec.op.name}: {error}") from error
         conditions.update(op.conditions)
-        found.append(op)
+        ops.append(op)
     for number, index in outputs:
-        for description in found[number].dims[index]:
+        for description in ops[number].dims[index]:
             if len(description) > 1 and is_dynamic(description) and not is_any(description):
                 raise NotPadded(
                     f"a result of {structure.instructions[number].spec.op.name} is wanted whose "
                     f"valid elements along a dimension, {'*'.join(description)}, are not the first")
     _check(conditions, padding.lowest, padding.bucket)
-    return found
+    return ops
 
 
 def _check(conditions: set[str], lowest: Sequence[int], bucket: Sequence[int]) -> None:
@@ -61,7 +61,7 @@ def _check(conditions: set[str], lowest: Sequence[int], bucket: Sequence[int]) -
               for k, (low, high) in enumerate(zip(lowest, bucket, strict=True))}
     for text in sorted(conditions):
         code = compiled(text)
-        # the extents that it does not name change nothing
+        # extents that it does not name do not matter
         names = [name for name in ranges if name in code.co_names]
         if math.prod(len(ranges[name]) for name in names) > MOST:
             raise NotPadded(f"it holds for some extents alone, by {text}")

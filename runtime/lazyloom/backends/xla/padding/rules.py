@@ -28,7 +28,7 @@ _ELEMENTWISE: Final = (
 
 
 def _elementwise(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
-    # dimensions of one element are broadcast, and scalars
+    # scalars and dimensions of one element are broadcast
     full = [x.dims for x in xs if x.dims]
     dims = tuple(
         functools.reduce(unified, [d for d in each if d != ("1",)] or [("1",)])
@@ -38,7 +38,7 @@ def _elementwise(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[Padde
 
 def _bitcast(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     x, shape = xs[0], step.outvars[0].aval.shape
-    # an element of a larger type is those of one more dimension of a smaller
+    # an element of a larger type is one more dimension of elements of a smaller type
     gone = x.dims[len(shape) :]
     if any(map(is_dynamic, gone)):
         raise NotPadded("bitcast_convert_type of a dynamic number of elements to one")
@@ -47,7 +47,7 @@ def _bitcast(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedVal
 
 
 def _each(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
-    """Several operands that come out one by one."""
+    """Run a step that gives a result for each of several operands."""
     return run.bound(step, xs, *[x.dims for x in xs])
 
 
@@ -62,9 +62,9 @@ def _broadcast_in_dim(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[
     for d, description in zip(step.params["broadcast_dimensions"], x.dims, strict=True):
         if description != ("1",):
             dims[d] = description
-    found = lax.broadcast_in_dim(
+    data = lax.broadcast_in_dim(
         x.data, [run.sizes.at_bucket(n) for n in shape], step.params["broadcast_dimensions"])
-    return [PaddedValue(found, tuple(dims))]
+    return [PaddedValue(data, tuple(dims))]
 
 
 def _reshape(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
@@ -135,14 +135,14 @@ def _without(x: PaddedValue, axes: Sequence[int]) -> tuple[Any, ...]:
 
 
 def _reduce_by(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
-    """A reduction by a function of its own; its initial values are that function's identity."""
+    """Run a reduction by a custom function; the initial values are that function's identity."""
     half, axes = len(xs) // 2, step.params["dimensions"]
-    given, initial = xs[:half], xs[half:]
-    dims = run.common(given)
-    left = tuple(d for k, d in enumerate(dims) if k not in axes)
+    operands, initial = xs[:half], xs[half:]
+    dims = run.common(operands)
+    reduced_dims = tuple(d for k, d in enumerate(dims) if k not in axes)
     filled = [PaddedValue(run.filled(x, axes, first.data), x.dims)
-              for x, first in zip(given, initial, strict=True)]
-    return run.bound(step, [*filled, *initial], *[left] * half)
+              for x, first in zip(operands, initial, strict=True)]
+    return run.bound(step, [*filled, *initial], *[reduced_dims] * half)
 
 
 def _arg(sign: int) -> Rule:
@@ -150,11 +150,11 @@ def _arg(sign: int) -> Rule:
         x, axes = xs[0], step.params["axes"]
         if not _any(x, axes):
             return run.bound(step, xs, _without(x, axes))
-        # of equal ones the first is found, and what is valid comes before what is not
+        # of equal elements the first is taken, and valid elements come before padding
         filled = run.filled(x, axes, lowest(x.data.dtype, sign))
-        found = run.bound(step, [PaddedValue(filled, x.dims)], _without(x, axes))[0]
+        result = run.bound(step, [PaddedValue(filled, x.dims)], _without(x, axes))[0]
         (axis,) = axes
-        return [PaddedValue(moved(run, found.data, x.dims[axis], to_padded=False), found.dims)]
+        return [PaddedValue(moved(run, result.data, x.dims[axis], to_padded=False), result.dims)]
 
     return rule
 
@@ -177,14 +177,14 @@ def _sort(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]
     axis, dims = step.params["dimension"], run.common(xs)
     if not is_dynamic(dims[axis]):
         return run.bound(step, xs, *[dims] * len(xs))
-    # what is padding comes last, whatever it is
+    # the padding comes last, whatever it is
     padding = lax.broadcast_in_dim(
         lax.bitwise_not(run.valid(dims[axis])), xs[0].data.shape, (axis,))
-    found = lax.sort((padding, *[x.data for x in xs]), dimension=axis,
-                     is_stable=step.params["is_stable"], num_keys=step.params["num_keys"] + 1)
+    arrays = lax.sort((padding, *[x.data for x in xs]), dimension=axis,
+                      is_stable=step.params["is_stable"], num_keys=step.params["num_keys"] + 1)
     total = (run.sizes.total(dims[axis]),)
     dims = (*dims[:axis], total, *dims[axis + 1 :])
-    return [PaddedValue(x, dims) for x in found[1:]]
+    return [PaddedValue(x, dims) for x in arrays[1:]]
 
 
 def _top_k(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
@@ -198,7 +198,8 @@ def _top_k(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue
 
 
 def _last(dtype: Any) -> Any:
-    """What no element is below in the order of all numbers, in which some NaN are below -inf."""
+    """Return the value that no element is below in the total order, in which some NaN are below
+    -inf."""
     if dtype.kind == "b" or np.issubdtype(dtype, np.integer):
         return lowest(dtype, 1)
     bits = ones(np.dtype(f"u{dtype.itemsize}"))
@@ -217,7 +218,7 @@ def _dot_general(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[Padde
         described = list(x.dims)
         for axis, description in zip(axes, along, strict=True):
             described[axis] = description
-        # both, since 0 times what is no number is none either
+        # both operands, since 0 times NaN is NaN, too
         filled.append(PaddedValue(run.filled(
             PaddedValue(x.data, tuple(described)), axes, np.zeros((), x.data.dtype)), ()))
         dims += [d for k, d in enumerate(x.dims) if k not in axes and k not in others]
@@ -229,9 +230,9 @@ _ROWS: Final = {"lu_pivots_to_permutation": 1}
 
 
 def _batched(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
-    """Linear algebra on matrices of a static size: the first dimensions are any number of them.
+    """Linear algebra on matrices of a static size: the leading dimensions are a batch of any size.
 
-    The padding is zeros, as some algorithms end late or never on what is no number.
+    The padding is zeros, as some algorithms end late or never on NaN.
     """
     inner = _ROWS.get(step.primitive.name, 2)
     lead = [x.dims[:-inner] for x in xs]

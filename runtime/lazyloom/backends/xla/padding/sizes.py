@@ -1,4 +1,4 @@
-"""Sizes of one traced function: their texts, and what they come to at the bucket."""
+"""Sizes of one traced function: their texts, and their values at the bucket."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .dims import (
     size_at,
 )
 
-#: what a size comes to at several extents: equal for equal sizes only, as good as
+#: the values of a size at several extents: practically, these are equal only for equal sizes
 _At = tuple[int, ...]
 
 
-#: the rest of a number by an extent
+#: the remainder of a number by an extent
 _REST: Final = re.compile(r"mod\((- )?(\d+), (e\d+)\)")
 
 
@@ -33,7 +33,7 @@ class SymbolicSizes:
 
     Attributes:
         bucket: the padded extents, by the symbols' names.
-        conditions: what has to hold of the actual extents.
+        conditions: what must hold for the actual extents.
     """
 
     __slots__ = ("_symbols", "bucket", "conditions", "_texts", "_points", "_at", "_merged")
@@ -45,32 +45,32 @@ class SymbolicSizes:
         self._texts: Final[dict[Any, str]] = {}
         self._points: Final = [*generic(list(self.bucket)), self.bucket]
         self._at: Final[dict[str, _At]] = {}
-        #: how operands' dimensions of a size are described
+        #: the descriptions of operands' dimensions, by size
         self._merged: Final[dict[str, set[Description]]] = {}
 
     def text(self, size: Any) -> str:
-        """The text of an int or of an expression of JAX's."""
-        found = self._texts.get(size)
-        if found is None:
-            found = str(size)
-            if "mod(" in found:
-                found = self._whole(found)
-            self._texts[size] = found
-        return found
+        """Return the text of an int or of a JAX expression."""
+        text = self._texts.get(size)
+        if text is None:
+            text = str(size)
+            if "mod(" in text:
+                text = self._whole(text)
+            self._texts[size] = text
+        return text
 
     def _whole(self, text: str) -> str:
-        """The text with what is left of a small number, by an extent, as for larger extents."""
+        """Return the text with remainders of a small number by an extent as for larger extents."""
         def replaced(match: re.Match[str]) -> str:
             sign, number, symbol = match.groups()
             if int(number) > 1:
                 self.conditions[f"{symbol} >= {number if sign else int(number) + 1}"] = None
             return f"({symbol} - {number})" if sign else number
 
-        made = _REST.sub(replaced, text)
-        return text if made == text else str(self.expression(made))
+        simplified = _REST.sub(replaced, text)
+        return text if simplified == text else str(self.expression(simplified))
 
     def expression(self, text: str) -> Any:
-        """The int or JAX's expression of a text."""
+        """Return the int or JAX expression of a text."""
         if is_static(text):
             return int(text)
         if "max(" in text or "min(" in text:
@@ -83,31 +83,31 @@ class SymbolicSizes:
             **FUNCTIONS, **dict(zip(self.bucket, self._symbols, strict=True))})
 
     def at_bucket(self, size: Any) -> int:
-        """What an int, an expression or a text comes to at the bucket."""
+        """Return the value of an int, an expression or a text at the bucket."""
         return size_at(size if isinstance(size, str) else self.text(size), self.bucket)
 
     def _values(self, text: str) -> _At:
-        found = self._at.get(text)
-        if found is None:
-            found = self._at[text] = tuple(size_at(text, p) for p in self._points)
-        return found
+        values = self._at.get(text)
+        if values is None:
+            values = self._at[text] = tuple(size_at(text, p) for p in self._points)
+        return values
 
     # descriptions
 
     def plain(self, size: Any) -> Description:
-        """The description of a dimension whose first ``size`` elements are valid."""
+        """Return the description of a dimension whose first ``size`` elements are valid."""
         text = self.text(size)
         check_grows(text)
         return (text,)
 
     def free(self, size: Any) -> Description:
-        """The description of a dimension along which the value does not vary."""
+        """Return the description of a dimension along which the value does not vary."""
         text = self.text(size)
         check_grows(text)
         return (text,) if is_static(text) else (ANY, text)
 
     def given(self, description: Description) -> Description:
-        """A description that was given, in the form that equal ones have."""
+        """Return a description in the canonical form, which equal ones share."""
         texts = [f if f == ANY else self.text(self.expression(f)) for f in description]
         if texts[0] == ANY:
             return self.free(self.product(texts[1:]))
@@ -121,74 +121,74 @@ class SymbolicSizes:
             self._merged.setdefault(self.total(description), set()).add(description)
 
     def alike(self, size: Any) -> Description:
-        """The description of a dimension that is made, as operands of that size have it."""
-        known = self._merged.get(self.text(size), ())
-        return next(iter(known)) if len(known) == 1 else self.plain(size)
+        """Return the description of a new dimension, as operands have it for that size."""
+        descriptions = self._merged.get(self.text(size), ())
+        return next(iter(descriptions)) if len(descriptions) == 1 else self.plain(size)
 
     def product(self, texts: Sequence[str]) -> str:
-        """The text of the product of sizes."""
-        found: Any = 1
+        """Return the text of the product of sizes."""
+        total: Any = 1
         for text in texts:
-            found = found * self.expression(text)
-        return self.text(found)
+            total = total * self.expression(text)
+        return self.text(total)
 
     def total(self, description: Description) -> str:
-        """The text of the size of a dimension."""
+        """Return the text of the size of a dimension."""
         if len(description) == 1:
             return description[0]
         return self.product([f for f in description if f != ANY])
 
     def _normal(self, factors: Sequence[str]) -> Description:
-        """Static factors after others become one with those before: the first so many are valid."""
-        found: list[str] = []
+        """Merge static factors with the factor before them: the first elements stay valid."""
+        merged: list[str] = []
         for factor in factors:
-            if is_static(factor) and found:
-                found[-1] = self.product([found[-1], factor])
+            if is_static(factor) and merged:
+                merged[-1] = self.product([merged[-1], factor])
             elif factor != "1":
-                found.append(factor)
-        return tuple(found) or ("1",)
+                merged.append(factor)
+        return tuple(merged) or ("1",)
 
     def reshaped(
         self, dims: Sequence[Description], sizes: Sequence[Any]
     ) -> tuple[Description, ...]:
-        """The descriptions after a reshape to these sizes. Raises NotPadded."""
+        """Return the descriptions after a reshape to these sizes. Raises NotPadded."""
         if any(self.at_bucket(s) == 0 for s in sizes):
             return tuple(self.plain(s) for s in sizes)
         rest = [(f, is_any(d)) for d in dims for f in d if f not in (ANY, "1")][::-1]
-        found = []
+        descriptions = []
         for size in sizes:
             text = self.text(size)
             taken = self._taken(rest, text)
             if taken is None:
                 raise NotPadded(f"a reshape of {tuple(dims)} to {tuple(map(self.text, sizes))}")
             if taken and all(free for _, free in taken):
-                found.append(self.free(size))
+                descriptions.append(self.free(size))
             else:
-                found.append(self._normal([f for f, _ in taken]))
-        return tuple(found)
+                descriptions.append(self._normal([f for f, _ in taken]))
+        return tuple(descriptions)
 
     def _taken(self, rest: list[tuple[str, bool]], text: str) -> list[tuple[str, bool]] | None:
-        """Factors from the end of ``rest`` whose product is that size; None if there are none."""
+        """Take factors from the end of ``rest`` whose product is a size; None if there are none."""
         taken: list[tuple[str, bool]] = []
-        left = self._values(text)
-        while any(n != 1 for n in left):
+        remaining = self._values(text)
+        while any(n != 1 for n in remaining):
             if not rest:
                 return None
             factor, free = rest.pop()
             have = self._values(factor)
             if is_static(factor) and rest and is_static(rest[-1][0]):
-                # of numbers, only the product counts
+                # of static factors, only the product matters
                 other, _ = rest.pop()
                 rest.append((str(int(factor) * int(other)), False))
                 continue
-            if all(h and n % h == 0 for n, h in zip(left, have, strict=True)):
+            if all(h and n % h == 0 for n, h in zip(remaining, have, strict=True)):
                 taken.append((factor, free))
-                left = tuple(n // h for n, h in zip(left, have, strict=True))
+                remaining = tuple(n // h for n, h in zip(remaining, have, strict=True))
                 continue
-            if not all(n and h % n == 0 for n, h in zip(left, have, strict=True)):
+            if not all(n and h % n == 0 for n, h in zip(remaining, have, strict=True)):
                 return None
             # the factor is split: its first part is taken
-            by = {h // n for n, h in zip(left, have, strict=True)}
+            by = {h // n for n, h in zip(remaining, have, strict=True)}
             piece = self._quotient(text, [f for f, _ in taken])
             if len(by) == 1 and (is_static(factor) or free or not is_static(piece)):
                 rest.append((str(by.pop()), free))
@@ -201,8 +201,8 @@ class SymbolicSizes:
         return taken
 
     def _quotient(self, text: str, factors: Sequence[str]) -> str:
-        """The text of a size divided by factors that it has."""
-        found = self.expression(text)
+        """Return the text of a size divided by factors that it has."""
+        quotient = self.expression(text)
         for factor in factors:
-            found = found // self.expression(factor)
-        return self.text(found)
+            quotient = quotient // self.expression(factor)
+        return self.text(quotient)

@@ -42,7 +42,7 @@ def _convolution(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[Padde
         padding.append(edges(
             run, low, dims[out[2 + k]], _reach(x.data.shape[lhs[2 + k]], p["lhs_dilation"][k]),
             _reach(w.data.shape[rhs[2 + k]], p["rhs_dilation"][k]), p["window_strides"][k]))
-    # what is summed over: zeros, as what lies around
+    # axes that are summed over are filled with zeros, like the surroundings
     filled: list[PaddedValue] = []
     for v, spec in ((x, lhs), (w, rhs)):
         described = list(v.dims)
@@ -56,7 +56,7 @@ def _convolution(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[Padde
     return run.bound(step, filled, tuple(dims), padding=tuple(padding))
 
 
-#: positions at which a kernel of a dynamic size is applied one by one, at most: 7 by 7
+#: the most positions at which a kernel of a dynamic size is applied one by one: 7 by 7
 MOST_POSITIONS: Final = 49
 
 
@@ -64,11 +64,11 @@ def _by_position(
     run: PaddedRun, step: Any, x: PaddedValue, w: PaddedValue, dims: Sequence[Description],
     padding: Sequence[tuple[int, int]], axes: Sequence[int],
 ) -> list[PaddedValue]:
-    """A convolution whose kernel is dynamic along these spatial axes, as by-weight derivatives are.
+    """Run a convolution whose kernel is dynamic along spatial axes, as derivatives by the weight.
 
-    The padding of the kernel meets valid elements of ``x``, other ones at each position, and zeros
-    there are not enough: times an infinite element they are NaN. So at each position, the part of
-    ``x`` that the kernel covers is cut out, with zeros where the kernel is padding.
+    The padding of the kernel meets valid elements of ``x``, different ones at each position, and
+    zeros there are not enough: times an infinite element they are NaN. So at each position, the
+    part of ``x`` that the kernel covers is cut out, with zeros where the kernel is padding.
     """
     from jax import lax
 
@@ -105,9 +105,9 @@ def _by_position(
 
     def applied(data: Any, axes: Sequence[int]) -> Any:
         if not axes:
-            (found,) = run.bound(step, [PaddedValue(data, x.dims), w], tuple(dims),
+            (result,) = run.bound(step, [PaddedValue(data, x.dims), w], tuple(dims),
                                  **{key: tuple(each) for key, each in changed.items()})
-            return found.data
+            return result.data
         k, *others = axes
         return lax.concatenate(
             [applied(part(data, k, i), others) for i in range(counts[k])], out[2 + k])
@@ -116,16 +116,16 @@ def _by_position(
 
 
 def _reach(size: int, dilation: int) -> int:
-    """How many elements lie between the first and the last of a dilated dimension, with them."""
+    """Return how many elements a dilated dimension spans, from its first to its last."""
     return (size - 1) * int(dilation) + 1 if size else 0
 
 
 def edges(
     run: PaddedRun, low: Any, description: Description, size: int, window: int, stride: int
 ) -> tuple[int, int]:
-    """The padding of a dimension at the bucket, with which windows fit in as often as they should.
+    """Return the padding of a dimension at the bucket that gives the right number of windows.
 
-    Raises NotPadded where what comes before the first element is dynamic.
+    Raises NotPadded where the padding before the first element is dynamic.
     """
     before = run.sizes.text(low)
     if not is_static(before.removeprefix("-")):
@@ -134,19 +134,19 @@ def edges(
     return int(before), (times - 1) * int(stride) + window - int(before) - size
 
 
-#: parameters with one entry a dimension, and the entry that leaves a dimension alone
+#: parameters with one entry per dimension, and the entry that leaves a dimension unchanged
 _WINDOWS: Final = {
     "window_dimensions": 1, "window_strides": 1, "padding": (0, 0), "base_dilation": 1,
     "window_dilation": 1,
 }  # fmt: skip
-#: what changes nothing in a window
+#: the identity element of each fold over windows
 _IN_WINDOWS: Final[dict[str, Callable[[Any], Any]]] = {
     f"reduce_window_{name}": IDENTITIES[name] for name in ("sum", "max", "min")}
 
 
 def _windowed(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedValue]:
     name, p = step.primitive.name, step.params
-    # a window changes how long a dimension is: the last operand's is the longer one
+    # windows change the size of a dimension: the last operand has the longer one
     x = xs[-1] if name == "select_and_scatter_add" else xs[0]
     shorter = xs[0].dims if name == "select_and_scatter_add" else [
         run.sizes.plain(n) for n in step.outvars[0].aval.shape]
@@ -175,7 +175,7 @@ def _windowed(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedVa
                 changed["window_strides"][d])
         else:
             changed["padding"][d] = tuple(map(run.sizes.at_bucket, changed["padding"][d]))
-    given = list(xs)
+    filled = list(xs)
     if moved_over:
         identity = _IN_WINDOWS.get(name)
         if name == "select_and_scatter_add":
@@ -183,10 +183,10 @@ def _windowed(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedVa
             sign = {"ge": 1, "le": -1}.get(str(p["select_prim"]))
             if sign is None:
                 raise NotPadded(f"select_and_scatter_add by {p['select_prim']}")
-            given = [source, PaddedValue(
+            filled = [source, PaddedValue(
                 run.filled(x, moved_over, lowest(x.data.dtype, sign)), x.dims)]
         elif identity is not None:
-            given = [PaddedValue(run.filled(x, moved_over, identity(x.data.dtype)), x.dims)]
+            filled = [PaddedValue(run.filled(x, moved_over, identity(x.data.dtype)), x.dims)]
         else:
             raise NotPadded(f"{name} over a dynamic dimension")
     others = [v.dims for v in xs if v.dims and v is not x]
@@ -199,18 +199,19 @@ def _windowed(run: PaddedRun, step: Any, xs: list[PaddedValue]) -> list[PaddedVa
     results = [
         tuple(dims[d] if is_dynamic(dims[d]) and d not in moved_over else run.sizes.plain(n)
               for d, n in enumerate(v.aval.shape)) for v in step.outvars]
-    return run.bound(step, given, *results, **{k: tuple(v) for k, v in changed.items()})
+    return run.bound(step, filled, *results, **{k: tuple(v) for k, v in changed.items()})
 
 
 def _alone(run: PaddedRun, entry: Any, alone: Any) -> bool:
-    """Whether an entry of a step over windows leaves its dimension alone, whatever the extents."""
+    """Return True if an entry of a step over windows leaves its dimension unchanged, whatever the
+    extents."""
     if isinstance(entry, tuple):
         return all(run.sizes.text(n) == "0" for n in entry)
     return run.sizes.text(entry) == str(alone)
 
 
 def _as_at_bucket(run: PaddedRun, entries: dict[str, Any], a: Description, b: Description) -> bool:
-    """Whether windows over a dimension ``a``, ``b`` of them, are at the bucket as they should be.
+    """Return True if windows over a dimension ``a``, ``b`` of them, are right at the bucket.
 
     They are where nothing about them is dynamic, and where there is one, over the whole dimension.
     """

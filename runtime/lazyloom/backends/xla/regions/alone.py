@@ -22,16 +22,16 @@ from . import engines
 from .engines import Engine, NotBuilt, engine_of
 from .region_op import Called, key_of
 
-#: elements of operands and results together below which nobody is asked
+#: the number of elements of operands and results below which no generator is asked
 LARGE: Final = 1 << 14
 
 
 def alone(
     spec: Spec, types: tuple[TensorType | None, ...]
 ) -> HostKernel | None:
-    """A kernel by whichever generator in use takes the op, else the host's own.
+    """Return a kernel that runs the op by any active generator that takes it, else on the host.
 
-    None where no generator would, whatever is in use. A generator that fails is told of once.
+    None where no generator would, whichever are active. A failing generator is reported once.
     """
     if not spec.heavy or spec.effect or spec.fallible or spec.checked:
         return None
@@ -56,7 +56,7 @@ def _takes(generator: Generator, call: Call) -> bool:
 
 
 class _Alone:
-    """The kernel; it asks at each run what is in use."""
+    """The kernel; it checks at each run which generators are active."""
 
     __slots__ = ("spec", "region", "types", "results", "taking", "otherwise", "engines")
 
@@ -90,29 +90,29 @@ class _Alone:
         if self.otherwise is None:
             kernel = kernel_of(self.spec, self.types)
             if kernel is None:
-                # the op runs as an executable of its own then
+                # then the op runs as an executable of its own
                 raise NotImplementedError(f"{self.spec.op.name} has no kernel of the host")
             self.otherwise = kernel.run
         return self.otherwise(*arguments)
 
     def _engine(self, name: str) -> Engine | None:
-        """The generator's engine; None once it failed to build or to run here."""
+        """Return the generator's engine; None once it has failed to build or to run here."""
         if (name, self.region.program.key) in refused():
             return None
-        found = self.engines.get(name)
-        if found is None:
+        engine = self.engines.get(name)
+        if engine is None:
             generator = self.taking[name]
             try:
-                found = self.engines[name] = engine_of(
+                engine = self.engines[name] = engine_of(
                     Called(key_of(generator, self.region), generator, self.region))
             except NotBuilt:
-                # it is told and remembered
+                # this was reported and is remembered
                 return None
-        return found
+        return engine
 
     def _run(self, engine: Engine, arguments: tuple[Any, ...]) -> Any:
-        given = [np.ascontiguousarray(x, t.dtype.numpy).reshape(t.shape)
+        operands = [np.ascontiguousarray(x, t.dtype.numpy).reshape(t.shape)
                  for x, t in zip(arguments, self.types, strict=True) if t is not None]
         results = [np.empty(t.shape, t.dtype.numpy) for t in self.results]
-        engine.native(*given, *results)
+        engine.native(*operands, *results)
         return results[0] if len(results) == 1 else tuple(results)

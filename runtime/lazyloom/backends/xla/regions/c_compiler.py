@@ -1,4 +1,4 @@
-"""Texts in C that generators give, as libraries in the process: compiled once, kept on disk."""
+"""C source from generators, loaded as libraries: compiled once, kept on disk."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _FLAGS: Final = ("-O3", "-fPIC", "-std=gnu11", "-fno-math-errno", "-shared")
 
 
 def library_of(text: str, flags: Sequence[str]) -> ctypes.CDLL:
-    """The library of a text in C.
+    """Compile C source, or load it from disk, as a library.
 
-    Raises CompilerError, OSError, and NotPrivateError where others can exchange what is in the
-    folder of temporary files before it is loaded.
+    Raises CompilerError, OSError, and NotPrivateError where others can replace the contents of the
+    folder of temporary files before they are loaded.
     """
     private.check_above(os.path.join(tempfile.gettempdir(), "lazyloom"))
     command = [*compiler(), *_FLAGS, *march(), *flags]
@@ -33,7 +33,7 @@ def library_of(text: str, flags: Sequence[str]) -> ctypes.CDLL:
             try:
                 return ctypes.CDLL(path)
             except OSError:
-                # from another system than this one says it is: compile again
+                # from another system than this one claims to be: compile again
                 os.remove(path)
         source = os.path.join(folder, "region.c")
         with open(source, "w", encoding="utf-8") as written:

@@ -12,12 +12,12 @@ from .engines import failure, forget_programs_with, native_engine
 from .region_op import Called, Compared
 
 _known: Final[weakref.WeakValueDictionary[int, Comparison]] = weakref.WeakValueDictionary()
-#: a signal's handler that computes arrays may get here while it is held
+#: a signal handler that computes arrays may get here while it is held
 _lock: Final = threading.RLock()
 
 
 class Comparison:
-    """It gives the region's results, or those of its ops where the region's are wrong."""
+    """Gives the region's results, or those of its ops where the region's are wrong."""
 
     __slots__ = ("called", "native", "__weakref__")
 
@@ -29,16 +29,16 @@ class Comparison:
 
 
 def comparison_of(compared: Compared) -> Comparison:
-    """The comparison of a region, made if there is none."""
+    """Return the comparison of a region, created if there is none."""
     with _lock:
-        found = _known.get(compared.key)
-        if found is None:
-            found = _known[compared.key] = Comparison(compared)
-        return found
+        comparison = _known.get(compared.key)
+        if comparison is None:
+            comparison = _known[compared.key] = Comparison(compared)
+        return comparison
 
 
 class _Check:
-    """What it does with the arrays of a run: the region's results, its ops', and the program's."""
+    """The function of a run's arrays: the region's results, those of its ops, and the program's."""
 
     __slots__ = ("called",)
 
@@ -47,15 +47,15 @@ class _Check:
 
     def __call__(self, *arrays: Any) -> None:
         count = len(arrays) // 3
-        found, expected, results = arrays[:count], arrays[count : 2 * count], arrays[2 * count :]
-        wrong = difference(found, expected, self.called.generator.tolerance)
+        actual, expected, results = arrays[:count], arrays[count : 2 * count], arrays[2 * count :]
+        wrong = difference(actual, expected, self.called.generator.tolerance)
         if wrong is not None:
             self.tell(wrong)
-        for out, array in zip(results, found if wrong is None else expected, strict=True):
+        for out, array in zip(results, actual if wrong is None else expected, strict=True):
             out[...] = array
 
     def failed(self, error: object, *arrays: Any) -> None:
-        """Called where the comparison itself failed."""
+        """Handle a failure of the comparison itself."""
         self.tell(f"{type(error).__name__}: {error}")
         count = len(arrays) // 3
         for out, array in zip(arrays[2 * count :], arrays[count : 2 * count], strict=True):

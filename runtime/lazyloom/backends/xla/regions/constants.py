@@ -1,16 +1,16 @@
-"""Constant operands of regions, and what engines made from their values.
+"""Constant operands of regions, and the engines made from their values.
 
 A device array's contents never change: an update makes a new one, and one whose memory a run takes
-over is never given to a later run. So a run that is given the very arrays that an earlier one was
-given computes with the same values, as long as nobody outside can write to them; the address of
-the memory would not do, since it is used again. Arrays are told apart before a run starts, by
-weak references, and what was found out goes with the run, as one number for each region: 0, or
-that of an engine made for those arrays. A region that finds no engine of the number runs as it
-does without.
+over is never given to a later run. So a run with the same array objects as an earlier one
+computes with the same values, as long as nothing outside can write to them; the address of
+the memory would not suffice, since it is reused. Arrays are identified before a run starts, by
+weak references, and the result is passed to the run as one number for each region: 0, or
+that of an engine made for those arrays. A region for whose number there is no engine runs without
+one.
 
-An engine for some arrays is made when two runs were given them, and ends when one of them does.
-It is made beside the program, as that may take longer than a run; with the option ``reproducible``
-the second run waits for it.
+An engine for some arrays is made when two runs have taken them, and ends when one of them does.
+It is made in parallel to the program, as that may take longer than a run; with the option
+``reproducible`` the second run waits for it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ....settings import reproducible, tuning
 from .. import jax_compat
 from .engines import Engine, failure, in_order
 
-#: sets of arrays of a region that are told apart
+#: how many sets of arrays of a region are kept apart
 SETS: Final = 4
 
 
@@ -42,27 +42,27 @@ class RegionSite(NamedTuple):
     """A call of a region with operands that may be bound.
 
     Attributes:
-        key: of the region's engine.
-        operands: those operands, as (number of the region's, number of the program's leaf).
+        key: the key of the region's engine.
+        operands: those operands, as (operand number in the region, leaf number in the program).
     """
 
     key: int
     operands: tuple[tuple[int, int], ...]
 
 
-#: engines' numbers: no two of a process are equal, and hardly one is that of a region
+#: numbers for engines: unique in a process, and almost certainly no region's number
 _tokens: Final = itertools.count(secrets.randbits(62) | 1)
 _lock: Final = threading.RLock()
 
 
 class _Arrays:
-    """Arrays that a run was given, as long as all of them live.
+    """The arrays of a run, valid as long as all of them live.
 
     Attributes:
-        ids: of the arrays; they are theirs while :attr:`lives`.
-        made: an engine for them was tried, or is being made.
-        pending: it is being made.
-        nbytes: of the arrays.
+        ids: the identities of the arrays, valid while :attr:`lives`.
+        made: True if an engine for them was tried, or is being made.
+        pending: True if it is being made.
+        nbytes: the size of the arrays together.
     """
 
     __slots__ = ("ids", "made", "pending", "nbytes", "_state", "_references", "__weakref__")
@@ -72,7 +72,7 @@ class _Arrays:
         self.made = False
         self.pending = False
         self.nbytes: Final = sum(int(x.nbytes) for x in arrays)
-        # what ends with the first of the arrays: the engine, and its number as the run takes it
+        # ends with the first of the arrays: the engine, and its number as the run takes it
         state: list[Any] = [None, None]
         self._state: Final = state
         ended = _ending(state)
@@ -84,7 +84,7 @@ class _Arrays:
 
     @property
     def token(self) -> Any:
-        """The number of the engine, a device array; None where there is none."""
+        """The number of the engine as a device array; None where there is none."""
         state = self._state
         try:
             return state[1]
@@ -92,12 +92,12 @@ class _Arrays:
             return None
 
     def bind(self, engine: Any, token: Any) -> None:
-        """Have an engine for them."""
+        """Set the engine for these arrays."""
         if self._state:
             self._state[:] = [engine, token]
 
     def unbind(self) -> None:
-        """Let the engine go, and one that is being made."""
+        """Release the engine, and one that is being made."""
         self.pending = False
         self.bind(None, None)
 
@@ -109,28 +109,28 @@ def _ending(state: list[Any]) -> Callable[[Any], None]:
     return ended
 
 
-#: those with engines, the one that was bound first in front
+#: arrays with engines, in the order in which they were bound
 _bound: Final[list[weakref.ref[_Arrays]]] = []
 
 
 def _make_room(arrays: _Arrays) -> bool:
-    """Whether an engine for some arrays may be made; those that were bound first lose theirs."""
-    known = [found for reference in _bound if (found := reference()) is not None
-             and (found.pending or found.token is not None)]
+    """Return True if an engine for some arrays may be made; the arrays bound first lose theirs."""
+    others = [other for reference in _bound if (other := reference()) is not None
+             and (other.pending or other.token is not None)]
     size = arrays.nbytes
     if size > tuning.constants_kept:
         return False
-    total = size + sum(found.nbytes for found in known)
+    total = size + sum(other.nbytes for other in others)
     while total > tuning.constants_kept:
-        oldest = known.pop(0)
+        oldest = others.pop(0)
         oldest.unbind()
         total -= oldest.nbytes
-    _bound[:] = [weakref.ref(found) for found in (*known, arrays)]
+    _bound[:] = [weakref.ref(other) for other in (*others, arrays)]
     return True
 
 
 class Constants:
-    """What a program's runs take beside their arguments: the number of each site."""
+    """The further arguments of a program's runs: the number of each site."""
 
     __slots__ = ("sites", "engines", "_sets", "_failed", "_none")
 
@@ -142,18 +142,18 @@ class Constants:
         self._none: Any = None
 
     def __call__(self, arguments: list[Any], private: list[bool] | None) -> list[Any]:
-        """The numbers, device arrays, for a run with those arguments."""
+        """Return the numbers, as device arrays, for a run with some arguments."""
         if self._none is None:
             self._none = jax_compat.upload(np.array(0, np.int64))
-        found = []
+        tokens = []
         for number, site in enumerate(self.sites):
             token = None
             if private is not None and number not in self._failed and all(
                 private[leaf] for _, leaf in site.operands
             ):
                 token = self._token(number, [arguments[leaf] for _, leaf in site.operands])
-            found.append(self._none if token is None else token)
-        return found
+            tokens.append(self._none if token is None else token)
+        return tokens
 
     def _token(self, number: int, arrays: list[Any]) -> Any:
         ids = tuple(map(id, arrays))
@@ -169,7 +169,7 @@ class Constants:
         return None
 
     def _bind(self, number: int, each: _Arrays, arrays: list[Any]) -> None:
-        """Make an engine for arrays that a run was given before; what fails is told of once."""
+        """Make an engine for arrays that an earlier run took; a failure is reported once."""
         site = self.sites[number]
         engine = self.engines[site.key]
         called = engine.called
@@ -182,12 +182,12 @@ class Constants:
                       for (k, _), array in zip(site.operands, arrays, strict=True)}
         except Exception as error:
             reraise_from_handler(error)
-            return  # what made them failed; whoever reads a result is told
+            return  # computing them failed; a reader of a result gets the error
         each.made = each.pending = True
         if reproducible():
             self._make(number, each, values)
             return
-        # a later run may write over the arrays meanwhile
+        # a later run may overwrite the arrays meanwhile
         copies = {k: v.copy() for k, v in values.items()}
         for copy in copies.values():
             copy.flags.writeable = False
@@ -205,9 +205,9 @@ class Constants:
             token = next(_tokens)
             with Foreign(f"the code generator {called.generator.name!r}, which binds constants,"):
                 code = called.generator.bound(called.region, values)
-            made = engine.other(code, token)
+            native = engine.other(code, token)
             if each.pending:
-                each.bind(made, jax_compat.upload(np.array(token, np.int64)))
+                each.bind(native, jax_compat.upload(np.array(token, np.int64)))
                 counters["constants_bound"] += len(values)
         except Exception as error:
             reraise_from_handler(error)
@@ -218,5 +218,5 @@ class Constants:
 
 @functools.cache
 def _beside() -> ThreadPoolExecutor:
-    """What binds constants beside the program, which runs without meanwhile."""
+    """Return the thread pool that binds constants while the program runs without them."""
     return ThreadPoolExecutor(1, "lazyloom-binding")

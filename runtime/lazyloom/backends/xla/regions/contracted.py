@@ -35,8 +35,8 @@ class Contracted(NamedTuple):
 
     Attributes:
         instructions, outputs: these.
-        regions: the regions among them, and those that are missing.
-        sites: where constants may be bound; each has a leaf more, behind those of the program.
+        regions: the record of the regions among them, and of those that are missing.
+        sites: where constants may be bound; each adds a leaf after those of the program.
     """
 
     instructions: list[Instruction]
@@ -46,11 +46,11 @@ class Contracted(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """What machine code calls.
+    """The regions that machine code calls.
 
     Attributes:
-        engines: what runs the regions.
-        regions: the record of these.
+        engines: the engines that run the regions.
+        regions: the record of the regions.
         sites: where constants may be bound.
     """
 
@@ -62,37 +62,37 @@ class Calls(NamedTuple):
 def divided(
     structure: Structure, outputs: Sequence[tuple[int, int]], names: tuple[str, ...]
 ) -> Partition | None:
-    """A program in regions of the generators of those names; None where none is asked."""
+    """Divide a program into regions of named generators; None where no generator is asked."""
     chosen = registry.generators(names)
     if not chosen or structure.padding is not None or engines.available() or on_other_device():
         return None
     while True:
         with Foreign("a code generator that was asked about ops"):
-            found = partition(structure, outputs, chosen, refused(), current())
-        check(structure, outputs, found)
-        for part in found.parts:
+            division = partition(structure, outputs, chosen, refused(), current())
+        check(structure, outputs, division)
+        for part in division.parts:
             try:
                 with Foreign("a code generator that was asked about a region"):
                     spec_of_region(part.generator, part.region)
                     _bindable(part, ())
             except Exception as error:
                 reraise_from_handler(error)
-                # what it says of layouts and constants: without the region, once more
+                # its layouts or constants are wrong: try again without the region
                 failed(failure(Called(0, part.generator, part.region), "build", error))
                 break
         else:
-            return found
+            return division
 
 
 def contracted(
-    structure: Structure, outputs: Sequence[tuple[int, int]], found: Partition, verify: bool,
+    structure: Structure, outputs: Sequence[tuple[int, int]], division: Partition, verify: bool,
     donated: Container[int] | None = None,
 ) -> Contracted:  # fmt: skip
-    """A program with its regions as single ops.
+    """Return a program with its regions as single ops.
 
     With ``verify`` the ops of a region follow it, and then an op that gives the region's results,
     or those of its ops where the region's are wrong. ``donated`` are leaves whose memory the
-    program takes; without them no constants are bound.
+    program takes; if it is None, no constants are bound.
     """
     sites: dict[RegionSite, Leaf] = {}
     place: dict[tuple[int, int], Result] = {}
@@ -110,20 +110,20 @@ def contracted(
         results = add(i._replace(operands=tuple(map(moved, i.operands))))
         place.update({(n, r): result for r, result in enumerate(results)})
 
-    for step in found.steps:
+    for step in division.steps:
         if step < 0:
             as_it_is(-1 - step)
             continue
-        part = found.parts[step]
+        part = division.parts[step]
         region = part.region
         operands, types = tuple(map(moved, part.operands)), region.operands
         bound = () if donated is None else _bindable(part, donated)
         spec = spec_of_region(part.generator, region, bool(bound))
         if bound:
-            one = called(spec)
-            assert one is not None
+            callee = called(spec)
+            assert callee is not None
             token = sites.setdefault(
-                RegionSite(one.key, bound), Leaf(len(structure.leaf_types) + len(sites)))
+                RegionSite(callee.key, bound), Leaf(len(structure.leaf_types) + len(sites)))
             operands, types = (*operands, token), (*types, tensor_type((), int64))
         results = add(Instruction(spec, operands, types, region.results))
         if verify:
@@ -133,25 +133,26 @@ def contracted(
                 spec_of_comparison(spec), (*results, *(place[o] for o in part.outputs)),
                 (*region.results, *region.results), region.results))
         place.update(dict(zip(part.outputs, results, strict=True)))
-    left = found.left_behind(structure.instructions)
-    given = [place[o] for o in map(tuple, outputs)]  # type: ignore[index]
+    left_numbers = division.left_behind(structure.instructions)
+    output_results = [place[o] for o in map(tuple, outputs)]  # type: ignore[index]
     return Contracted(
-        instructions, tuple((result.instruction, result.number) for result in given),
+        instructions, tuple((result.instruction, result.number) for result in output_results),
         ProgramRegions(tuple(region_of(p.generator.name, p.region, p.verdict)
-                             for p in found.parts),
-                       found.failed, verify and bool(found.parts),
-                       tuple(structure.instructions[n].spec.op.name for n in left)),
+                             for p in division.parts),
+                       division.failed, verify and bool(division.parts),
+                       tuple(structure.instructions[n].spec.op.name for n in left_numbers)),
         tuple(sites))
 
 
 def _bindable(part: Part, donated: Container[int]) -> tuple[tuple[int, int], ...]:
-    """The operands of a region that may be bound: inputs of the program that it keeps."""
-    found = []
+    """Return the operands of a region that may be bound: inputs that the program does not donate.
+    """
+    bindable = []
     for k in sorted(set(part.generator.constants(part.region))):
         item = part.operands[k]
         if isinstance(item, Leaf) and item.number not in donated:
-            found.append((k, item.number))
-    return tuple(found)
+            bindable.append((k, item.number))
+    return tuple(bindable)
 
 
 _CALL: Final = re.compile(rf"@{TARGET}\(.*backend_config = {{region = (\d+) : i64")
@@ -160,12 +161,12 @@ _CALL: Final = re.compile(rf"@{TARGET}\(.*backend_config = {{region = (\d+) : i6
 def engines_for(
     text: str, instructions: Sequence[Instruction]
 ) -> list[Engine | Comparison]:
-    """The engines that a module's text calls. Raises NotBuilt."""
+    """Return the engines that a module's text calls. Raises NotBuilt."""
     engines.call_them()
     keys = {int(key) for key in _CALL.findall(text)}
-    found = {c.key: c for c in (called(i.spec) for i in instructions) if c is not None}
+    called_by_key = {c.key: c for c in (called(i.spec) for i in instructions) if c is not None}
     return [comparison_of(each) if isinstance(each, Compared) else engine_of(each)
-            for each in (found[key] for key in sorted(keys))]
+            for each in (called_by_key[key] for key in sorted(keys))]
 
 
 _MAGIC: Final = b"LLREGION"
@@ -173,7 +174,8 @@ _LENGTH: Final = struct.Struct("<Q")
 
 
 def packed(calls: Calls, code: bytes) -> bytes:
-    """Machine code with what it calls, as :func:`unpacked` takes it; without any, the code."""
+    """Return machine code with what it calls, as :func:`unpacked` takes it; only the code if it
+    calls nothing."""
     if not calls.engines:
         return code
     built = [engine.called.packed() for engine in calls.engines if isinstance(engine, Engine)]
@@ -183,9 +185,9 @@ def packed(calls: Calls, code: bytes) -> bytes:
 
 
 def unpacked(data: bytes) -> tuple[Calls, bytes]:
-    """What machine code calls, built, and the code.
+    """Return what machine code calls, built, and the code.
 
-    Raises NotBuilt, and LookupError, ValueError or TypeError for what is not known here.
+    Raises NotBuilt, and LookupError, ValueError or TypeError for data that is not understood here.
     """
     if pages.TARGET.encode() in data:
         pages.know()
@@ -197,21 +199,21 @@ def unpacked(data: bytes) -> tuple[Calls, bytes]:
     if engines.available():
         raise NotBuilt(engines.available())
     engines.call_them()
-    no = refused()
-    found: list[Engine | Comparison] = []
+    failed_before = refused()
+    built: list[Engine | Comparison] = []
     for each in head["engines"]:
-        one = Called.unpacked(each)
-        if (one.generator.name, one.region.program.key) in no:
+        callee = Called.unpacked(each)
+        if (callee.generator.name, callee.region.program.key) in failed_before:
             raise NotBuilt("it failed here before")
-        found.append(engine_of(one, "load"))
+        built.append(engine_of(callee, "load"))
     measured = {(e.called.generator.name, e.called.region.program.key): current().of(
-        e.called.generator, e.called.region) for e in found if isinstance(e, Engine)}
+        e.called.generator, e.called.region) for e in built if isinstance(e, Engine)}
     regions = []
     for name, ops, key, _ in head["regions"]:
         v = measured.get((name, key))
         regions.append(ProgramRegion(str(name), tuple(map(str, ops)), str(key),
                                      None if v is None else (v.seconds, v.of_xla)))
-    left = tuple(map(str, head["left"]))
+    names = tuple(map(str, head["left"]))
     sites = [RegionSite(int(key), tuple((int(k), int(leaf)) for k, leaf in operands))
              for key, operands in head["sites"]]
-    return Calls(found, ProgramRegions(tuple(regions), left=left), sites), data[start + length :]
+    return Calls(built, ProgramRegions(tuple(regions), left=names), sites), data[start + length :]

@@ -1,4 +1,4 @@
-"""Engines of regions: built by generators, kept as long as a program calls them."""
+"""Engines of regions: generators build them, and they live as long as a program calls them."""
 
 from __future__ import annotations
 
@@ -39,25 +39,26 @@ _regions: Final = _extension()
 
 
 def available() -> str:
-    """Why no region can be called on this installation, or ""."""
+    """Return why no region can be called on this installation, or ""."""
     return "" if _regions is not None else (
         "what calls regions was not compiled: install with a C compiler")
 
 
 def pages_handler() -> Any:
-    """The XLA FFI handler of the call that asks for large pages, a capsule."""
+    """Return the XLA FFI handler of the call that asks for large pages, a capsule."""
     return _regions.pages_handler()
 
 
 def call_them() -> None:
-    """Let XLA know what calls regions, which ends before the interpreter does."""
+    """Register with XLA the handler that calls regions, which closes before the interpreter does.
+    """
     know_call(TARGET, _regions.handler())
     if _regions.close not in at_end:
         at_end.append(_regions.close)
 
 
 class NotBuilt(NotLoaded):
-    """A region could not be built; it is remembered, and XLA does it from now on."""
+    """A region could not be built; this is remembered, and XLA runs it from now on."""
 
 
 _engines: Final[weakref.WeakValueDictionary[int, Engine]] = weakref.WeakValueDictionary()
@@ -65,7 +66,7 @@ _lock: Final = threading.RLock()
 
 
 class Engine:
-    """What runs a region. Calls of the program find it by its key while this lives."""
+    """Runs a region. The program's calls find it by its key while this object lives."""
 
     __slots__ = ("called", "native", "__weakref__")
 
@@ -74,7 +75,7 @@ class Engine:
         self.native: Final = self._native(code, called.key, True)
 
     def other(self, code: Code, key: int) -> Any:
-        """Other code for the same region, which lives as long as what is returned."""
+        """Register other code for the same region, which lives as long as the returned object."""
         return self._native(code, key, False)
 
     def _native(self, code: Code, key: int, kept: bool) -> Any:
@@ -97,7 +98,7 @@ def native_engine(
     called: Called | Compared, key: int, function: int, state: int, owner: Any, failed: Any,
     kept: bool,
 ) -> Any:  # fmt: skip
-    """What a call of that number reaches in a program, as long as it lives."""
+    """Return the object that a program's calls of a number reach, as long as it lives."""
     arrays = [(t.dtype.numpy, shape) for t, shape in called.region.in_memory()]
     operands = len(called.region.operands)
     return _regions.Engine(
@@ -106,65 +107,65 @@ def native_engine(
 
 
 def engine_of(called: Called, when: str = "build") -> Engine:
-    """The engine of a region, built if there is none. Raises NotBuilt."""
+    """Return the engine of a region, built if there is none. Raises NotBuilt."""
     with _lock:
-        found = _engines.get(called.key)
-        if found is not None and found.called.region.program == called.region.program:
-            return found
+        engine = _engines.get(called.key)
+        if engine is not None and engine.called.region.program == called.region.program:
+            return engine
         try:
             with Foreign(f"the code generator {called.generator.name!r}, which builds a region,"):
-                found = Engine(called, called.generator.build(called.region))
+                engine = Engine(called, called.generator.build(called.region))
         except Exception as error:
             reraise_from_handler(error)
-            what = failure(called, when, error)
-            failed(what)
-            raise NotBuilt(what.error) from error
-        _engines[called.key] = found
-        return found
+            problem = failure(called, when, error)
+            failed(problem)
+            raise NotBuilt(problem.error) from error
+        _engines[called.key] = engine
+        return engine
 
 
 def failure(called: Called, when: str, error: object) -> Failure:
-    """The record of what went wrong with a region."""
+    """Return the record of a failure of a region."""
     text = told(error) if isinstance(error, BaseException) else str(error)
     return Failure(called.generator.name, called.region.program.key,
                    tuple(call.op for call in called.region.calls), when, text)
 
 
 def _checked(called: Called, function: Any) -> Any:
-    """A function of operands and results that calls one of operands, and looks at what it gives."""
+    """Wrap a function of operands as one of operands and results that checks what it returns."""
     region = called.region
     operands = len(region.operands)
-    who = f"the code generator {called.generator.name!r}, which runs a region,"
+    owner = f"the code generator {called.generator.name!r}, which runs a region,"
     expected = [(t.dtype.numpy, shape) for t, shape in region.in_memory()[operands:]]
 
     def run(*arrays: Any) -> None:
-        with Foreign(who):
-            found = function(*arrays[:operands])
-        results = found if isinstance(found, (tuple, list)) else (found,)
+        with Foreign(owner):
+            returned = function(*arrays[:operands])
+        results = returned if isinstance(returned, (tuple, list)) else (returned,)
         if len(results) != len(expected):
             raise ValueError(f"{len(results)} results were given, expected {len(expected)}")
         for result, (dtype, shape) in zip(results, expected, strict=True):
-            given = np.asarray(result)
-            if given.dtype != dtype or given.shape != shape:
+            array = np.asarray(result)
+            if array.dtype != dtype or array.shape != shape:
                 raise ValueError(
-                    f"a result is {given.dtype}{list(given.shape)}, expected {dtype}{list(shape)}")
+                    f"a result is {array.dtype}{list(array.shape)}, expected {dtype}{list(shape)}")
         for result, out in zip(results, arrays[operands:], strict=True):
             out[...] = result
 
     return run
 
 
-#: of each thread, whether it runs what a generator failed at
+#: for each thread, whether it runs ops that a generator failed at
 _falling_back: Final = threading.local()
 
 
 def falling_back() -> bool:
-    """Whether this thread runs what a generator failed at: by none then."""
+    """Return True if this thread runs ops that a generator failed at, and so uses none."""
     return getattr(_falling_back, "on", False)
 
 
 class _Fallback:
-    """What runs a region whose engine failed: each op's kernel of the host."""
+    """Runs a region whose engine failed, by each op's host kernel."""
 
     __slots__ = ("called",)
 
@@ -189,29 +190,29 @@ class _Fallback:
 
 
 def forget_programs_with(called: Called) -> None:
-    """Have programs without a region take the places of those in memory that call it."""
+    """Drop the programs in memory that call a region, so that ones without it replace them."""
     key = called.key
     memory.drop(lambda program: any(
         engine.called.key == key for engine in getattr(program, "engines", ())))
 
 
 def _logical(array: Any, layout: Sequence[int]) -> Any:
-    """A view of an array in memory with its axes in logical order."""
+    """Return a view of an array in memory with its axes in logical order."""
     return array.transpose([layout.index(d) for d in range(len(layout))])
 
 
 def in_order(array: Any, layout: Sequence[int]) -> Any:
-    """An array in logical order as it lies in memory in that one; nobody may write to it."""
-    found = np.ascontiguousarray(array.transpose(layout))
-    found = found.view()
-    found.flags.writeable = False
-    return found
+    """Return an array in logical order as it is in memory in a layout; it is read-only."""
+    ordered = np.ascontiguousarray(array.transpose(layout))
+    ordered = ordered.view()
+    ordered.flags.writeable = False
+    return ordered
 
 
 def by_kernels(called: Called, operands: Sequence[Any]) -> list[Any]:
-    """The results of a region on NumPy arrays in logical order, op by op on the host.
+    """Return the results of a region on NumPy arrays in logical order, op by op on the host.
 
-    Raises NotImplementedError for an op that has no kernel there.
+    Raises NotImplementedError for an op that has no host kernel.
     """
     program = called.region.program
     values: list[Any] = []
@@ -244,7 +245,7 @@ _libraries: Final[dict[str, Any]] = {}
 
 
 def _compiled(code: CSource) -> NativeCode:
-    """The function of a text in C, compiled or from disk. Raises CompilerError."""
+    """Return the function of C source, compiled or from disk. Raises CompilerError."""
     import ctypes
 
     digest = hashlib.sha256(f"{code.flags}\n{code.text}".encode()).hexdigest()

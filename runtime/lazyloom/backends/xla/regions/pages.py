@@ -1,8 +1,8 @@
-"""Large pages for what a large program computes.
+"""Large pages for the values of a large program.
 
-XLA takes new memory for every run. The system hands it out in pages of 4 KiB as they are written
-first, which for a program of some hundred megabytes takes a good part of its time. Where Linux
-gives large pages to who asks for them, such a program begins with a call that asks.
+XLA takes new memory for every run. The system provides it in pages of 4 KiB at their first write,
+which takes a good part of the time of a program of some hundred megabytes. Where Linux gives large
+pages on request, such a program begins with a call that requests them.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from . import engines
 
 #: the custom call
 TARGET: Final = "lazyloom_pages"
-#: bytes of all values of a program together from which it is worth the call
+#: the bytes of all values of a program from which on the call is worthwhile
 LARGE: Final = 32 << 20
-#: elements of the result that nobody reads: so large that XLA gives it no memory of its own
+#: elements of the unused result: so large that XLA gives it no memory of its own
 _ELEMENTS: Final = 1 << 14
 
 STATEMENT: Final = (
@@ -27,7 +27,8 @@ STATEMENT: Final = (
 
 
 def asks_for_pages(size: int) -> bool:
-    """Whether a program with so many bytes of values begins with the call; XLA knows it then."""
+    """Return True if a program with ``size`` bytes of values begins with the call, which is then
+    registered with XLA."""
     if size < LARGE or not _on_request() or engines.available():
         return False
     know()
@@ -35,13 +36,13 @@ def asks_for_pages(size: int) -> bool:
 
 
 def know() -> None:
-    """Let XLA know the call."""
+    """Register the call with XLA."""
     know_call(TARGET, engines.pages_handler())
 
 
 @functools.lru_cache(maxsize=1)
 def _on_request() -> bool:
-    """Whether the system gives large pages to who asks, and to nobody else."""
+    """Return True if the system gives large pages on request and only then."""
     if sys.platform != "linux":
         return False
     try:

@@ -1,4 +1,4 @@
-"""A region as an op: what the assembly of a program's module calls for it."""
+"""A region as an op: the function that a program's module calls for it."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Called(NamedTuple):
 
     Attributes:
         key: the number that the call names.
-        generator: what runs it.
+        generator: the code generator that runs it.
         region: the region, with the layouts that the generator asked for.
-        token: it has one operand more, a number that says whether some of its operands are those
-            of an earlier run (:mod:`.constants`).
+        token: True if it has an additional operand, a number that says whether some of its operands
+            are those of an earlier run (:mod:`.constants`).
     """
 
     key: int
@@ -42,7 +42,7 @@ class Called(NamedTuple):
     token: bool = False
 
     def packed(self) -> dict[str, Any]:
-        """JSON from which another process makes it."""
+        """Return JSON from which another process rebuilds it."""
         return {
             "key": self.key, "generator": self.generator.name,
             "version": identity_of(self.generator),
@@ -50,20 +50,20 @@ class Called(NamedTuple):
             "composites": self.region.composites, "layouts": self.region.layouts}
 
     @staticmethod
-    def unpacked(found: Any) -> Called:
-        """From what JSON has made of one. Raises LookupError, ValueError, TypeError."""
-        generator = available()[found["generator"]]
-        if identity_of(generator) != found["version"]:
+    def unpacked(fields: Any) -> Called:
+        """Build one from its JSON form. Raises LookupError, ValueError, TypeError."""
+        generator = available()[fields["generator"]]
+        if identity_of(generator) != fields["version"]:
             raise LookupError(f"{generator.name} has version {identity_of(generator)}")
         region = Region(
-            Program.parse(found["program"].encode()),
-            tuple((str(name), tuple(map(int, members))) for name, members in found["composites"]),
-            tuple(tuple(map(int, layout)) for layout in found["layouts"]))
-        return Called(int(found["key"]), generator, region)
+            Program.parse(fields["program"].encode()),
+            tuple((str(name), tuple(map(int, members))) for name, members in fields["composites"]),
+            tuple(tuple(map(int, layout)) for layout in fields["layouts"]))
+        return Called(int(fields["key"]), generator, region)
 
 
 class Arrays(NamedTuple):
-    """What an engine that is no region takes and gives, in logical order."""
+    """The operands and results of an engine that is no region, in logical order."""
 
     operands: tuple[TensorType, ...]
     results: tuple[TensorType, ...]
@@ -84,8 +84,8 @@ class Compared(NamedTuple):
     Attributes:
         key: the number that the call names.
         called: the region.
-        region: its arrays: the region's results and those of its ops; what the program gets.
-        token: it has no operand more.
+        region: its arrays: the region's results and those of its ops, and the program's results.
+        token: always False: it has no additional operand.
     """
 
     key: int
@@ -97,37 +97,37 @@ class Compared(NamedTuple):
 _specs: Final[dict[tuple[str, str, str, Any, bool], Spec]] = {}
 _called: Final[dict[Spec, Called | Compared]] = {}
 _comparisons: Final[dict[Spec, Spec]] = {}
-#: a signal's handler that computes arrays may get here while it is held
+#: a signal handler that computes arrays may get here while it is held
 _lock: Final = threading.RLock()
 
 
 def spec_of_region(generator: Generator, region: Region, token: bool = False) -> Spec:
-    """The op that a region is; the same one for equal regions of a generator."""
+    """Return the op of a region; the same one for equal regions of a generator."""
     program = region.program
     identified = (generator.name, identity_of(generator), program.key, region.composites, token)
     with _lock:
-        found = _specs.get(identified)
-        if found is None:
-            found = _specs[identified] = _spec(generator, region, token)
-        return found
+        spec = _specs.get(identified)
+        if spec is None:
+            spec = _specs[identified] = _spec(generator, region, token)
+        return spec
 
 
 def spec_of_comparison(region: Spec) -> Spec:
-    """The op that compares a region's results with those of its ops; both are its operands."""
+    """Return the op that compares a region's results with those of its ops, both its operands."""
     with _lock:
-        found = _comparisons.get(region)
-        if found is None:
-            one = _called[region]
-            assert isinstance(one, Called)
-            results = one.region.results
+        spec = _comparisons.get(region)
+        if spec is None:
+            callee = _called[region]
+            assert isinstance(callee, Called)
+            results = callee.region.results
             arrays = Arrays((*results, *results), results)
-            found = _comparisons[region] = _op(f"verify.{one.generator.name}", arrays)
-            _called[found] = Compared(_number(f"verify {one.key}"), one, arrays)
-        return found
+            spec = _comparisons[region] = _op(f"verify.{callee.generator.name}", arrays)
+            _called[spec] = Compared(_number(f"verify {callee.key}"), callee, arrays)
+        return spec
 
 
 def called(spec: Spec) -> Called | Compared | None:
-    """The region that an op is, or the comparison, if it is one."""
+    """Return the region or comparison that an op is, or None."""
     return _called.get(spec) if spec.op.kind == KIND else None
 
 
@@ -158,7 +158,7 @@ def _op(name: str, region: Region | Arrays, token: bool = False) -> Spec:
 
 
 def key_of(generator: Generator, region: Region) -> int:
-    """The number that a call of a region names."""
+    """Return the number that a call of a region names."""
     text = json.dumps([generator.name, identity_of(generator), region.program.key,
                        region.composites, region.layouts])
     return _number(text)
@@ -170,56 +170,58 @@ def _number(text: str) -> int:
 
 
 def _layouts(generator: Generator, region: Region) -> tuple[Layout, ...]:
-    """The layouts that the generator wants. Raises ValueError where those are none."""
+    """Return the layouts that the generator wants. Raises ValueError where they are invalid."""
     types = (*region.operands, *region.results)
     wanted = generator.layouts(region)
     if wanted is None:
         return region.layouts
-    found = tuple(tuple(int(d) for d in layout) for layout in wanted)
-    if [sorted(layout) for layout in found] != [list(range(t.ndim)) for t in types]:
+    layouts = tuple(tuple(int(d) for d in layout) for layout in wanted)
+    if [sorted(layout) for layout in layouts] != [list(range(t.ndim)) for t in types]:
         raise ValueError(
-            f"{generator.name}: layouts {found} were given, expected an order of its axes for each "
-            f"of {', '.join(t.text for t in types)}")
-    return found
+            f"{generator.name}: layouts {layouts} were given, expected an order of its axes for "
+            f"each of {', '.join(t.text for t in types)}")
+    return layouts
 
 
 def lowered_region(spec: Spec) -> Lowered:
-    """A region's function, its operands and results in row-major order."""
-    one = _called[spec]
-    types = (*one.region.operands, *one.region.results)
-    return _function(one, tuple(identity(t.ndim) for t in one.region.operands),
-                     tuple(identity(t.ndim) for t in types[len(one.region.operands):]))
+    """Return a region's function with operands and results in row-major order."""
+    callee = _called[spec]
+    types = (*callee.region.operands, *callee.region.results)
+    return _function(callee, tuple(identity(t.ndim) for t in callee.region.operands),
+                     tuple(identity(t.ndim) for t in types[len(callee.region.operands):]))
 
 
 def placed_region(spec: Spec, layouts: Sequence[Layout | None]) -> Placed:
-    """A region's function, its operands in those layouts and its results as the generator likes."""
-    one = _called[spec]
-    operands, results = one.region.operands, one.region.results
-    wanted = one.region.layouts[: len(operands)]
-    given = tuple(layout if layout is not None else identity(t.ndim)
+    """Return a region's function with operands in layouts, and results as the generator prefers."""
+    callee = _called[spec]
+    operands, results = callee.region.operands, callee.region.results
+    wanted = callee.region.layouts[: len(operands)]
+    inputs = tuple(layout if layout is not None else identity(t.ndim)
                   for layout, t in zip(layouts, operands, strict=False))
     out = tuple(normalized(t.shape, layout) for t, layout in zip(
-        results, one.region.layouts[len(operands):], strict=True))
+        results, callee.region.layouts[len(operands):], strict=True))
     moved = 0
-    asked: list[tuple[int, Layout]] = []
-    for k, (t, now, then) in enumerate(zip(operands, given, wanted, strict=True)):
+    preferred: list[tuple[int, Layout]] = []
+    for k, (t, now, then) in enumerate(zip(operands, inputs, wanted, strict=True)):
         if normalized(t.shape, now) != normalized(t.shape, then):
             moved += t.size
-            asked.append((k, then))
-    return Placed(_function(one, given, out), out, moved, tuple(asked))
+            preferred.append((k, then))
+    return Placed(_function(callee, inputs, out), out, moved, tuple(preferred))
 
 
 def _in_memory(t: TensorType, layout: Layout) -> str:
     return tensor_type(tuple(t.shape[d] for d in layout), t.dtype).mlir
 
 
-def _function(one: Called | Compared, given: Sequence[Layout], out: Sequence[Layout]) -> Lowered:
-    """The function of a region with operands and results in given layouts."""
-    operands, results = one.region.operands, one.region.results
-    inside = one.region.layouts
-    name = hashlib.sha256(f"{one.key} {one.token} {given} {out}".encode()).hexdigest()[:16]
+def _function(
+    callee: Called | Compared, inputs: Sequence[Layout], out: Sequence[Layout]
+) -> Lowered:
+    """Return the function of a region with operands and results in given layouts."""
+    operands, results = callee.region.operands, callee.region.results
+    inside = callee.region.layouts
+    name = hashlib.sha256(f"{callee.key} {callee.token} {inputs} {out}".encode()).hexdigest()[:16]
     parameters, lines, arguments, types = [], [], [], []
-    for k, (t, now, then) in enumerate(zip(operands, given, inside, strict=False)):
+    for k, (t, now, then) in enumerate(zip(operands, inputs, inside, strict=False)):
         parameters.append(f"%arg{k}: {_in_memory(t, now)}")
         argument = f"%arg{k}"
         if now != then:
@@ -228,19 +230,19 @@ def _function(one: Called | Compared, given: Sequence[Layout], out: Sequence[Lay
                 t.shape, t.dtype.mlir, now, then).format(f"%arg{k}"))
         arguments.append(argument)
         types.append(_in_memory(t, then))
-    if one.token:
+    if callee.token:
         parameters.append("%token: tensor<i64>")
         arguments.append("%token")
         types.append("tensor<i64>")
-    made = [_in_memory(t, layout)
+    outputs = [_in_memory(t, layout)
             for t, layout in zip(results, inside[len(operands):], strict=True)]
     count = len(results)
     lines.append(
         f"    %r{f':{count}' if count > 1 else ''} = stablehlo.custom_call @{TARGET}"
         f"({', '.join(arguments)}) {{api_version = 4 : i32, backend_config = "
-        f"{{region = {one.key} : i64{', token = 1 : i64' if one.token else ''}}}}} : "
+        f"{{region = {callee.key} : i64{', token = 1 : i64' if callee.token else ''}}}}} : "
         f"({', '.join(types)}) -> "
-        f"{made[0] if count == 1 else '(' + ', '.join(made) + ')'}")
+        f"{outputs[0] if count == 1 else '(' + ', '.join(outputs) + ')'}")
     returned = []
     for r, (t, layout) in enumerate(zip(results, out, strict=True)):
         result = "%r" if count == 1 else f"%r#{r}"

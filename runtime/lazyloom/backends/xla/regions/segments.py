@@ -1,7 +1,7 @@
 """A program whose regions, and what XLA does between them, are programs of their own.
 
 They run one by one, each waited for, so that each can be timed. A part of XLA's is all that can run
-before the next region has to.
+before the next region must.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ Compile = Callable[[Request, Partition | None], Executable]
 
 
 class _Step(NamedTuple):
-    """A part as it runs: what it takes and gives, of the whole program's, and what can go then."""
+    """A part as it runs: its operands and results in the whole program, and the values that are
+    released after it."""
 
     generator: str
     ops: tuple[str, ...]
@@ -39,7 +40,7 @@ class _Step(NamedTuple):
 
 
 class Segmented(Executable):
-    """The program. It takes no memory over from its inputs."""
+    """The program. It does not reuse the memory of its inputs."""
 
     __slots__ = ("engines", "regions", "_structure", "_outputs", "_steps", "_newest")
 
@@ -59,7 +60,7 @@ class Segmented(Executable):
         self.regions = ProgramRegions(
             tuple(region for p in programs for region in p.regions.run), failed,
             any(p.regions.verified for p in programs))
-        #: what runs the regions, as of other programs
+        #: the engines that run the regions, as other programs have them
         self.engines: Final = [e for p in programs for e in getattr(p, "engines", ())]
         self._structure: Final = request.structure
         self._outputs: Final = request.outputs
@@ -68,13 +69,13 @@ class Segmented(Executable):
         self.run = self._run
 
     def serialize(self) -> bytes:
-        """Not kept anywhere."""
+        """Raise: such a program is not stored."""
         raise NotImplementedError("a program in segments is not kept")
 
     def parts(self) -> tuple[PartRun, ...]:
-        """What this thread's newest run consisted of."""
-        found: tuple[PartRun, ...] = getattr(self._newest, "parts", ())
-        return found
+        """Return the parts of this thread's newest run."""
+        parts: tuple[PartRun, ...] = getattr(self._newest, "parts", ())
+        return parts
 
     def _run(self, *arguments: Any) -> list[Any]:
         values = self._given(arguments)
@@ -92,7 +93,7 @@ class Segmented(Executable):
         return [values[Result(n, r)] for n, r in self._outputs]
 
     def _given(self, arguments: Sequence[Any]) -> dict[Operand, Any]:
-        """Leaves and run-time scalars, each an array."""
+        """Return leaves and run-time scalars, each as an array."""
         leaves = len(self._structure.leaf_types)
         values: dict[Operand, Any] = {Leaf(k): x for k, x in enumerate(arguments[:leaves])}
         counts = self._structure.scalar_counts
@@ -103,36 +104,36 @@ class Segmented(Executable):
         return values
 
 
-def segmented(request: Request, found: Partition | None, compile: Compile) -> Segmented:
-    """The program of a request, in the regions of a partition. Raises what ``compile`` raises."""
+def segmented(request: Request, partition: Partition | None, compile: Compile) -> Segmented:
+    """Return the program of a request in regions of a partition. Raises what ``compile`` raises."""
     structure = request.structure
     n = len(structure.instructions)
-    if found is None:
-        found = Partition([], [-1 - k for k in range(n)], [-1] * n, [{} for _ in range(n)])
-    order = in_order(structure, found)
-    wanted = _wanted(structure, request.outputs, found, order)
+    if partition is None:
+        partition = Partition([], [-1 - k for k in range(n)], [-1] * n, [{} for _ in range(n)])
+    order = in_order(structure, partition)
+    wanted = _wanted(structure, request.outputs, partition, order)
     parts: list[tuple[int, _Step]] = []
     # regions first, as they may turn out not to be built
     for at in sorted(range(len(order)), key=lambda at: not isinstance(order[at], int)):
         each = order[at]
         if isinstance(each, int):
-            parts.append((at, _region(found.parts[each], request.verify, compile)))
+            parts.append((at, _region(partition.parts[each], request.verify, compile)))
         else:
             step = _of_xla(structure, each, wanted, compile)
             if step.results:
                 parts.append((at, step))
     steps = [step for _, step in sorted(parts, key=lambda part: part[0])]
-    return Segmented(request, _released(steps, request.outputs), found.failed)
+    return Segmented(request, _released(steps, request.outputs), partition.failed)
 
 
-def in_order(structure: Structure, found: Partition) -> list[int | list[int]]:
-    """Regions by number, and the instructions of XLA's between them, in an order that works."""
+def in_order(structure: Structure, partition: Partition) -> list[int | list[int]]:
+    """Return regions by number, and XLA's instructions between them, in an order that works."""
     home: dict[int, int] = {}
-    for unit, step in enumerate(found.steps):
-        for n in [-1 - step] if step < 0 else found.parts[step].members:
+    for unit, step in enumerate(partition.steps):
+        for n in [-1 - step] if step < 0 else partition.parts[step].members:
             home[n] = unit
-    needs: list[set[int]] = [set() for _ in found.steps]
-    feeds: list[set[int]] = [set() for _ in found.steps]
+    needs: list[set[int]] = [set() for _ in partition.steps]
+    feeds: list[set[int]] = [set() for _ in partition.steps]
     edges = [(item.instruction, n) for n, i in enumerate(structure.instructions)
              for item in i.operands if isinstance(item, Result)]
     effects = [n for n, i in enumerate(structure.instructions) if i.spec.effect]
@@ -141,43 +142,43 @@ def in_order(structure: Structure, found: Partition) -> list[int | list[int]]:
         if home[before] != home[after]:
             needs[home[after]].add(home[before])
             feeds[home[before]].add(home[after])
-    left = [len(before) for before in needs]
-    ready = [unit for unit, count in enumerate(left) if not count]
+    missing = [len(before) for before in needs]
+    ready = [unit for unit, count in enumerate(missing) if not count]
     regions: list[int] = []
     order: list[int | list[int]] = []
 
     def done(unit: int) -> None:
         for after in feeds[unit]:
-            left[after] -= 1
-            if not left[after]:
+            missing[after] -= 1
+            if not missing[after]:
                 heapq.heappush(ready, after)
 
     while ready or regions:
         together: list[int] = []
         while ready:
             unit = heapq.heappop(ready)
-            if found.steps[unit] >= 0:
+            if partition.steps[unit] >= 0:
                 regions.append(unit)
             else:
-                together.append(-1 - found.steps[unit])
+                together.append(-1 - partition.steps[unit])
                 done(unit)
         if together:
             order.append(sorted(together))
         for unit in regions:
-            order.append(found.steps[unit])
+            order.append(partition.steps[unit])
             done(unit)
         regions = []
     return order
 
 
 def _wanted(
-    structure: Structure, outputs: Sequence[tuple[int, int]], found: Partition,
+    structure: Structure, outputs: Sequence[tuple[int, int]], partition: Partition,
     order: Sequence[int | list[int]],
 ) -> set[Result]:  # fmt: skip
-    """The results that another part needs, or the program gives."""
+    """Return the results that another part needs, or that the program returns."""
     part: dict[int, int] = {}
     for number, each in enumerate(order):
-        for n in found.parts[each].members if isinstance(each, int) else each:
+        for n in partition.parts[each].members if isinstance(each, int) else each:
             part[n] = number
     wanted = {Result(n, r) for n, r in outputs}
     for n, i in enumerate(structure.instructions):
@@ -189,7 +190,7 @@ def _wanted(
 
 
 def _region(part: Part, verify: bool, compile: Compile) -> _Step:
-    """A region as a program of its own."""
+    """Compile a region as a program of its own."""
     program = part.region.program
     structure = program.structure
     n = len(structure.instructions)
@@ -197,16 +198,16 @@ def _region(part: Part, verify: bool, compile: Compile) -> _Step:
         part.generator, tuple(range(n)), tuple(Leaf(k) for k in range(len(part.operands))),
         tuple((a, b) for a, b in program.outputs), part.region)
     whole = Partition([alone], [0], [0] * n, [{} for _ in range(n)])
-    made = compile(Request(structure, alone.outputs, {}, (), verify, True), whole)
+    executable = compile(Request(structure, alone.outputs, {}, (), verify, True), whole)
     name = part.generator.name
-    return _Step(name, region_of(name, part.region).ops, made, part.operands,
+    return _Step(name, region_of(name, part.region).ops, executable, part.operands,
                  tuple(Result(a, b) for a, b in part.outputs), ())
 
 
 def _of_xla(
     structure: Structure, members: Sequence[int], wanted: set[Result], compile: Compile
 ) -> _Step:
-    """Some instructions as a program of their own."""
+    """Compile some instructions as a program of their own."""
     renumbered = {old: new for new, old in enumerate(members)}
     operands: dict[Operand, int] = {}
     stream: list[object] = []
@@ -226,23 +227,23 @@ def _of_xla(
                                  else t)  # type: ignore[arg-type]
                 item = Leaf(operands[item])
             stream.append(encode_operand(item))
-        results += [found for r in range(len(i.types)) if (found := Result(n, r)) in wanted]
+        results += [each for r in range(len(i.types)) if (each := Result(n, r)) in wanted]
     ops = tuple(structure.instructions[n].spec.op.name for n in members)
     outputs = tuple((renumbered[result.instruction], result.number) for result in results)
     if not outputs:
         return _Step("xla", ops, None, (), (), ())  # type: ignore[arg-type]
-    made = compile(Request(Structure(tuple(stream), tuple(types)), outputs, {}), None)
-    return _Step("xla", ops, made, tuple(operands), tuple(results), ())
+    executable = compile(Request(Structure(tuple(stream), tuple(types)), outputs, {}), None)
+    return _Step("xla", ops, executable, tuple(operands), tuple(results), ())
 
 
 def _released(
     steps: list[_Step], outputs: Sequence[tuple[int, int]]
 ) -> list[_Step]:
-    """The steps, each with what nothing needs after it."""
+    """Return the steps, each with the values that nothing needs after it."""
     kept: set[Operand] = {Result(n, r) for n, r in outputs}
-    found: list[_Step] = []
+    released: list[_Step] = []
     for step in reversed(steps):
         unused = tuple(x for x in dict.fromkeys((*step.operands, *step.results)) if x not in kept)
         kept.update(step.operands)
-        found.append(step._replace(unused=unused))
-    return found[::-1]
+        released.append(step._replace(unused=unused))
+    return released[::-1]

@@ -1,4 +1,4 @@
-"""Seconds of a region beside those of XLA's code for its ops."""
+"""Times of a region compared with those of XLA's code for its ops."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from ..layouts import identity
 from .region_op import called, spec_of_region
 from .segments import Compile
 
-#: runs of each, and the seconds after which there are no more than the fewest
+#: the fewest and most runs of each, and the seconds after which only the fewest are done
 FEWEST: Final = 9
 MOST: Final = 101
 LONG: Final = 0.2
 
 
 def timed(generator: Generator, region: Region, compile: Compile) -> list[tuple[float, float]]:
-    """Of runs by turns, the seconds of each of a region and of its ops by XLA.
+    """Return the seconds of alternating runs of a region and of its ops by XLA.
 
-    Both are programs that take and give arrays as they lie in memory where the generator may
-    choose. Operands are the same in all runs, so that constants are bound. Raises what ``compile``
+    Both are programs that take and give arrays in memory in the layouts that the generator chooses.
+    Operands are the same in all runs, so that constants are bound. Raises what ``compile``
     raises, and RuntimeError where the region failed.
     """
-    one = called(spec_of_region(generator, region))
-    assert one is not None
-    request, found, types = _in_memory(generator, region, one.region.layouts)
-    programs = [compile(request, found), compile(request, None)]
+    callee = called(spec_of_region(generator, region))
+    assert callee is not None
+    request, partition, types = _in_memory(generator, region, callee.region.layouts)
+    programs = [compile(request, partition), compile(request, None)]
     random = np.random.default_rng(0)
     fewest = min([d for t in types for d in t.shape], default=2)
     arrays = [jax_compat.upload(_numbers(t, fewest, random)) for t in types]
@@ -53,11 +53,11 @@ def timed(generator: Generator, region: Region, compile: Compile) -> list[tuple[
     while len(pairs) < FEWEST or (
         len(pairs) < MOST and time.perf_counter() - started < LONG
     ):
-        # whoever comes second finds what they share in the caches of the processor
+        # the second one finds shared data in the caches of the processor
         first = len(pairs) % 2
         seconds = [0.0, 0.0]
-        for which in (first, 1 - first):
-            seconds[which] = _run(programs[which], arrays)
+        for number in (first, 1 - first):
+            seconds[number] = _run(programs[number], arrays)
         pairs.append((seconds[0], seconds[1]))
     if (generator.name, region.program.key) in refused():
         raise RuntimeError("the region failed")
@@ -65,17 +65,17 @@ def timed(generator: Generator, region: Region, compile: Compile) -> list[tuple[
 
 
 def _run(program: Executable, arrays: Sequence[Any]) -> float:
-    given = list(arrays)
+    arguments = list(arrays)
     if program.further is not None:
-        given += program.further(given, [True] * len(given))
+        arguments += program.further(arguments, [True] * len(arguments))
     started = time.perf_counter()
-    for result in program.run(*given):
+    for result in program.run(*arguments):
         jax_compat.wait(result)
     return time.perf_counter() - started
 
 
 def _numbers(t: TensorType, fewest: int, random: Any) -> Any:
-    """Random numbers; integers could be positions along any axis."""
+    """Return random numbers; integers are valid as positions along any axis."""
     if t.dtype.kind in "biu":
         most = 2 if t.dtype.kind == "b" else min(fewest, 100 if t.dtype.itemsize == 1 else fewest)
         return random.integers(0, most, t.shape).astype(t.dtype.numpy)
@@ -85,7 +85,7 @@ def _numbers(t: TensorType, fewest: int, random: Any) -> Any:
 def _in_memory(
     generator: Generator, region: Region, layouts: Sequence[Layout]
 ) -> tuple[Request, Partition, list[TensorType]]:
-    """A region between transposes, as a program with it as its only one, and the inputs' types."""
+    """Return a program with a region between transposes, its partition, and the inputs' types."""
     transpose = lookup("transpose")
     stream: list[Any] = []
     types: list[TensorType] = []
@@ -99,8 +99,8 @@ def _in_memory(
         operands.append(Result(len(stream) // 2, 0))
         stream += [spec_of(transpose, {"axes": axes}, 1), encode_operand(Leaf(k))]
     before = len(stream) // 2
-    own = region.program.structure.instructions
-    for i in own:
+    region_instructions = region.program.structure.instructions
+    for i in region_instructions:
         stream.append(i.spec)
         for item in i.operands:
             if isinstance(item, Leaf):
@@ -108,21 +108,21 @@ def _in_memory(
             elif isinstance(item, Result):
                 item = Result(before + item.instruction, item.number)
             stream.append(encode_operand(item))
-    given = tuple((before + n, r) for n, r in region.program.outputs)
-    outputs = list(given)
-    number = before + len(own)
+    results = tuple((before + n, r) for n, r in region.program.outputs)
+    outputs = list(results)
+    number = before + len(region_instructions)
     for k, t in enumerate(region.results):
         layout = layouts[len(operands) + k]
         if layout != identity(t.ndim):
-            moved = encode_operand(Result(*given[k]))
+            moved = encode_operand(Result(*results[k]))
             stream += [spec_of(transpose, {"axes": tuple(layout)}, 1), moved]
             outputs[k] = (number, 0)
             number += 1
-    members = tuple(range(before, before + len(own)))
-    part = Part(generator, members, tuple(operands), given, region)
+    members = tuple(range(before, before + len(region_instructions)))
+    part = Part(generator, members, tuple(operands), results, region)
     inside = set(members)
-    found = Partition(
+    partition = Partition(
         [part], [*(-1 - n for n in range(before)), 0, *(-1 - n for n in range(
-            before + len(own), number))],
+            before + len(region_instructions), number))],
         [0 if n in inside else -1 for n in range(number)], [{} for _ in range(number)])
-    return Request(Structure(tuple(stream), tuple(types)), tuple(outputs), {}), found, types
+    return Request(Structure(tuple(stream), tuple(types)), tuple(outputs), {}), partition, types
