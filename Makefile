@@ -108,7 +108,8 @@ demo: env-demo capi
 lint: env-test
 	@echo "ruff";         $(PY) -m ruff check .
 	@echo "mypy";         $(PY) -m mypy
-	@echo "import rules"; PYTHONPATH=runtime:frontends:capi $(VENV)/bin/lint-imports --no-cache
+	@echo "import rules"; export PYTHONPATH=runtime:frontends:capi; $(VENV)/bin/lint-imports --no-cache && \
+	$(VENV)/bin/lint-imports --no-cache --config tests/repository/imports_of_annotations.toml
 
 test: lint capi
 	@$(PY) -m lazyloom info

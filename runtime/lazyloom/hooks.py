@@ -7,16 +7,12 @@ any Python function does.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, final
-
-if TYPE_CHECKING:
-    from .program.program import Program
-    from .trace.graph import Component, Value
+from typing import Any, final
 
 
 @final
 class Hooks:
-    """The slots.
+    """The slots. Their types name no class of an upper layer.
 
     Attributes:
         read: the data of a value as a fresh NumPy array (:meth:`Value.read`).
@@ -31,11 +27,11 @@ class Hooks:
 
     __slots__ = ("read", "read_number", "as_leaf", "grown", "loops", "verdicts", "measure")
 
-    read: Callable[[Value], Any]
-    read_number: Callable[[Value], Any]
-    as_leaf: Callable[[Value, object], Value]
-    grown: Callable[[Component], None]
-    loops: Callable[[Program], Sequence[tuple[int, int]]]
+    read: Callable[[Any], Any]
+    read_number: Callable[[Any], Any]
+    as_leaf: Callable[[Any, object], Any]
+    grown: Callable[[Any], None]
+    loops: Callable[[Any], Sequence[tuple[int, int]]]
     verdicts: Callable[[], bytes | None]
     measure: Callable[[Sequence[Any]], None]
 

@@ -156,7 +156,7 @@ def raises(call: Call) -> Answer:
     (True, "its predicate gave True, expected YES or No(reason)"),
     (False, "its predicate gave False, expected YES or No(reason)"),
     (None, "its predicate gave None, expected YES or No(reason)"),
-    (No, "its predicate gave <class 'lazyloom.codegen.generator.No'>"),
+    (No, "its predicate gave <class 'lazyloom.codegen.answers.No'>"),
     ("yes", "its predicate gave 'yes', expected YES or No(reason)"),
     ("x" * 1000, "its predicate gave 'xxx"),
 ])

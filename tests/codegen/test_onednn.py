@@ -16,7 +16,7 @@ import lazyloom_torch as torch
 from lazyloom import codegen
 from lazyloom.backends.xla.regions import engines
 from lazyloom.cache import memory
-from lazyloom.codegen.generator import Call
+from lazyloom.codegen.answers import Call
 from lazyloom.codegen.onednn import convolution, library, made, products
 from lazyloom.codegen.onednn.library import OneDnnError
 from lazyloom.codegen.onednn.plan import DTYPES

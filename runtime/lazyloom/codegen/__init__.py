@@ -6,20 +6,9 @@ A vendor subclasses :class:`Generator` and names it by an entry point; users cho
 
 from ..program.stream import Leaf, Result
 from ..trace.scalars import Baked
+from .answers import YES, Answer, Call, No
 from .faults import Failure, failures
-from .generator import (
-    YES,
-    Answer,
-    Call,
-    Code,
-    CSource,
-    Generator,
-    Layout,
-    NativeCode,
-    No,
-    PythonCode,
-    Region,
-)
+from .generator import Code, CSource, Generator, Layout, NativeCode, PythonCode, Region
 from .partition import Part, Partition, partition
 from .patterns import Pattern, any_value, match
 from .registry import available, in_use, register, segmented, use, verify

@@ -26,8 +26,9 @@ from ..program.regions import ProgramRegion
 from ..program.stream import Leaf, Operand, Result, ScalarSlot, encode_operand
 from ..trace.scalars import Baked
 from ..types import TensorType, tensor_type
+from .answers import YES, Answer, Call, No, Yes
 from .faults import Failure, failed, told
-from .generator import YES, Answer, Call, Generator, No, Region, Yes
+from .generator import Generator, Region
 from .patterns import Finder, Pattern
 from .verdicts import NONE, Verdict, Verdicts
 from .worth import at_any_size

@@ -14,14 +14,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..program.program import Instruction
 from ..program.stream import Operand, Result
-
-if TYPE_CHECKING:
-    from .generator import Answer, Call
-
+from .answers import Answer, Call
 
 #: the most ways to match at one root that are tried: where operands commute, each op doubles them
 WAYS: Final = 1000

@@ -6,13 +6,12 @@ import colorsys
 import re
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
+from ..program.program import Program
 from ..program.stream import Result
 from .layered import Line, PictureLayout, Point, layered
-
-if TYPE_CHECKING:
-    from .report import Report
+from .partition import Partition
 
 #: the width of a letter and the height of a line of the texts in boxes
 LETTER: Final = 6.7
@@ -60,7 +59,21 @@ def colours(names: Sequence[str]) -> dict[str, str]:
     return by_name
 
 
-def svg(report: Report) -> str:
+class Described(Protocol):
+    """What a picture shows of a :class:`~lazyloom.codegen.report.Report`."""
+
+    @property
+    def program(self) -> Program: ...
+    @property
+    def partition(self) -> Partition: ...
+    def generator(self, number: int) -> str: ...
+    def left_behind(self) -> list[int]: ...
+    def line(self, number: int) -> str: ...
+    def summary(self) -> str: ...
+    def describe(self, number: int) -> str: ...
+
+
+def svg(report: Described) -> str:
     """Return the drawing as SVG text."""
     return _Picture(report).text()
 
@@ -123,7 +136,7 @@ class _Frame:
 
 
 class _Picture:
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Described) -> None:
         self.report: Final = report
         partition = report.partition
         instructions = report.program.structure.instructions

@@ -15,8 +15,9 @@ from ..program.program import Program
 from ..program.regions import counted
 from ..trace.graph import check_process
 from . import faults, registry, verdicts
+from .answers import Call
 from .check import check
-from .generator import Call, Generator, Region
+from .generator import Generator, Region
 from .partition import Part, Partition, partition
 from .verdicts import Candidate
 

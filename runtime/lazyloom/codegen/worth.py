@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from ..cache import memory
-from .generator import YES, Answer, No
+from .answers import YES, Answer, No
 
 _everything = 0
 #: for each thread, whether it asks as if nothing were too small

@@ -7,19 +7,16 @@ attributes and outputs are named in them, several in one string with spaces betw
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
-
-if TYPE_CHECKING:
-    from .spec import OpDef
+from typing import Any, Final, NamedTuple, TypeAlias
 
 #: operands by name, "x y" for two of them; a tuple for several groups; or a function of attributes
 Groups: TypeAlias = "str | tuple[str, ...] | Callable[[Mapping[str, Any]], str | tuple[str, ...]]"
 #: for each operand, as bits, the operands by which the derivative depends on its data
 Dependence: TypeAlias = "tuple[int, ...]"
 #: of (op, attributes, number of operands, whether any is complex)
-DependenceRule: TypeAlias = "Callable[[OpDef, Mapping[str, Any], int, bool], Dependence]"
+DependenceRule: TypeAlias = "Callable[[Any, Mapping[str, Any], int, bool], Dependence]"
 #: of (op, number of operands, number of results, a result): the operand whose new value it is
-Aliases: TypeAlias = "Callable[[OpDef, int, int, int], int]"
+Aliases: TypeAlias = "Callable[[Any, int, int, int], int]"
 #: of (attributes, positions of operands or None for all): why no cotangents can be pulled back
 Irreversible: TypeAlias = "Callable[[Mapping[str, Any], Sequence[int] | None], str]"
 

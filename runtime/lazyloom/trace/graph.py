@@ -403,7 +403,8 @@ class Value:
 
         Raises GradientError where the dtype has no gradient.
         """
-        return hooks.as_leaf(self, token)
+        leaf: Value = hooks.as_leaf(self, token)
+        return leaf
 
     def read(self) -> Any:
         """The data as a fresh, writable NumPy array; evaluates what is pending.

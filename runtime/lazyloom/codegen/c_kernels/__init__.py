@@ -10,7 +10,8 @@ import importlib.util
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from ..generator import YES, Answer, Call, Code, Generator, Layout, NativeCode, No, Region
+from ..answers import YES, Answer, Call, No
+from ..generator import Code, Generator, Layout, NativeCode, Region
 from ..worth import at_least
 from . import pools, scans, sorts
 

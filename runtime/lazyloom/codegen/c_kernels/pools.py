@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from ...program.stream import Leaf
 from ...types import TensorType
-from ..generator import Answer, Call, Layout, NativeCode, No, Region
+from ..answers import Answer, Call, No
+from ..generator import Layout, NativeCode, Region
 from ..worth import at_least
 from .rows import code
 

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from ...program.stream import Leaf
 from ...types import TensorType
-from ..generator import YES, Answer, Call, NativeCode, No, Region
+from ..answers import YES, Answer, Call, No
+from ..generator import NativeCode, Region
 from ..worth import at_least
 from .rows import code, rows
 

@@ -8,7 +8,8 @@ from typing import Any, Final, NamedTuple
 
 from ...program.stream import Leaf
 from ...types import TensorType
-from ..generator import YES, Answer, Call, NativeCode, No, Region
+from ..answers import YES, Answer, Call, No
+from ..generator import NativeCode, Region
 from .rows import code, rows
 
 #: kinds of elements, and the bits of infinity, by the names of dtypes

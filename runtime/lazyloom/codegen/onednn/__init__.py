@@ -10,7 +10,8 @@ import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from ..generator import YES, Answer, Call, Code, Generator, Layout, No, Region
+from ..answers import YES, Answer, Call, No
+from ..generator import Code, Generator, Layout, Region
 from ..patterns import Pattern
 from . import attention, convolution, int8, library, normalization, products, quantized, recurrent
 from .plan import OneDnnPlan

@@ -9,7 +9,8 @@ from typing import Final
 import numpy
 
 from ...types import TensorType
-from ..generator import Answer, Call, Layout, No, Region
+from ..answers import Answer, Call, No
+from ..generator import Layout, Region
 from ..worth import at_least
 from . import library, products
 from .library import Object

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...types import TensorType
-from ..generator import Answer, Call, Layout, No, Region
+from ..answers import Answer, Call, No
+from ..generator import Layout, Region
 from ..worth import at_least
 from . import library
 from .library import Object

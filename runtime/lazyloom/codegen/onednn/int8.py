@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from ...types import TensorType
-from ..generator import YES, Answer, Call, Layout, No, Region
+from ..answers import YES, Answer, Call, No
+from ..generator import Layout, Region
 from . import convolution, library
 from .library import Object
 from .plan import OneDnnPlan, PlanArray, parts_of, strides_of

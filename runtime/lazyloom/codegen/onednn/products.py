@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ...types import TensorType
-from ..generator import YES, Answer, Call, Layout, No, Region
+from ..answers import YES, Answer, Call, No
+from ..generator import Layout, Region
 from ..worth import at_least
 from . import library
 from .plan import DTYPES, OneDnnPlan, parts_of, strides_of

@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 from ...program.program import Instruction
 from ...program.stream import Leaf, Operand, Result
 from ...types import TensorType
-from ..generator import YES, Answer, Call, No, Region
+from ..answers import YES, Answer, Call, No
+from ..generator import Region
 from ..patterns import Pattern, PatternMatch, any_value, match
 from . import convolution
 

@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 
 from ...ops.derived import BACKWARD, types_of
 from ...ops.recurrent_gradients import LAYOUTS, kept
-from ..generator import Answer, Call, Layout, No, Region
+from ..answers import Answer, Call, No
+from ..generator import Layout, Region
 from ..worth import at_least
 from . import library
 from .plan import OneDnnPlan, PlanArray, parts_of

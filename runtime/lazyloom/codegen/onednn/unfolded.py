@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ...types import TensorType
-from ..generator import Call
+from ..answers import Call
 from . import library
 from .library import Object
 from .plan import DTYPES, OneDnnPlan, PlanArray, parts_of

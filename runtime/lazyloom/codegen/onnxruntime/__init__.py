@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ...program.stream import Leaf, Result
-from ..generator import Answer, Call, Code, Generator, No, PythonCode, Region
+from ..answers import Answer, Call, No
+from ..generator import Code, Generator, PythonCode, Region
 from ..worth import at_least
 from . import ops, session
 

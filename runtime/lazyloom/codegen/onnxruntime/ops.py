@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ...types import TensorType
-from ..generator import YES, Answer, Call, No
+from ..answers import YES, Answer, Call, No
 from .model import DTYPES, OnnxGraph
 
 #: from names of the operands ("" for one that is absent) to names of the results

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from ...program.stream import Leaf, Result
 from ...trace.scalars import Baked
-from ..generator import Call, Region
+from ..answers import Call
+from ..generator import Region
 from . import ops
 from .model import OnnxGraph
 

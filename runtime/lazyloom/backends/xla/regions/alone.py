@@ -8,8 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from ....codegen import registry
+from ....codegen.answers import Call
 from ....codegen.faults import refused
-from ....codegen.generator import Call, Generator, Region
+from ....codegen.generator import Generator, Region
 from ....host.find import kernel_of
 from ....host.kernel import HostKernel
 from ....interrupts import reraise_from_handler

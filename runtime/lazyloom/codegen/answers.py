@@ -1,0 +1,66 @@
+"""What a code generator is asked, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from ..program.program import Instruction
+from ..types import TensorType
+
+
+class No:
+    """Why something is not supported. It is false as a truth value.
+
+    Attributes:
+        reason: why, for people.
+        deliberate: the generator could do it but leaves it to XLA, which is better at it; no
+            warning is given.
+    """
+
+    __slots__ = ("reason", "deliberate")
+
+    def __init__(self, reason: str, *, deliberate: bool = False) -> None:
+        self.reason: Final = reason
+        self.deliberate: Final = deliberate
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return f"No({self.reason!r}{', deliberate=True' if self.deliberate else ''})"
+
+
+class Yes:
+    """Says that something is supported."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "YES"
+
+
+YES: Final = Yes()
+#: the answer of a predicate: :data:`YES`, or :class:`No` with the reason
+Answer = Yes | No
+
+
+class Call(NamedTuple):
+    """An op of a program, as predicates see it.
+
+    Attributes:
+        op: its name, as in the reference of ops.
+        attributes: by name; all of them, defaults filled in.
+        operands: their types; None for one that is absent.
+        results: their types.
+    """
+
+    op: str
+    attributes: Mapping[str, Any]
+    operands: tuple[TensorType | None, ...]
+    results: tuple[TensorType, ...]
+
+    @classmethod
+    def of(cls, i: Instruction) -> Call:
+        """Return an instruction as predicates see it."""
+        return cls(i.spec.op.name, i.spec.attrs, i.operand_types, i.types)
