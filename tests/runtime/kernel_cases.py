@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +23,9 @@ from tests.ops.checks import type_of
 VJPS = 4
 #: and in how many without ``--thorough``
 VJPS_AT_ONE = 2
+#: samples of an op whose kernel is compared without ``--thorough``; the conformance tests run all
+#: of them op by op
+SAMPLES_AT_ONE = 12
 #: units in the last place of the largest result (and 1), times the op's own tolerance
 ULPS = 16
 #: the vjp of a sum of products cancels more
@@ -49,6 +53,18 @@ class Case(NamedTuple):
     shared: tuple[bool, ...]
     fn: Callable[..., Any]
     ulps: float
+
+
+def of_every_dtype(all_samples: list[Sample], most: int) -> list[Sample]:
+    """So many of an op's samples: of each combination of dtypes the first, then the second, ..."""
+    seen: Counter[Any] = Counter()
+    ranks = []
+    for sample in all_samples:
+        dtypes = tuple(None if o is None else o.dtype for o in sample.operands)
+        ranks.append(seen[dtypes])
+        seen[dtypes] += 1
+    order = sorted(range(len(ranks)), key=lambda k: (ranks[k], k))[:most]
+    return [all_samples[k] for k in sorted(order)]
 
 
 def vjp_of(op: OpDef, spec: Spec, sample: Sample) -> tuple[Spec, list[Any]] | None:
