@@ -311,11 +311,11 @@ def ldexp(x: T, exponent: Integer) -> Array:
     bits, _, bias = _float_layout(wide)
     # Three factors, each a normal power of two, cover the range from the smallest subnormal
     # number to the largest; beyond that the result is 0 or infinite anyway.
-    left = convert(lax.clamp(constant(exponent, max(-3 * bias, jnp.iinfo(exponent.dtype).min)),
-                             exponent,
-                             constant(exponent, min(3 * bias, jnp.iinfo(exponent.dtype).max))),
-                   bits)
-    return convert(_times_power_of_two(wide, left, 3), x.dtype)
+    bounded = convert(lax.clamp(constant(exponent, max(-3 * bias, jnp.iinfo(exponent.dtype).min)),
+                                exponent,
+                                constant(exponent, min(3 * bias, jnp.iinfo(exponent.dtype).max))),
+                      bits)
+    return convert(_times_power_of_two(wide, bounded, 3), x.dtype)
 
 
 # Trigonometry

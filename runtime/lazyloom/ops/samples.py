@@ -47,7 +47,7 @@ class Sample:
 
     def __repr__(self) -> str:
         operands = ", ".join("None" if o is None else f"{o.dtype}{list(o.shape)}"
-                          for o in self.operands)
+                             for o in self.operands)
         return f"Sample({operands}, {self.attributes}, {self.label!r})"
 
 

@@ -84,7 +84,7 @@ def take(op: OpDef, types: Operands, attrs: Attributes) -> Types:
 def check_along_axis(
     op: OpDef, x: TensorType, indices: TensorType, position: int, axis: int
 ) -> None:
-    """Indices with the operand's rank, no longer than it in the other axes."""
+    """Check that indices have the operand's rank, and are no larger along the other axes."""
     if indices.ndim != x.ndim or any(
             i > d for j, (i, d) in enumerate(zip(indices.shape, x.shape, strict=True))
             if j != axis):

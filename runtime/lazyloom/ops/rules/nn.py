@@ -154,7 +154,7 @@ def _check_smoothing(op: OpDef, attrs: Attributes) -> None:
 
 
 def soft_class_loss(op: OpDef, types: Operands, attrs: Attributes) -> Types:
-    """Targets have the operand's shape; attribute ``axis``, the classes, goes."""
+    """Targets have the operand's shape; attribute ``axis``, the classes, is removed."""
     x, targets = operand(types, 0), operand(types, 1)
     axis = normalize_axis(op, "axis", attrs["axis"], x.ndim)
     if targets.shape != x.shape:
