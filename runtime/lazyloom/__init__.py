@@ -114,8 +114,8 @@ if _DEBUG_LOCKS:
     _check_writes()
 
 
-def _values(given: Iterable[Any], function: str) -> list[Value]:
-    values = [v.value if isinstance(v, Tensor) else v for v in given]
+def _values(items: Iterable[Any], function: str) -> list[Value]:
+    values = [v.value if isinstance(v, Tensor) else v for v in items]
     for i, v in enumerate(values):
         if not isinstance(v, Value):
             raise errors.ArgumentError(
@@ -126,7 +126,7 @@ def _values(given: Iterable[Any], function: str) -> list[Value]:
 def spec(op: str | OpDef, arity: int, attributes: Mapping[str, Any] | None = None) -> Spec:
     """An op with its attributes and number of operands, ready for :func:`record_spec`.
 
-    What a frontend records often it looks up once. Raises UnknownOpError, ArgumentError.
+    A frontend looks up the specs that it records often once. Raises UnknownOpError, ArgumentError.
     """
     return spec_of(op if isinstance(op, OpDef) else _lookup(op), attributes, arity)
 
@@ -137,8 +137,8 @@ def source(
 ) -> Any:  # fmt: skip
     """:func:`record` for creation: the result is the boundary of its own program.
 
-    So a loop's first iteration, which starts from what was created, has the same program as
-    the later ones.
+    So a loop's first iteration, which starts from created values, has the same program as the
+    later ones.
     """
     return record(op, operands, attributes, boundary=True)
 
@@ -153,7 +153,7 @@ def boundary(value: Value) -> Value:
 
 
 def sync(*values: Any, wait: bool = False) -> None:
-    """Hand the pending work of some tensors or values, or without any all there is, to XLA.
+    """Hand the pending work of some tensors or values, or without arguments all of it, to XLA.
 
     Args:
         wait: also wait until it has run, and raise its error.
@@ -162,24 +162,24 @@ def sync(*values: Any, wait: bool = False) -> None:
 
 
 def sync_older(sequence: int) -> None:
-    """Hand to XLA the pending work that this thread began before ``last_sequence()`` was that.
+    """Hand to XLA the pending work that this thread began up to ``last_sequence() == sequence``.
 
-    What a loop leaves behind at every step, and reads at last (a metric, an average), is a chain
-    that holds on to what every step computed.
+    A value that a loop updates at every step and reads only at the end (a metric, an average) is
+    a chain that keeps the results of every step alive.
     """
     _sync.sync_older(sequence)
 
 
 def finish_compiling(timeout: float | None = None) -> bool:
-    """Wait until nothing is being compiled beside the program, or waits for it.
+    """Wait until nothing is being compiled beside the program, or waits to be.
 
-    For measurements of what a program takes once it runs whole; programs need not call it.
+    For measuring how long a program takes once it runs whole; programs need not call it.
 
     Args:
         timeout: seconds after which to give up; None for no limit.
 
     Returns:
-        Whether nothing was left.
+        True if nothing was left.
     """
     # slow to import, and not needed before the first program
     from .execute.compiling import background
@@ -190,16 +190,16 @@ def finish_compiling(timeout: float | None = None) -> bool:
 def mark_dynamic(
     value: Any, axis: int, *, min: int | None = None, max: int | None = None  # noqa: A002
 ) -> None:
-    """Say that an extent of an input changes from run to run.
+    """Declare that an extent of an input changes from run to run.
 
-    Programs that differ in it alone are then padded to one (``docs/forms.md``) as soon as a second
-    extent is seen; without it, once that has paid. To be said of each new input; what is pending is
-    computed first. Results are those without padding, up to the order of sums.
+    Programs that differ only in that extent are then padded to one (``docs/forms.md``) as soon as a
+    second extent is seen; without the mark, once padding has paid. Call it for each new input; a
+    pending value is computed first. Results are those without padding, up to the order of sums.
 
     Args:
         value: a tensor or value.
         axis: the axis, which may count from the end.
-        min: the smallest extent that there will be, if it is known.
+        min: the smallest extent that will occur, if it is known.
         max: the largest one: one program then serves all extents.
 
     Raises:
@@ -209,18 +209,18 @@ def mark_dynamic(
 
 
 def mark_static(value: Any, axis: int | None = None) -> None:
-    """Say that an extent of an input (None: each of them) is never padded.
+    """Declare that an extent of an input (None: each of them) is never padded.
 
-    Raises ArgumentError where there is no such axis.
+    Raises ArgumentError if there is no such axis.
     """
     _mark_static(_values([value], "mark_static")[0], axis)
 
 
 def read_for_shape(value: Any, function: str) -> Any:
-    """The data of a tensor or value, on which the shape of a function's result depends.
+    """The data of a tensor or value on which the shape of a function's result depends.
 
-    It is a read like any other, but the evaluation's record says "shape of nonzero", say, and
-    ``stats()["host_reads_of_data_dependent_shapes"]`` counts it.
+    It is a read like any other, but the evaluation's record says, for example, "shape of nonzero",
+    and ``stats()["host_reads_of_data_dependent_shapes"]`` counts it.
     """
     return _reading.read_for_shape(_values([value], "read_for_shape")[0], function)
 
@@ -228,15 +228,15 @@ def read_for_shape(value: Any, function: str) -> Any:
 def programs_of(*values: Any) -> list[Program]:
     """The programs that reading these pending values would run, in order; nothing runs.
 
-    Mostly one. An op that can fail while it runs has a program without what is unrelated to it, and
-    what values need across a boundary comes first. Raises ArgumentError if none of the values is
-    pending.
+    Usually there is one. An op that can fail while it runs has a program without unrelated ops, and
+    the programs that values need across a boundary come first. Raises ArgumentError if none of the
+    values is pending.
     """
     return _previews.programs_of(_values(values, "programs_of"))[0]
 
 
 def program_of(*values: Any) -> Program:
-    """The program that computes these pending values, as :func:`programs_of` gives it.
+    """The program that computes these pending values, as :func:`programs_of` returns it.
 
     Raises ArgumentError if none of the values is pending, or more than one program computes
     them.
@@ -250,9 +250,9 @@ def program_of(*values: Any) -> Program:
 
 
 def private_folder(path: str) -> None:
-    """Make a folder, and those above it that are missing, for what is loaded and run.
+    """Create a folder and its missing parents, for files that are loaded and run.
 
-    Raises PermissionError where it is there and belongs to somebody else, or others can write it.
+    Raises PermissionError if it exists and belongs to somebody else, or others can write it.
     """
     # slow to import, and not needed before the first program
     from .cache import private

@@ -19,7 +19,7 @@ from .host import native, shipped, storage
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns the exit status."""
+    """Run the command; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m lazyloom", description="Look at lazyloom's installation and its cache.")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -37,55 +37,55 @@ def main(arguments: list[str] | None = None) -> int:
     kernels.add_argument(
         "--keep", action="store_true", help="leave a file that is right here as it is")
     kernels.add_argument("--common", action="store_true", help="the common ones alone")
-    given = parser.parse_args(arguments)
-    if given.command == "kernels":
-        folder = os.path.dirname(os.path.abspath(given.output))
+    options = parser.parse_args(arguments)
+    if options.command == "kernels":
+        folder = os.path.dirname(os.path.abspath(options.output))
         if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-            parser.error(f"--output is {given.output!r}, and {folder} is no folder that can be "
+            parser.error(f"--output is {options.output!r}, and {folder} is no folder that can be "
                          "written; name a file in one that can")
-        if os.path.isdir(given.output):
-            parser.error(f"--output is {given.output!r}, a folder; name a file in it, such as "
-                         f"{os.path.join(given.output, shipped.NAME)}")
-        if given.processes < 1:
-            parser.error(f"--processes is {given.processes}, expected at least 1")
-        if given.keep and native.made_for_here(given.output, not given.common):
-            print(f"kernels are there already, in {given.output}")
+        if os.path.isdir(options.output):
+            parser.error(f"--output is {options.output!r}, a folder; name a file in it, such as "
+                         f"{os.path.join(options.output, shipped.NAME)}")
+        if options.processes < 1:
+            parser.error(f"--processes is {options.processes}, expected at least 1")
+        if options.keep and native.made_for_here(options.output, not options.common):
+            print(f"kernels are there already, in {options.output}")
             return 0
-        return _kernels(given.output, given.processes, not given.common)
-    if given.command == "cache":
-        if given.action == "clear":
+        return _kernels(options.output, options.processes, not options.common)
+    if options.command == "cache":
+        if options.action == "clear":
             print(f"removed {disk.clear()} bytes from {disk.folder()}")
         else:
             _print(disk.info())
         return 0
     try:
-        found = _info()
+        info_items = _info()
     except LoomError as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return 1
-    if given.json:
-        print(json.dumps(found, indent=2))
+    if options.json:
+        print(json.dumps(info_items, indent=2))
     else:
-        _print(found)
+        _print(info_items)
     return 0
 
 
 def _kernels(path: str, processes: int, every: bool) -> int:
-    # brings the whole table and JAX
+    # imports the whole table and JAX
     from .host.build import build
 
-    # ends as Ctrl-C does: with its processes, and what it has written aside
+    # end like Ctrl-C: also end its processes, and remove its temporary files
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    made = build(path, processes, every)
-    print(f"{made.kernels} kernels of {made.entries} ops at types in {made.seconds:.0f} s: "
+    built = build(path, processes, every)
+    print(f"{built.kernels} kernels of {built.entries} ops at types in {built.seconds:.0f} s: "
           f"{os.path.getsize(path)} bytes in {path}")
-    print(f"functions in C  {made.functions}" if not made.why else
-          f"functions in C  none: {made.why}")
+    print(f"functions in C  {built.functions}" if not built.why else
+          f"functions in C  none: {built.why}")
     return 0
 
 
 def _cores() -> int:
-    """The cores that this process may use; where the system does not say, all of them."""
+    """The number of cores that this process may use; all of them if the system does not say."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

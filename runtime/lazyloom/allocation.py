@@ -1,13 +1,14 @@
 """The C library's allocator: how it keeps the memory of freed arrays.
 
-glibc gives large arrays back to the system one by one, and what is free at the end of its heap as
-soon as that is a little: the next array then consists of new pages, which the system has to clear.
-That takes longer than NumPy computes what is written there, and for the temporary memory of a
-large program a good part of every run: 8 % of the processors' time of a training step of ResNet-50,
-9 % of a GPT's of width 256. Threads have heaps of their own (arenas), which hold no array of over
-64 MiB and do not share what is free.
+glibc returns large arrays to the system one by one, and the free end of its heap as soon as that
+exceeds a small size: the next array then consists of new pages, which the system has to clear.
+Clearing them takes longer than NumPy needs to compute what is written there, and for the temporary
+memory of a large program it is a good part of every run: 8 % of the processors' time of a training
+step of ResNet-50, 9 % of one of a GPT of width 256. Threads have heaps of their own (arenas), which
+hold no array of over 64 MiB and do not share free memory.
 
-It holds for all memory of the process. ``LAZYLOOM_MALLOC=0`` leaves the C library as it is.
+The setting holds for all memory of the process. ``LAZYLOOM_MALLOC=0`` leaves the C library as it
+is.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from typing import Final
 
 from .settings import switched_on
 
-#: glibc's mallopt(): the variable that says the same, the option, and values, of which the first
-#: that it takes holds. Arrays of up to 1 GiB lie in the heap (glibc before 2.35 takes 32 MiB at
-#: most), of which so much may be free before it shrinks, and there is one heap for all threads.
+#: glibc's mallopt(): the equivalent environment variable, the option, and values, the first of
+#: which that it accepts is used. Arrays of up to 1 GiB lie in the heap (glibc before 2.35 accepts
+#: at most 32 MiB), which may have 1 GiB free before it shrinks, and all threads share one heap.
 _OPTIONS: Final = (
     ("MALLOC_MMAP_THRESHOLD_", -3, (1 << 30, 32 << 20)),
     ("MALLOC_TRIM_THRESHOLD_", -1, (1 << 30,)),
     ("MALLOC_ARENA_MAX", -8, (1,)),
 )
-#: the part of the machine's memory that may be kept free, at most
+#: at most this fraction (1 / _PART) of the machine's memory may be kept free
 _PART: Final = 8
 
 _done = False
@@ -35,14 +36,14 @@ _one_heap = "MALLOC_ARENA_MAX" in os.environ
 
 
 def one_heap() -> bool:
-    """Whether new threads get no heaps of their own."""
+    """Return True if new threads get no heaps of their own."""
     return _one_heap
 
 
 def keep_pages() -> None:
-    """Have the C library keep free memory, unless its own variables say what it shall do.
+    """Make the C library keep free memory, unless its own variables configure it.
 
-    It holds for threads that are started afterwards.
+    It applies to threads that are started afterwards.
     """
     global _done, _one_heap
     if _done:
@@ -59,7 +60,7 @@ def keep_pages() -> None:
         return
     for name, option, values in _OPTIONS:
         for value in values:
-            given = min(value, memory // _PART) if name == "MALLOC_TRIM_THRESHOLD_" else value
-            if mallopt(option, given):
+            limited = min(value, memory // _PART) if name == "MALLOC_TRIM_THRESHOLD_" else value
+            if mallopt(option, limited):
                 _one_heap |= name == "MALLOC_ARENA_MAX"
                 break

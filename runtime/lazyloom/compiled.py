@@ -12,24 +12,24 @@ from typing import Any, Final
 
 try:
     from mypy_extensions import mypyc_attr as mypyc_attr
-except ImportError:  # nothing but the compiler looks at it
+except ImportError:  # only the compiler uses it
 
     def mypyc_attr(*attrs: str, **kwattrs: object) -> Any:  # type: ignore[misc]
         return lambda cls: cls
 
 
 def _is_compiled() -> bool:
-    found = find_spec("lazyloom.trace.graph")
-    return found is not None and not str(found.origin).endswith(".py")
+    spec = find_spec("lazyloom.trace.graph")
+    return spec is not None and not str(spec.origin).endswith(".py")
 
 
-#: Whether the core is machine code. No signal interrupts that between two calls, so that what
-#: interpreted code must guard against Ctrl-C need not be guarded there.
+#: True if the core is machine code. No signal interrupts that between two calls, so it needs no
+#: guards against Ctrl-C where interpreted code needs them.
 COMPILED: Final[bool] = _is_compiled()
 
 
-#: And whether no other thread runs while it makes no object that the cycle collector knows and
-#: calls nothing interpreted.
+#: True if, in addition, no other thread runs while the core creates no object that the cycle
+#: collector tracks and calls no interpreted code.
 ALONE: Final[bool] = COMPILED and getattr(sys, "_is_gil_enabled", lambda: True)()
 
 

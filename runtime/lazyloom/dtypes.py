@@ -122,39 +122,39 @@ CLASSES_SORTED: Final[dict[str, tuple[DType, ...]]] = {
 
 
 def dtype_named(name: str) -> DType:
-    """The dtype with that array API name; raises DTypeError for another."""
-    found = _BY_NAME.get(name)
-    if found is None:
+    """The dtype with that array API name; raises DTypeError if there is none."""
+    dtype = _BY_NAME.get(name)
+    if dtype is None:
         raise DTypeError(
             f"dtype {name!r} is not known; expected one of {', '.join(_BY_NAME)}"
         )
-    return found
+    return dtype
 
 
 def dtype_indexed(index: int) -> DType:
-    """The dtype with that ``loom_dtype`` number; raises DTypeError for another."""
-    found = _BY_INDEX.get(index)
-    if found is None:
+    """The dtype with that ``loom_dtype`` number; raises DTypeError if there is none."""
+    dtype = _BY_INDEX.get(index)
+    if dtype is None:
         raise DTypeError(f"dtype number {index} is not known; expected 1 to {len(ALL)}")
-    return found
+    return dtype
 
 
-def as_dtype(given: Any) -> DType:
+def as_dtype(x: Any) -> DType:
     """The dtype meant by a DType, a name, a NumPy dtype or a NumPy/Python scalar type.
 
     Python's ``bool``, ``int``, ``float`` and ``complex`` mean ``bool``, ``int64``,
     ``float64`` and ``complex128``, as in NumPy. Raises DTypeError.
     """
-    if isinstance(given, DType):
-        return given
-    if isinstance(given, str) and given in _BY_NAME:
-        return _BY_NAME[given]
+    if isinstance(x, DType):
+        return x
+    if isinstance(x, str) and x in _BY_NAME:
+        return _BY_NAME[x]
     try:
-        found = _BY_NUMPY.get(np.dtype(given).newbyteorder("="))
-    except (TypeError, ValueError, SyntaxError):  # as NumPy's reading of a text fails
-        found = None
-    if found is None:
+        dtype = _BY_NUMPY.get(np.dtype(x).newbyteorder("="))
+    except (TypeError, ValueError, SyntaxError):  # the errors of NumPy's parsing of a string
+        dtype = None
+    if dtype is None:
         raise DTypeError(
-            f"dtype {given!r} is not supported; expected one of {', '.join(_BY_NAME)}"
+            f"dtype {x!r} is not supported; expected one of {', '.join(_BY_NAME)}"
         )
-    return found
+    return dtype

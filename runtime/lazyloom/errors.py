@@ -1,7 +1,7 @@
-"""The errors a caller can meet, each with its cause and its repair.
+"""The errors that a caller can meet, each with its cause and its repair.
 
-Every error derives from :class:`LoomError` and carries ``code``, the number the
-C ABI reports (``loom_status``), and, where one is known, ``op`` and ``site``
+Every error derives from :class:`LoomError` and carries ``code``, the number that the
+C ABI reports (``loom_status``), and, where they are known, ``op`` and ``site``
 (the user's ``file:line``). Most also derive from the built-in exception that
 Python programs expect (``TypeError``, ``ValueError``, ...).
 """
@@ -14,9 +14,9 @@ from typing import Any, Final
 
 
 def type_name(x: object) -> str:
-    """The class of an object with the package it is from, such as ``torch.Tensor`` or ``int``.
+    """The class of an object with its package, such as ``torch.Tensor`` or ``int``.
 
-    For messages: what is given is often named as what is expected.
+    For messages: the class given often has the same name as the class expected.
     """
     cls = type(x)
     parts = [] if cls.__module__ == "builtins" else cls.__module__.split(".")
@@ -25,10 +25,10 @@ def type_name(x: object) -> str:
 
 
 def of_shadowed_module(error: object) -> str:
-    """What to do where an error may come of a user's file that is imported as one of Python's.
+    """Advice for an error that a user's file may cause by shadowing a standard module.
 
-    A ``json.py`` beside a script stands in the way of Python's own for all that is imported after
-    it. Empty for errors of other classes than those, and where there is no such file.
+    A ``json.py`` beside a script hides Python's own from everything that is imported after it.
+    Empty for errors of other classes, and if there is no such file.
     """
     if not isinstance(error, (ImportError, AttributeError)):
         return ""
@@ -50,7 +50,7 @@ class LoomError(Exception):
     code = 1
     op: str | None = None
     site: str | None = None
-    #: of a failed run: a reader has got it
+    #: of a failed run: it was raised to a reader
     raised = False
     #: of a failed run: the numbers of the nodes that failed with it
     reached: frozenset[int] | set[int] = frozenset()
@@ -62,7 +62,7 @@ class LoomError(Exception):
 
 
 class ArgumentError(LoomError, ValueError):
-    """An operand, attribute or argument has a value that the op does not take.
+    """An operand, attribute or argument has a value that the op does not accept.
 
     Given: ``apply("sum", [x], {"axes": (5,)})`` with ``x`` of rank 2. Repair: name
     an axis between ``-2`` and ``1``.
@@ -82,7 +82,7 @@ class ShapeError(ArgumentError):
 
 
 class DTypeError(LoomError, TypeError):
-    """An element type is unknown, or not one that the op takes.
+    """An element type is unknown, or not one that the op accepts.
 
     Given: ``bitwise_and`` of float32. Repair: cast first; ops never promote.
     """
@@ -103,7 +103,7 @@ class ExecutionError(LoomError, RuntimeError):
     """Compiling or running a program failed.
 
     Raised where a result of that program is read, again for each later reader,
-    and for no value that does not depend on it.
+    and only for values that depend on it.
     """
 
     code = 6
@@ -112,8 +112,8 @@ class ExecutionError(LoomError, RuntimeError):
 class OutOfMemoryError(ExecutionError, MemoryError):
     """There was not enough memory to compile or run a program, or to copy its results.
 
-    Tensors that the program was to write in place keep what they held before, unless it had
-    taken their memory already (:func:`lazyloom.options`). Repair: compute with less at a time.
+    Tensors that the program should write in place keep their previous contents, unless it had
+    already taken their memory (:func:`lazyloom.options`). Repair: compute with less at a time.
     """
 
     code = 14
@@ -122,17 +122,17 @@ class OutOfMemoryError(ExecutionError, MemoryError):
 class DonatedError(ExecutionError):
     """The value's buffer was taken by a run that then failed, so it is lost.
 
-    Repair: run with ``lazyloom.options(donate=False)`` where a failed step must
-    not cost its inputs.
+    Repair: run with ``lazyloom.options(donate=False)`` if a failed step must not lose
+    its inputs.
     """
 
     code = 7
 
 
 class GradientError(LoomError, RuntimeError):
-    """A gradient was asked for that does not exist.
+    """A gradient was requested that does not exist.
 
-    Given: the gradient of an integer value, of a value that needs none, or a
+    Given: the gradient of an integer value, of a value that requires none, or a
     second one through a tape that was freed.
     """
 
@@ -172,14 +172,14 @@ class IndexRangeError(ExecutionError, IndexError):
     """An index that was computed on the device is out of range.
 
     Given: ``x[i]`` with ``x`` of size 3 and ``i`` computed to be 5. Raised where something
-    that depends on it is read, since it is known no earlier; indices known on the host raise
-    at the call. Repair: mend the index, or clip it.
+    that depends on it is read, since it is not known earlier; indices known on the host raise
+    at the call. Repair: correct the index, or clip it.
     """
 
     code = 13
 
 
-#: one number: how often readers got the error of a failed run
+#: one number: how often the error of a failed run was raised to a reader
 reports: Final[list[int]] = [0]
 
 

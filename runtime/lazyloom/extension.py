@@ -14,15 +14,15 @@ def _loaded() -> Any:
         return None
 
 
-#: ``lazyloom._native``; None where it was not compiled
+#: ``lazyloom._native``; None if it was not compiled
 NATIVE: Final[Any] = _loaded()
 
 
 def exports_buffers(cls: type) -> None:
-    """Let a class export buffers by ``__buffer__``, as Python's classes do from 3.12 on.
+    """Let a class export buffers by ``__buffer__``, as Python classes do from 3.12 on.
 
-    Before that, only where the functions in C were compiled. Classes that are derived from it
-    later do, too.
+    Before 3.12, this works only if the functions in C were compiled. Classes that are derived from
+    it later export buffers, too.
     """
     function = getattr(NATIVE, "exports_buffers", None)
     if function is not None:
@@ -30,6 +30,6 @@ def exports_buffers(cls: type) -> None:
 
 
 def in_c(name: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-    """Its function of that name, or what does the same in Python where there is none."""
-    found: Callable[..., Any] = getattr(NATIVE, name, otherwise)
-    return found
+    """The extension's function of that name, or its equivalent in Python if there is none."""
+    function: Callable[..., Any] = getattr(NATIVE, name, otherwise)
+    return function

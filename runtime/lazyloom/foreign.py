@@ -1,7 +1,7 @@
 """Foreign code that a program waits for, which must not wait for the program in turn.
 
-A code generator that asks for a value while it is asked, builds or runs waits for locks and threads
-that wait for it. Such a question is an error at once.
+A code generator that reads a value while it is queried, builds or runs waits for locks and threads
+that wait for it. Such a read is an error at once.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import Final
 
 from .errors import ReadForbiddenError
 
-#: of each thread, whose code it is in, at what, and the frame of the ``with`` block
+#: by thread, the foreign code that it is in, what that does, and the frame of the ``with`` block
 _local: Final = threading.local()
-#: a signal's handler that computes arrays may get here while it is held
+#: reentrant, since a signal handler that computes arrays may get here while it is held
 _lock: Final = threading.RLock()
-#: one number: how many threads are in such code; while it is 0 nobody has to be asked.
+#: one number: how many threads are in such code; while it is 0 no check is needed.
 #: An interrupt may leave it too high
 inside: Final[list[int]] = [0]
 
 
 class Foreign:
-    """A ``with`` block that calls code of others.
+    """A ``with`` block that calls foreign code.
 
     Args:
-        who: it, and what it is at: "the code generator 'a', which builds a region,".
+        who: the code and what it does: "the code generator 'a', which builds a region,".
     """
 
     __slots__ = ("_who", "_before")
@@ -48,11 +48,11 @@ class Foreign:
 
 
 def check() -> None:
-    """Raise ReadForbiddenError if this thread is in code of others."""
-    found: tuple[str, FrameType] | None = getattr(_local, "who", None)
-    if found is None:
+    """Raise ReadForbiddenError if this thread is in foreign code."""
+    entry: tuple[str, FrameType] | None = getattr(_local, "who", None)
+    if entry is None:
         return
-    who, block = found
+    who, block = entry
     frame: FrameType | None = sys._getframe()
     while frame is not None and frame is not block:
         frame = frame.f_back

@@ -1,13 +1,13 @@
 """The interface for frontends: aliasing, writes, and the meaning of operators.
 
-A frontend subclasses :class:`Tensor`. It records ops with :func:`lazyloom.record` and its kin,
-and here finds what programs that only use tensors have no need of: tensors of its class that hold
-a value, views, what is shared with whom, writes in place, and :class:`Operators`. Functions, not
-methods: a frontend's class has the names of its own library, and few besides.
-``docs/frontend.md`` walks through one.
+A frontend subclasses :class:`Tensor`. It records ops with :func:`lazyloom.record` and related
+functions, and finds here what programs that only use tensors do not need: tensors of its class
+that hold a value, views, which tensors share a storage, writes in place, and :class:`Operators`.
+These are functions, not methods: a frontend's class has the names of its own library, and few
+others. ``docs/frontend.md`` walks through one.
 
-A tensor reads a :class:`Storage` through a chain of view steps. Until something asks for its
-storage nothing shares it (``tensor.shared`` is None) and it is written fastest. The attributes of
+A tensor reads a :class:`Storage` through a chain of view steps. Until something requests its
+storage, nothing shares it (``tensor.shared`` is None) and it is written fastest. The attributes of
 a tensor that frontends read and set are those of :class:`Tensor`.
 """
 
@@ -65,9 +65,9 @@ from .trace.recording import record_spec
 from .trace.specs import Spec
 from .types import TensorType
 
-#: found once: the attribute of a class costs as much as making the tensor
+#: looked up once: the attribute of a class costs as much as creating the tensor
 _new: Final[Any] = Tensor.__new__
-#: positions of a long loop are not kept for ever
+#: how many plans are kept: the positions of a long loop are not kept for ever
 _MOST_PLANS: Final = 8192
 
 
@@ -77,19 +77,19 @@ def storage_of(tensor: Tensor) -> Storage:
 
 
 def same_storage(a: Tensor, b: Tensor) -> bool:
-    """Whether a write to one tensor may be seen in the other."""
+    """Return True if a write to one tensor may be seen in the other."""
     return a is b or a.shared is not None and a.shared is b.shared
 
 
 def same_view(a: Tensor, b: Tensor) -> bool:
-    """Whether both tensors read the same part of one storage in the same order."""
+    """Return True if both tensors read the same part of one storage in the same order."""
     return a._storage is b._storage and a.view_steps == b.view_steps
 
 
 def view(tensor: Tensor, step: ViewStep) -> Any:
     """A view of a tensor by one step, of the tensor's class.
 
-    Raises ShapeError, DTypeError or ArgumentError where the step does not fit it.
+    Raises ShapeError, DTypeError or ArgumentError if the step does not fit the tensor.
     """
     return tensor._alias(step)
 
@@ -100,25 +100,25 @@ def view_of_type(
 ) -> Any:
     """A view of a tensor by several steps that are known to lead to that type.
 
-    Nothing is checked: for steps kept from an equal call before. ``cls`` is the view's class,
-    ``strides`` and ``offset`` are its ``element_strides`` and ``element_offset``. Its ``alias_of``
-    is that of the tensor, or the tensor itself.
+    Nothing is checked: it is for steps kept from an equal earlier call. ``cls`` is the view's
+    class, ``strides`` and ``offset`` are its ``element_strides`` and ``element_offset``. Its
+    ``alias_of`` is that of the tensor, or the tensor itself.
     """
-    made: Tensor = _new(cls)
+    view: Tensor = _new(cls)
     shared = tensor.shared
     set_view(
-        made, tensor._storage if shared is None else shared, tensor.view_steps + steps, tensor_type)
-    made.detached = tensor.detached
+        view, tensor._storage if shared is None else shared, tensor.view_steps + steps, tensor_type)
+    view.detached = tensor.detached
     state = tensor._alias_state
     owner = None if state is None else state.owner
-    made._alias_state = Alias(tensor if owner is None else owner, strides, offset)
-    return made
+    view._alias_state = Alias(tensor if owner is None else owner, strides, offset)
+    return view
 
 
 def steps_between(tensor: Tensor, view: Tensor) -> tuple[ViewStep, ...] | None:
-    """The steps that lead from a tensor to a view of it; None where it is not one.
+    """The steps that lead from a tensor to a view of it; None if it is not a view of it.
 
-    What :func:`view_of_type` takes, to make the same view of another tensor of that type.
+    :func:`view_of_type` takes them, to make the same view of another tensor of that type.
     """
     if view is tensor or view.shared is None or view.shared is not tensor.shared:
         return None
@@ -129,15 +129,15 @@ def steps_between(tensor: Tensor, view: Tensor) -> tuple[ViewStep, ...] | None:
 
 @final
 class ViewPlans:
-    """Views made again: what an index or a new shape meant once, kept by its arguments.
+    """Plans of views: the meaning of an index or a new shape, kept by its arguments.
 
-    Which steps, strides and type a view has depends on nothing but the type and strides of what it
-    is taken from and on the arguments, so a loop that takes the same views works that out once. A
-    key holds all of these, and ``plans.get(key)`` is what was kept under it.
+    The steps, strides and type of a view depend only on the type and strides of its base and on the
+    arguments, so a loop that takes the same views computes them once. A key holds all of these, and
+    ``plans.get(key)`` is the plan kept under it.
 
     Args:
-        make: what to keep of a view, from the tensor, the view and the steps between them; None
-            keeps nothing.
+        make: returns what to keep of a view, from the tensor, the view and the steps between them;
+            None keeps nothing.
     """
 
     __slots__ = ("make", "plans")
@@ -146,18 +146,18 @@ class ViewPlans:
         self.make: Final[Callable[[Any, Any, tuple[ViewStep, ...]], Any]] = make
         self.plans: Final[dict[Any, Any]] = {}
 
-    def keep(self, key: Any, tensor: Tensor, made: Any) -> Any:
-        """Keep how ``made``, a view of the tensor or a tuple of views, came to be.
+    def keep(self, key: Any, tensor: Tensor, views: Any) -> Any:
+        """Keep how ``views``, a view of the tensor or a tuple of views, is made.
 
-        The plan, or the tuple of plans, that is kept; None for what is no view.
+        Returns the plan, or the tuple of plans, that is kept; None if it is not a view.
         """
         plan: Any
-        if type(made) is tuple:
-            plan = tuple([self._plan(tensor, m) for m in made])
+        if type(views) is tuple:
+            plan = tuple([self._plan(tensor, m) for m in views])
             if None in plan:
                 return None
         else:
-            plan = self._plan(tensor, made)
+            plan = self._plan(tensor, views)
             if plan is None:
                 return None
         if len(self.plans) >= _MOST_PLANS:
@@ -165,9 +165,9 @@ class ViewPlans:
         self.plans[key] = plan
         return plan
 
-    def _plan(self, tensor: Tensor, made: Any) -> Any:
-        steps = steps_between(tensor, made) if isinstance(made, Tensor) else None
-        return None if steps is None else self.make(tensor, made, steps)
+    def _plan(self, tensor: Tensor, view: Any) -> Any:
+        steps = steps_between(tensor, view) if isinstance(view, Tensor) else None
+        return None if steps is None else self.make(tensor, view, steps)
 
 
 def view_of_storage(
@@ -175,7 +175,7 @@ def view_of_storage(
 ) -> None:
     """Let a tensor be a view of a storage by steps that lead to that type; nothing is checked.
 
-    All of its attributes are as those of a new tensor.
+    All of its other attributes are those of a new tensor.
     """
     set_view(tensor, storage, steps, tensor_type)
 
@@ -183,7 +183,7 @@ def view_of_storage(
 def share_view(tensor: Tensor, other: Tensor) -> None:
     """Let a tensor be a view of the same part of the same storage as another one.
 
-    It is detached if that is; its other attributes are as those of a new tensor.
+    It is detached if the other is; its other attributes are those of a new tensor.
     """
     set_view(tensor, other._storage, other.view_steps, other.tensor_type)
     tensor.detached = other.detached
@@ -197,7 +197,7 @@ def detached_view(tensor: Tensor) -> Any:
 def strides_for_broadcasts(tensor: Tensor) -> None:
     """Let a view that repeats elements be written: its broadcasts become strides of zero.
 
-    It reads the same elements; of several written to one place, the last that differs stays.
+    It reads the same elements; of several written to one place, the last that differs remains.
     """
     kind = tensor._storage.value.type
     steps: list[ViewStep] = []
@@ -210,17 +210,17 @@ def strides_for_broadcasts(tensor: Tensor) -> None:
 
 
 def reread(tensor: Tensor) -> None:
-    """Forget what was kept of reading a view: its storage was given a value without a write.
+    """Forget what a view read: the value of its storage was set without a write.
 
-    A storage's ``value`` may be set to one of the same data with another history of gradients.
+    A storage's ``value`` may be set to one with the same data and another history of gradients.
     """
     aliasing(tensor).version = -1
 
 
 def read_through(view: Tensor, parent: Tensor, steps: tuple[ViewStep, ...]) -> None:
-    """Read a view of a view by way of that one until the storage is written.
+    """Read a view of a view through ``parent`` until the storage is written.
 
-    So a gradient of what is computed from ``view`` passes by ``parent``. ``steps`` lead from
+    So gradients of values computed from ``view`` pass through ``parent``. ``steps`` lead from
     ``parent`` to ``view``.
     """
     view._read_through(parent, steps)
@@ -229,8 +229,8 @@ def read_through(view: Tensor, parent: Tensor, steps: tuple[ViewStep, ...]) -> N
 def following(tensor: Tensor, value: Value) -> Any:
     """A tensor of the same class with a storage of its own, to take the place of ``tensor``.
 
-    Where a run that was to compute ``value`` fails, it holds what ``tensor`` does, as a tensor
-    written in place would.
+    If the run that should compute ``value`` fails, it holds what ``tensor`` holds, like a tensor
+    that was written in place.
     """
     return cast(Any, tensor._followed_by(value))
 
@@ -239,11 +239,11 @@ def write_all(tensors: list[Tensor], values: list[Value], tokens: list[object]) 
     """:func:`write` for several tensors, in order.
 
     Args:
-        tokens: of each tensor, what its new contents are a leaf of the tape for
+        tokens: for each tensor, the token for which its new contents are a leaf of the tape
             (:meth:`Value.as_leaf`), None for contents as they are.
 
     Returns:
-        False, with nothing written, where a value has not exactly its tensor's type.
+        False, with nothing written, if a value does not have exactly its tensor's type.
     """
     for k, t in enumerate(tensors):
         if values[k].type is not t.tensor_type:
@@ -262,18 +262,18 @@ def write_all(tensors: list[Tensor], values: list[Value], tokens: list[object]) 
 class Update:
     """An op that writes its results over tensors, as an optimizer's step does at every call.
 
-    Made once, it records the op again without a look at more than what may have changed.
+    Made once, it records the op again and checks only what may have changed.
 
     Args:
         spec: the op (:func:`lazyloom.spec`).
-        operands: of each operand, the tensor whose contents are meant, None for one that
-            :meth:`record` is given.
-        types: of each operand, its type.
-        results: of each result, the tensor that it is written over, None for one that is given
-            back.
-        tokens: of each result, what its tensor's contents are a leaf of the tape for
+        operands: for each operand, the tensor whose contents it is, None for one that is passed
+            to :meth:`record`.
+        types: the type of each operand.
+        results: for each result, the tensor that it is written over, None for one that is
+            returned.
+        tokens: for each result, the token for which its tensor's contents are a leaf of the tape
             (:meth:`Value.as_leaf`), None for contents without gradient.
-        entries: what the rest depends on: ``mapping[key] is value`` for each.
+        entries: conditions of all this: ``mapping[key] is value`` for each.
     """
 
     __slots__ = ("spec", "operands", "types", "results", "tokens", "shared", "entries",
@@ -295,8 +295,8 @@ class Update:
         self.entries: Final[list[tuple[dict[str, Any], str, object]]] = list(entries)
 
     def matches(self) -> bool:
-        """Whether tensors and entries are as they were, and the tensors can be written over:
-        whole ones, of the same storages, leaves for the same tokens or without gradient."""
+        """Return True if tensors and entries are unchanged, and the tensors can be written over:
+        whole tensors of the same storages, leaves for the same tokens or without gradient."""
         if trace.mapping:
             return False
         for mapping, key, value in self.entries:
@@ -309,15 +309,17 @@ class Update:
             shared = t.shared
             if shared is not self.shared[i] or t.detached or t.view_steps:
                 return False
-            held = t._value
+            contents = t._value
             if shared is not None:
                 if not shared.writable:
                     return False
-                held = shared.value
+                contents = shared.value
             elif token is not None:
                 return False
-            assert held is not None
-            if held.requires_grad and (token is None or token_of(held.node, held.index) is None):
+            assert contents is not None
+            if contents.requires_grad and (
+                token is None or token_of(contents.node, contents.index) is None
+            ):
                 return False
         return True
 
@@ -325,12 +327,12 @@ class Update:
         """Record the op and write its results.
 
         Args:
-            given: the operands that are no tensors of it: values, scalars, or tensors for their
-                contents; None among them is none.
+            given: the other operands: values, scalars, or tensors for their contents; None if
+                one is missing.
 
         Returns:
-            the results that are written over no tensor; None, with nothing recorded, where a
-            type is not what it was or :meth:`matches` does not hold.
+            the results that are not written over a tensor; None, with nothing recorded, if a
+            type has changed, an operand is missing or :meth:`matches` does not hold.
         """
         with self.locks:
             return self._record(given)
@@ -341,37 +343,37 @@ class Update:
         operands: list[Any] = []
         number = 0
         for i, t in enumerate(self.operands):
-            found: Any = t
+            operand: Any = t
             if t is None:
-                found = given[number]
+                operand = given[number]
                 number += 1
-                if found is None:
+                if operand is None:
                     return None
-            if isinstance(found, Tensor):
-                found = current(found)
-            if found.type is not self.types[i]:
+            if isinstance(operand, Tensor):
+                operand = current(operand)
+            if operand.type is not self.types[i]:
                 return None
-            operands.append(found)
+            operands.append(operand)
         results: Any = record_spec(self.spec, operands)
         if not isinstance(results, tuple):
             results = (results,)
-        left: list[Value] = []
+        returned: list[Value] = []
         for i, t in enumerate(self.results):
-            made: Value = results[i]
+            result: Value = results[i]
             if t is None:
-                left.append(made)
+                returned.append(result)
                 continue
             token = self.tokens[i]
             shared = self.shared[i]
             if token is None or shared is None:
-                write(t, made)
+                write(t, result)
             else:
-                shared.replace(made.as_leaf(token))
-        return left
+                shared.replace(result.as_leaf(token))
+        return returned
 
 
 def same_objects(a: Iterable[object], b: Sequence[object]) -> bool:
-    """Whether the members of both are the same objects, in order."""
+    """Return True if the members of both are the same objects, in order."""
     number = 0
     count = len(b)
     for x in a:

@@ -1,7 +1,7 @@
 """Slots that lower layers call and upper layers fill, in ``lazyloom/__init__.py``.
 
-Nothing that is done for every recorded op goes through a slot: calling one costs what calling
-any Python function does.
+Nothing that runs for every recorded op goes through a slot: calling one costs as much as calling
+any Python function.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Hooks:
         as_leaf: the value as a leaf of the tape (:meth:`Value.as_leaf`).
         grown: called, without the lock, with a component that has grown to its ``check_at``;
             may run a part of it.
-        loops: what of a program is compiled as loops, as (times, ops of the body).
-        verdicts: what is on disk of what was measured of regions, or None.
+        loops: the parts of a program that are compiled as loops, as (times, ops of the body).
+        verdicts: the measurements of regions that are on disk, or None.
         measure: measures regions beside the backend, for :func:`lazyloom.codegen.measure`.
     """
 

@@ -10,7 +10,7 @@ from .interrupts import Deferred
 
 @functools.lru_cache(maxsize=1)
 def _all() -> Any:
-    # slow to import; a signal's handler that computes arrays would find half of it
+    # slow to import; a signal handler that computes arrays would find it half imported
     with Deferred(True):
         from importlib.metadata import entry_points
 

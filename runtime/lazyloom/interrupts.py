@@ -1,8 +1,8 @@
-"""Deferral of signals, Ctrl-C among them, while a step must not be left half done.
+"""Deferral of signals, including Ctrl-C, while a step must not be left half done.
 
-Python runs the handlers of signals, which may raise, in the main thread between any two
-instructions, and inside calls of C++ that call back into Python. A run that has taken its donated
-inputs but not handed over its results would lose them.
+Python runs signal handlers, which may raise, in the main thread between any two instructions, and
+inside calls of C++ that call back into Python. A run that has taken its donated inputs but not
+delivered its results would lose them.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any, Final
 from .compiled import COMPILED
 from .locks import closed_gate, open_gate
 
-# What the module's functions wrap: they turn handlers into enums and back, which costs more
-# than a dispatch.
+# The functions that the signal module wraps: the wrappers turn handlers into enums and back, which
+# costs more than a dispatch.
 _getsignal: Final[Any] = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
 _signal: Final[Any] = getattr(signal.signal, "__wrapped__", signal.signal)
 
@@ -35,26 +35,26 @@ _SIGNALS: Final = tuple([
 
 
 def _sigaction() -> Any:
-    """The C library's function, None where there is none."""
+    """The C library's function, None if there is none."""
     try:
-        found: Any = ctypes.CDLL(None).sigaction
+        function: Any = ctypes.CDLL(None).sigaction
     except (OSError, AttributeError, TypeError):
         return None
-    found.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
-    return found
+    function.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    return function
 
 
 _ACTION: Final[Any] = _sigaction()
-#: room for a struct sigaction, more than it has anywhere
+#: room for a struct sigaction, more than it needs on any system
 _Room: Final[Any] = ctypes.c_char * 512
 
 
 def _action(number: int) -> Any:
-    """What the system does at a signal, for :func:`_put_back`."""
+    """What the system does on a signal, for :func:`_put_back`."""
     if _ACTION is None:
         return None
-    found = _Room()
-    return found if _ACTION(number, None, found) == 0 else None
+    action = _Room()
+    return action if _ACTION(number, None, action) == 0 else None
 
 
 def _put_back(number: int, action: Any) -> None:
@@ -63,7 +63,7 @@ def _put_back(number: int, action: Any) -> None:
 
 
 class Deferred:
-    """A ``with`` block that no signal interrupts; they are delivered at the end.
+    """A ``with`` block that no signal interrupts; signals are delivered at its end.
 
     Does nothing in threads other than the main one, which get no signals, nor around compiled
     code, which handles none.
@@ -89,7 +89,7 @@ class Deferred:
                     handler = _getsignal(number)
                     if callable(handler):
                         self._before.append((number, handler, _action(number)))
-                        # a signal that has arrived before is handled here, and may raise
+                        # a signal that arrived earlier is handled here, and may raise
                         _signal(number, self._note)
             except BaseException:
                 _set(list(self._before))
@@ -110,11 +110,12 @@ class Deferred:
 
 
 def start(thread: threading.Thread) -> None:
-    """Start a thread, which no signal interrupts.
+    """Start a thread without being interrupted by a signal.
 
-    It waits until the thread runs; what a handler raises in the middle of that becomes another
-    error, as a lock is given back that was not taken again. What is thrown into another thread
-    than the main one may reach the new thread instead, whose start is waited for in vain then.
+    Starting waits until the thread runs; an exception that a handler raises meanwhile becomes
+    another error, since a lock is released that was not acquired again. An exception that is thrown
+    into another thread than the main one may reach the new thread instead, and the wait for its
+    start never ends.
     """
     if threading.get_ident() != _MAIN:
         _on_own_thread(thread.start)
@@ -124,7 +125,7 @@ def start(thread: threading.Thread) -> None:
 
 
 def _set(handlers: list[tuple[int, Any, Any]]) -> None:
-    """Set the handlers of signals, all of them, the last one first, whatever one raises."""
+    """Set the handlers of signals, the last one first; set all of them even if one raises."""
     try:
         while handlers:
             number, handler, action = handlers[-1]
@@ -137,13 +138,13 @@ def _set(handlers: list[tuple[int, Any, Any]]) -> None:
 
 
 class _Once:
-    """A function that is called to its end, once, on a thread that nobody knows.
+    """A function that is called once, to its end, on a thread that nobody else knows.
 
     Attributes:
-        claimed: locked once a thread is at it.
-        done: it was called.
-        over: its ``acquire`` returns once it was.
-        error: what it raised.
+        claimed: locked once a thread calls it.
+        done: the call has ended.
+        over: its ``acquire`` returns once the call has ended.
+        error: the exception that the function raised.
     """
 
     def __init__(self, function: Callable[[], None]) -> None:
@@ -155,9 +156,9 @@ class _Once:
 
     def run(self) -> None:
         # While a thread is being started, CPython takes it for the one that starts it, and throws
-        # at it what that was to get: before this line, so that nothing was claimed. It cannot be
-        # taken back: PyThreadState_SetAsyncExc without an exception has all threads look for one
-        # from then on, and one that is traced for ever at its first instruction.
+        # exceptions for that one into it: before this line, so nothing is claimed. They cannot be
+        # taken back: PyThreadState_SetAsyncExc without an exception makes all threads check for one
+        # from then on, and a traced thread checks for ever at its first instruction.
         if not self.claimed.acquire(False):
             return
         try:
@@ -169,14 +170,15 @@ class _Once:
 
 
 def uninterrupted(function: Callable[[], None]) -> None:
-    """Call a function to its end, once, in a :class:`Deferred` block.
+    """Call a function once, to its end, in a :class:`Deferred` block.
 
-    For what puts things in order after an interrupt, which another may follow at once. What
-    signals' handlers raise is raised afterwards. The caller holds no lock that it takes.
+    For code that restores a state after an interrupt, which another may follow at once. An
+    exception of a signal handler is raised afterwards. The caller holds no lock that the function
+    takes.
 
-    In other threads than the main one it is what another thread throws
-    (``PyThreadState_SetAsyncExc``) that follows. Nothing keeps that back, so that the
-    function runs on a thread that nobody knows.
+    In threads other than the main one, the next interrupt is an exception that another thread
+    throws (``PyThreadState_SetAsyncExc``). Nothing can defer that, so the function runs on a
+    thread that nobody else knows.
     """
     if threading.get_ident() != _MAIN:
         _on_own_thread(function)
@@ -191,23 +193,23 @@ def uninterrupted(function: Callable[[], None]) -> None:
         except BaseException as error:
             if begun:
                 raise
-            # before the block: there nothing was done yet
+            # raised before the block, when nothing was done yet
             raised = error
     if raised is not None:
         raise raised
 
 
 def _on_own_thread(function: Callable[[], None]) -> None:
-    """Call a function to its end, once, on a thread of its own, whatever is thrown meanwhile."""
+    """Call a function once, to its end, on a thread of its own, whatever is thrown meanwhile."""
     once = _Once(function)
     raised: BaseException | None = None
     while not once.done:
         try:
             if not once.claimed.locked():
-                # none was begun, or it ended before its first step
+                # no thread was started, or it ended before its first step
                 try:
                     _thread.start_new_thread(once.run, ())
-                except RuntimeError:  # there are too many
+                except RuntimeError:  # there are too many threads
                     once.run()
             once.over.acquire(timeout=0.1)
         except BaseException as error:
@@ -219,7 +221,7 @@ def _on_own_thread(function: Callable[[], None]) -> None:
 
 
 def _call(arrived: list[tuple[Any, int]]) -> None:
-    """Run handlers with their signals' numbers, all of them, whatever one raises."""
+    """Run handlers with their signals' numbers; run all of them even if one raises."""
     try:
         while arrived:
             handler, number = arrived.pop(0)
@@ -230,10 +232,10 @@ def _call(arrived: list[tuple[Any, int]]) -> None:
 
 
 def reraise_from_handler(error: BaseException) -> None:
-    """Raise an exception again if the handler of a signal raised it, as one of a time limit does.
+    """Raise an exception again if a signal handler raised it, such as one of a time limit.
 
-    For who makes something else of any Exception: what a handler raises is no failure of the
-    code that it interrupted.
+    For code that converts any Exception: an exception of a handler is not a failure of the code
+    that it interrupted.
     """
     codes: list[Any] = []
     for number in _SIGNALS:
@@ -251,14 +253,14 @@ def reraise_from_handler(error: BaseException) -> None:
 
 
 def half_imported(error: BaseException) -> bool:
-    """Whether an error comes of a module that is being imported just now.
+    """Return True if an error comes from a module that is just being imported.
 
-    The code that a handler interrupted imports it, so that the error passes, unlike that of a
-    circular import or of a module that another one hides: those are not being imported any more.
+    The code that a handler interrupted imports it, so the error goes away, unlike that of a
+    circular import or of a shadowed module: those are no longer being imported.
     """
     at: BaseException | None = error
     while at is not None:
-        # the module that has no such name yet, or whose attribute is not there yet
+        # the module that does not have the name or the attribute yet
         name = at.name if isinstance(at, ImportError) else getattr(
             getattr(at, "obj", None), "__name__", None)
         spec = getattr(sys.modules.get(name), "__spec__", None) if isinstance(name, str) else None
@@ -268,15 +270,15 @@ def half_imported(error: BaseException) -> bool:
     return False
 
 
-#: handlers, with their signals' numbers, that a :class:`Postponed` block kept back
+#: handlers, with their signals' numbers, that a :class:`Postponed` block deferred
 late: Final[list[tuple[Any, int]]] = []
 
 
 class Postponed(Deferred):
-    """A ``with`` block that no signal interrupts; :func:`deliver` passes them on afterwards.
+    """A ``with`` block that no signal interrupts; :func:`deliver` delivers them afterwards.
 
     For interpreted code that compiled code has called and still waits for: raising at the end of
-    the block would lose what it is about to return.
+    the block would lose the value that it is about to return.
     """
 
     __slots__ = ()
@@ -289,13 +291,13 @@ class Postponed(Deferred):
 
 
 def deliver() -> None:
-    """Run the handlers that were kept back; does nothing in other threads."""
+    """Run the handlers that were deferred; does nothing in threads other than the main one."""
     if threading.get_ident() == _MAIN:
         _call(late)
 
 
-#: called when the interpreter ends, after the handlers that the program itself has registered (as
-#: it imports this first), in order
+#: called in order when the interpreter ends, after the handlers that the program itself registered
+#: (since it imports this module first)
 at_end: Final[list[Callable[[], Any]]] = []
 
 

@@ -1,36 +1,36 @@
 """The locks: which fields each guards, and a mode in which every write of one is checked.
 
-:data:`GUARDED` is the table: a field that stands there is written by a thread that holds the lock
-beside it, or before any other thread can know the object. Reading needs no lock unless several
-fields must agree. What is not in the table needs none, each for its reason:
+:data:`GUARDED` is the table: a field in it is written by a thread that holds the lock beside it, or
+before any other thread can refer to the object. Reading needs no lock unless several fields must
+agree. Fields that are not in the table need no lock, each for its own reason:
 
 - ``Node.handles``, ``carried`` and ``out_handles`` go down in ``Value.__del__`` by one subtraction,
-  which nothing interrupts; whoever sees zero looks again under the lock
+  which nothing interrupts; whoever sees zero checks again under the lock
   (:mod:`lazyloom.trace.graph`).
-- ``Trace.released`` is a list to which that adds, and appending to a list is one step.
-- ``Buffer.host`` and ``array`` are written by the run that computes them, before it says that it is
-  dispatched, by uploads, one at a time (``backends/data.py``), and emptied where no node or plan
-  has the buffer any more.
+- ``Trace.released`` is a list to which that method adds, and appending to a list is one step.
+- ``Buffer.host`` and ``array`` are written by the run that computes them, before it signals that it
+  is dispatched, and by uploads, one at a time (``backends/data.py``), and emptied when no node or
+  plan has the buffer any more.
 - ``Entry.scalars``, ``Entry.used`` and counters may lose one of two writes, which costs an upload,
   or a number that is one too small.
-- What a tensor holds that shares nothing is changed under the lock of the storage that it would
+- The contents of a tensor that shares nothing change under the lock of the storage that it would
   have (:mod:`lazyloom.tensor.storage`); its other fields belong to the program.
-- Modules that make something once (the backend, JAX's client, lowerings) hold a lock of their own
-  while they do, and nothing but that module sees it.
+- Modules that create something once (the backend, JAX's client, lowerings) hold a lock of their own
+  meanwhile, which only that module sees.
 
-Locks nest in this order: those of storages, in the order of their numbers where several are needed
-at once; then a program's, then the graph's; all others are innermost. A frontend's lock of a leaf,
+Locks nest in this order: those of storages, in the order of their numbers if several are needed at
+once; then a program's, then the graph's; all others are innermost. A frontend's lock of a leaf,
 held while a gradient is added, comes before those of storages.
 
-The cycle collector may run a finalizer of the program's while a thread holds one of them, and the
-finalizer may record or read. The locks of storages are reentrant; the graph's and a program's
-refuse it (:class:`~lazyloom.errors.LoomError`), which interpreted the core does not: there such a
-finalizer can wait for ever.
+The cycle collector may run one of the program's finalizers while a thread holds one of the locks,
+and the finalizer may record or read. The locks of storages are reentrant; the graph's and a
+program's refuse it (:class:`~lazyloom.errors.LoomError`). An interpreted core does not: there, such
+a finalizer can wait for ever.
 
-``LAZYLOOM_DEBUG_LOCKS=1`` in the environment turns the checks on, where the core runs interpreted:
-compiled classes give no place for them. A write without its lock is an AssertionError that names
-the field, and stands in :data:`violations`. Everything is several times slower then, and Ctrl-C may
-leave a lock held.
+``LAZYLOOM_DEBUG_LOCKS=1`` in the environment turns the checks on, if the core runs interpreted:
+compiled classes have no place for them. A write without its lock is an AssertionError that names
+the field, and is added to :data:`violations`. Everything is several times slower then, and Ctrl-C
+may leave a lock held.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from .compiled import COMPILED
 from .errors import LoomError
 from .extension import in_c
 
-#: whether writes are checked
+#: true if writes are checked
 DEBUG: Final = os.environ.get("LAZYLOOM_DEBUG_LOCKS", "0") not in ("", "0")
 
 #: by lock, the fields that it guards: module and class, then the names
@@ -77,12 +77,12 @@ GUARDED: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "Storage.lock": {"tensor.storage.Storage": ("value", "version", "overwritten")},
 }  # fmt: skip
 
-#: the texts of the errors that were raised, for those that nobody catches (in ``__del__``)
+#: the messages of the errors that were raised, since nobody catches some of them (in ``__del__``)
 violations: Final[list[str]] = []
 
 
 def refuse_owner() -> NoReturn:
-    """Raise LoomError in a thread that asks for a lock that it holds."""
+    """Raise LoomError in a thread that requests a lock that it holds."""
     raise LoomError(
         "a finalizer called lazyloom while its thread was changing the recorded graph: "
         "Python's cycle collector ran it there; let it leave the work to the program, for "
@@ -93,8 +93,8 @@ def refuse_owner() -> NoReturn:
 class OwnedLock:
     """A lock that knows which thread holds it, and refuses that thread a second time.
 
-    The cycle collector runs a program's finalizers wherever an object is made, also where this
-    thread changes what the lock guards: one that asks for it there would wait for ever.
+    The cycle collector runs a program's finalizers wherever an object is created, even where this
+    thread changes what the lock guards: a finalizer that requests it there would wait for ever.
     """
 
     __slots__ = ("_lock", "_owner")
@@ -104,7 +104,7 @@ class OwnedLock:
         self._owner: int = 0
 
     def acquire(self) -> bool:
-        """Wait for the lock; LoomError where this thread holds it."""
+        """Wait for the lock. Raises LoomError if this thread holds it."""
         here = get_ident()
         if self._owner == here:
             refuse_owner()
@@ -120,18 +120,18 @@ class OwnedLock:
         return bool(self._lock.locked())
 
     def held(self) -> bool:
-        """Whether this thread holds it."""
+        """Return True if this thread holds it."""
         return self._owner == get_ident()
 
     def __enter__(self) -> bool:
         return self.acquire()
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        # no *args, which would make an object, and let the collector run, while the lock is held
+        # no *args, which would create an object, and let the collector run while the lock is held
         self.release()
 
 
-#: as C has it, where functions in C were compiled
+#: the version in C, if functions in C were compiled
 _owned: Final[Callable[..., Any]] = in_c("OwnedLock", OwnedLock)
 
 
@@ -143,8 +143,8 @@ def new_write_lock() -> Any:
 def new_lock() -> Any:
     """A lock that guards fields.
 
-    The compiled core takes :class:`OwnedLock`, in C where that was built. The interpreted core
-    takes Python's own lock, which Ctrl-C cannot leave held.
+    The compiled core uses :class:`OwnedLock`, in C if that was built. The interpreted core uses
+    Python's own lock, which Ctrl-C cannot leave held.
     """
     if DEBUG:
         return OwnedLock()
@@ -154,8 +154,8 @@ def new_lock() -> Any:
 def closed_gate() -> Any:
     """A lock for one thread that waits: its next ``acquire`` returns after :func:`open_gate`.
 
-    What stands in place of conditions and events of Python's, whose locks are kept for ever by an
-    exception that reaches the thread right after they were taken.
+    It replaces Python's conditions and events, whose locks stay held for ever if an exception
+    reaches the thread right after they were acquired.
     """
     gate = threading.Lock()
     gate.acquire()
@@ -163,15 +163,15 @@ def closed_gate() -> Any:
 
 
 def open_gate(gate: Any) -> None:
-    """Let the thread of a :func:`closed_gate` go on, now or once it comes to wait."""
+    """Let the thread of a :func:`closed_gate` continue, now or as soon as it waits."""
     try:
         gate.release()
     except RuntimeError:
-        pass  # it is open
+        pass  # it is already open
 
 
 def check_writes() -> None:
-    """Check every write of a guarded field from now on; called once, when all modules are there."""
+    """Check every write of a guarded field from now on; called once all modules are imported."""
     if COMPILED:
         warnings.warn(
             "lazyloom: LAZYLOOM_DEBUG_LOCKS is set, but the core is compiled, which gives no place "
@@ -188,17 +188,17 @@ def check_writes() -> None:
 
 
 def _finder(lock: str) -> Callable[[Any], Any]:
-    """A function that gives the lock that guards an object."""
+    """A function that returns the lock that guards an object."""
     if lock in ("Entry.lock", "Storage.lock"):
         return lambda owner: owner.lock
     _, package, module, *names = lock.split(".")
     place = sys.modules[f"lazyloom.{package}.{module}"]
 
     def find(owner: Any) -> Any:
-        found: Any = place
+        lock_object: Any = place
         for name in names:
-            found = getattr(found, name)
-        return found
+            lock_object = getattr(lock_object, name)
+        return lock_object
 
     return find
 
@@ -210,13 +210,13 @@ def _check(cls: type, guards: dict[str, tuple[Callable[[Any], Any], str]]) -> No
 
     def checked(self: Any, name: str, value: Any) -> None:
         guard = guards.get(name)
-        # what is being made is its maker's; so is a node until it has a number
+        # an object under construction belongs to its creator; so does a node without a number
         if guard is not None and (self.seq if numbered and hasattr(self, "seq")
                                   else hasattr(self, last)):
             find, lock = guard
-            lock_found = find(self)
-            held = getattr(lock_found, "held", None) or getattr(lock_found, "_is_owned", None)
-            if held is not None and not held():
+            lock_object = find(self)
+            holds = getattr(lock_object, "held", None) or getattr(lock_object, "_is_owned", None)
+            if holds is not None and not holds():
                 text = (f"{cls.__name__}.{name} was written by thread {get_ident()}, "
                         f"which does not hold {lock}")
                 violations.append(text)

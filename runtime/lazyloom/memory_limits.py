@@ -1,14 +1,14 @@
 """Memory checks before a run or a compilation begins.
 
-A backend reports memory that it could not have for a result when the program is under way, with
-the inputs that it was given lost. Where its own parts find no memory (threads, machine code,
-scratch memory of a product) XLA ends the process or, close to a limit of the address space
-(``ulimit -v``), leaves a result as it found it, as it does under ``jax.jit``. So what is known to
-be needed is asked for, and given back, before; where the address space is limited, so is some room
-for those parts.
+A backend reports that it could not allocate a result while the program is running, when donated
+inputs are already lost. If its own parts get no memory (threads, machine code, scratch memory of a
+product), XLA ends the process or, close to a limit of the address space (``ulimit -v``), leaves a
+result unwritten, as it does under ``jax.jit``. So the memory that is known to be needed is
+requested, and released, beforehand; where the address space is limited, so is some room for those
+parts.
 
-Only address space can be asked for: what the system promises and does not have (overcommitted
-memory, the limit of a control group) nobody knows before it is touched.
+Only address space can be requested: memory that the system promises but does not have
+(overcommitted memory, the limit of a control group) shows only when it is touched.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ try:
 except ImportError:  # no such limits on this system
     resource = None  # type: ignore[assignment]
 
-#: the address space of the process is limited; as of the last compilation
+#: true if the address space of the process is limited, as of the last compilation
 limited = False
 
 
 def limit_of(name: str) -> int | None:
-    """A limit of the process in bytes, None where there is none."""
+    """A limit of the process in bytes, None if there is none."""
     if resource is None or not hasattr(resource, name):
         return None
     soft = resource.getrlimit(getattr(resource, name))[0]
@@ -35,7 +35,7 @@ def limit_of(name: str) -> int | None:
 
 
 def look() -> bool:
-    """Look whether the address space of the process is limited."""
+    """Find out whether the address space of the process is limited; return True if it is."""
     global limited
     limited = limit_of("RLIMIT_AS") is not None
     return limited
@@ -48,7 +48,7 @@ def to_compile() -> None:
 
 
 def to_run(needs: int) -> None:
-    """Raise MemoryError if a run that asks for that much cannot have it."""
+    """Raise MemoryError if a run cannot have the bytes that it needs."""
     require(needs + tuning.run_room if limited else needs, "to run it")
 
 

@@ -1,9 +1,9 @@
-"""Options a program can set for a while, and the numbers that tune the runtime.
+"""Options that a program can set for a while, and the numbers that tune the runtime.
 
 An option that is True or False belongs to the thread that sets it. A number belongs to the process:
-it decides when work runs and how much is remembered, which threads share. None changes what an op
-is compiled to; numbers that do (``backends/xla/fusion_barriers.py``) stand where they are used and
-cannot be set, since programs on disk are told apart by the source.
+it decides when work runs and how much is remembered, which threads share. No option changes what an
+op is compiled to; numbers that do (``backends/xla/fusion_barriers.py``) stand where they are used
+and cannot be set, since the source identifies programs on disk.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FLAGS: Final[dict[str, bool]] = {
     "reproducible": os.environ.get("LAZYLOOM_REPRODUCIBLE", "0") not in ("", "0"),
 }
 
-#: what makes programs fast and nothing else, each of which can be left out
+#: parts that only make programs faster; each can be left out
 ACCELERATORS: Final[dict[str, str]] = {
     "matching": "a trace that is recorded again as before is compared with the past one, op by "
                 "op, instead of being collected and looked up",
@@ -38,7 +38,7 @@ ACCELERATORS: Final[dict[str, str]] = {
 
 
 def _left_out() -> frozenset[str]:
-    """The accelerators that LAZYLOOM_WITHOUT names. Raises ArgumentError for what is none."""
+    """The accelerators that LAZYLOOM_WITHOUT names. Raises ArgumentError for any other name."""
     names = os.environ.get("LAZYLOOM_WITHOUT", "").replace(",", " ").split()
     for name in names:
         if name != "all" and name not in ACCELERATORS:
@@ -48,23 +48,24 @@ def _left_out() -> frozenset[str]:
     return frozenset(ACCELERATORS if "all" in names else names)
 
 
-#: the accelerators that this process does without
+#: the accelerators that this process leaves out
 WITHOUT: Final[frozenset[str]] = _left_out()
 
-#: a component drops its dead nodes once there are so many, and half of all are dead. Asked for each
-#: released node, so no option: a larger number keeps memory, a smaller one copies lists more often
+#: a component drops its dead nodes once there are more than this, and they are over half of all.
+#: Checked for each released node, so it is no option: a larger number keeps memory, a smaller one
+#: copies lists more often
 DEAD_NODES: Final = 256
-#: how many of the newest ops may be left out where a repetition is looked for: the caller still
-#: holds what the newest replace, and an op joins a component only when something connects it, so
-#: the newest part may not be whole yet
+#: how many of the newest ops may be left out when looking for a repetition: the caller still holds
+#: the values that the newest replace, and an op joins a component only when something connects it,
+#: so the newest part may not be complete yet
 MARGINS: Final = (2, 32, 128, 512)
-#: texts of lowered ops of which it is remembered what they read and how long they are; a program
-#: has some dozens
+#: number of texts of lowered ops for which the operands read and the length are remembered; a
+#: program has some dozens
 LOWERINGS_KEPT: Final = 4096
 
 
 def switched_on(variable: str) -> bool:
-    """Whether what is on unless an environment variable says no is on."""
+    """Return True unless an environment variable says no."""
     return os.environ.get(variable, "1").lower() not in ("0", "off", "no", "false")
 
 
@@ -74,10 +75,10 @@ class Number:
 
     Attributes:
         name: the option, and the attribute of :data:`tuning`.
-        default: what it is at first; a float where it is a part of something.
-        minimum, maximum: the bounds of what it can be set to; None for no upper one.
+        default: its initial value; a float if it is a fraction of something.
+        minimum, maximum: the bounds of its value; None for no upper bound.
         unit: what it counts.
-        reason: what it decides, and why it is what it is.
+        reason: what it decides, and why it has this value.
     """
 
     __slots__ = ("name", "default", "minimum", "maximum", "unit", "reason")
@@ -95,7 +96,7 @@ class Number:
 
 @final
 class Tuning:
-    """The numbers as they are now, an attribute each; :data:`NUMBERS` describes them."""
+    """The current numbers, one attribute each; :data:`NUMBERS` describes them."""
 
     __slots__ = (
         "cut_ops", "cut_depth", "cut_size", "cut_misses", "block_ops", "longest_period",
@@ -217,14 +218,14 @@ NUMBERS: Final[dict[str, Number]] = {number.name: number for number in (
 )}  # fmt: skip
 
 _local = threading.local()
-#: one flag: whether any thread has ever set an option; until then nobody has to be asked
+#: one flag: whether any thread has ever set an option; until then no lookup is needed
 _ever_set: Final[list[bool]] = [False]
 
 
 def get_option(name: str) -> Any:
-    """An option's value: a bool, this thread's, or a number, the process's.
+    """An option's value: a bool of this thread, or a number of the process.
 
-    Raises ArgumentError for a name that is none.
+    Raises ArgumentError for an unknown name.
     """
     if name in NUMBERS:
         return getattr(tuning, name)
@@ -236,25 +237,25 @@ def get_option(name: str) -> Any:
 
 
 def donates() -> bool:
-    """The option ``donate`` of this thread; asked at every write in place."""
+    """The option ``donate`` of this thread; read at every write in place."""
     return not _ever_set[0] or bool(get_option("donate"))
 
 
 def reproducible() -> bool:
-    """The option ``reproducible`` of this thread; asked at every run that is not known yet."""
+    """The option ``reproducible`` of this thread; read at every run that is not known yet."""
     return FLAGS["reproducible"] if not _ever_set[0] else bool(get_option("reproducible"))
 
 
 def whole_only() -> bool:
-    """Whether no program may run op by op: this thread wants it so, or the process."""
+    """Return True if no program may run op by op, by a setting of this thread or the process."""
     return "op_by_op" in WITHOUT or reproducible()
 
 
 def set_option(name: str, value: Any) -> Any:
     """Set an option, for this thread if it is a bool, else for the process; see :func:`options`.
 
-    Returns its former value. Raises ArgumentError for a name that is none, and for a value that is
-    no bool or out of the number's bounds.
+    Returns its previous value. Raises ArgumentError for an unknown name, and for a value that is
+    not a bool or is out of the number's bounds.
     """
     before = get_option(name)
     number = NUMBERS.get(name)
@@ -269,10 +270,10 @@ def set_option(name: str, value: Any) -> Any:
 
 
 def _checked(name: str, number: Number, value: Any) -> Any:
-    """The value that a number is to have. Raises ArgumentError."""
+    """The new value of a number, checked. Raises ArgumentError."""
     fraction = isinstance(number.default, float)
     fits = isinstance(value, (int, float) if fraction else int) and not isinstance(value, bool)
-    # asked so that a NaN is out of bounds
+    # written so that a NaN is out of bounds
     if not fits or not value >= number.minimum or (
         number.maximum is not None and not value <= number.maximum
     ):
@@ -290,17 +291,17 @@ def options(**changes: Any) -> Iterator[None]:
 
     Args:
         donate: False keeps programs from reusing the memory of their inputs, and tensors from
-            letting go of what is written over in place before the new contents are known to be
-            good, so that a failed run loses nothing; costs memory, and every run is waited for.
-            Of this thread.
+            releasing contents that are overwritten in place before the new contents are known to
+            be good, so a failed run loses nothing; it costs memory, and every run is waited for.
+            For this thread.
         forbid_reads: True makes every read of a value an error (ReadForbiddenError), to find
-            where a program reads. Of this thread.
-        reproducible: True has every program compiled whole before it runs, so that its results
-            depend on what was recorded and on nothing else. Otherwise a program that is new runs op
-            by op until compiling has paid, which may change the last bits of its results; the
-            record of an evaluation says how it ran. LAZYLOOM_REPRODUCIBLE=1 in the environment sets
-            it for the process. Of this thread.
-        **changes: the numbers that ``docs/options.md`` lists, such as ``cut_ops``. Of the process.
+            where a program reads. For this thread.
+        reproducible: True compiles every program whole before it runs, so its results depend only
+            on what was recorded. Otherwise a new program runs op by op until compiling has paid,
+            which may change the last bits of its results; the record of an evaluation says how it
+            ran. LAZYLOOM_REPRODUCIBLE=1 in the environment sets it for the process. For this
+            thread.
+        **changes: the numbers that ``docs/options.md`` lists, such as ``cut_ops``. For the process.
     """
     before: dict[str, Any] = {}
     try:

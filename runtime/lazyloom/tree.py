@@ -11,7 +11,7 @@ from .errors import ArgumentError
 def tree_map(f: Callable[[Any], Any], tree: Any, leaf: type) -> Any:
     """``f`` of every leaf of nested lists, tuples and dicts, in order, in the same nesting.
 
-    Whatever is neither of these nor None counts as a leaf.
+    Anything that is neither of these nor None counts as a leaf.
     """
     if isinstance(tree, leaf):
         return f(tree)
@@ -82,55 +82,55 @@ class TreeDef:
 
         Args:
             name: what the tree is called in messages.
-            nothing: None may stand for any part of it, and is the leaf of all it stands for.
+            nothing: None may stand for any part of it, and is then each leaf of that part.
 
-        Raises ArgumentError where the nesting differs.
+        Raises ArgumentError if the nesting differs.
         """
-        found: list[Any] = []
-        self._match(tree, name, found, nothing, False)
-        return found
+        leaves: list[Any] = []
+        self._match(tree, name, leaves, nothing, False)
+        return leaves
 
     def broadcast(self, prefix: Any, name: str) -> list[Any]:
-        """A leaf each from a tree whose leaves may stand for whole parts of this one.
+        """One leaf for each of this tree, from a tree whose leaves may stand for whole parts.
 
-        Raises ArgumentError where the nesting differs.
+        Raises ArgumentError if the nesting differs.
         """
-        found: list[Any] = []
-        self._match(prefix, name, found, True, True)
-        return found
+        leaves: list[Any] = []
+        self._match(prefix, name, leaves, True, True)
+        return leaves
 
-    def _match(self, tree: Any, name: str, found: list[Any], nothing: bool, prefix: bool) -> None:
+    def _match(self, tree: Any, name: str, leaves: list[Any], nothing: bool, prefix: bool) -> None:
         if self.kind == "leaf" or nothing and tree is None or prefix and not isinstance(
             tree, (dict, list, tuple)
         ):
             if self.kind == "leaf" and isinstance(tree, (dict, list, tuple)):
                 raise ArgumentError(f"{name} is a {type(tree).__name__}, expected a single value")
-            found.extend([tree] * self.count)
+            leaves.extend([tree] * self.count)
         elif self.kind == "none":
             if tree is not None:
                 raise ArgumentError(f"{name} is a {type(tree).__name__}, expected None")
         elif self.kind == "dict":
             if not isinstance(tree, dict) or set(tree) != set(self.keys):
-                given = f"has the keys {list(tree)}" if isinstance(tree, dict) else (
+                actual = f"has the keys {list(tree)}" if isinstance(tree, dict) else (
                     f"is a {type(tree).__name__}")
-                raise ArgumentError(f"{name} {given}, expected a dict of the keys "
+                raise ArgumentError(f"{name} {actual}, expected a dict of the keys "
                                     f"{list(self.keys)}")
             for key, child in zip(self.keys, self.children, strict=True):
-                child._match(tree[key], f"{name}[{key!r}]", found, nothing, prefix)
+                child._match(tree[key], f"{name}[{key!r}]", leaves, nothing, prefix)
         else:
             n = len(self.children)
             if not isinstance(tree, (list, tuple)) or len(tree) != n:
-                given = f"has {len(tree)} elements" if isinstance(tree, (list, tuple)) else (
+                actual = f"has {len(tree)} elements" if isinstance(tree, (list, tuple)) else (
                     f"is a {type(tree).__name__}")
-                raise ArgumentError(f"{name} {given}, expected a {self.type.__name__} of {n}")
+                raise ArgumentError(f"{name} {actual}, expected a {self.type.__name__} of {n}")
             for i, child in enumerate(self.children):
-                child._match(tree[i], f"{name}[{i}]", found, nothing, prefix)
+                child._match(tree[i], f"{name}[{i}]", leaves, nothing, prefix)
 
 
 def flatten(tree: Any, leaf: type) -> tuple[list[Any], TreeDef]:
     """The leaves of nested lists, tuples and dicts, in order, and the nesting.
 
-    Whatever is neither of these nor None, and every ``leaf``, counts as a leaf.
+    Anything that is neither of these nor None, and every ``leaf``, counts as a leaf.
     """
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaf, leaves)

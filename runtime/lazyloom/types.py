@@ -1,4 +1,4 @@
-"""Tensor types: what is known of a value before it is computed."""
+"""Tensor types: what is known about a value before it is computed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .errors import DTypeError, ShapeError
 
 #: the bytes of a value are counted in a signed integer of 64 bits
 MOST_BYTES: Final = 2**63
-#: NumPy's arrays, through which data comes in and goes out, have no more
+#: the most that NumPy's arrays, through which data comes in and goes out, can have
 MOST_DIMENSIONS: Final = 64
 
 
@@ -87,16 +87,16 @@ def tensor_type(
     """The type of that shape (a tuple of non-negative ints) and dtype (a DType).
 
     Raises ShapeError for a negative size, for more than 64 dimensions and for more bytes than XLA
-    can address; DTypeError for what is no DType.
+    can address; DTypeError if the dtype is not a DType.
     """
     key = (shape, dtype, placement)
-    found = _interned.get(key)
-    if found is None:
+    interned = _interned.get(key)
+    if interned is None:
         shape = _checked(shape, dtype)
         key = (shape, dtype, placement)
         # setdefault keeps one object when two threads make the same type
-        found = _interned.setdefault(key, TensorType(shape, dtype, placement))
-    return found
+        interned = _interned.setdefault(key, TensorType(shape, dtype, placement))
+    return interned
 
 
 _scalars: Final[dict[DType, TensorType]] = {}
@@ -104,10 +104,10 @@ _scalars: Final[dict[DType, TensorType]] = {}
 
 def scalar_type(dtype: DType) -> TensorType:
     """The 0-d type of that dtype."""
-    found = _scalars.get(dtype)
-    if found is None:
-        found = _scalars[dtype] = tensor_type((), dtype)
-    return found
+    type_ = _scalars.get(dtype)
+    if type_ is None:
+        type_ = _scalars[dtype] = tensor_type((), dtype)
+    return type_
 
 
 def _checked(shape: Any, dtype: Any) -> tuple[int, ...]:
@@ -121,8 +121,8 @@ def _checked(shape: Any, dtype: Any) -> tuple[int, ...]:
         raise ShapeError(f"shape {sizes} has a negative size, expected sizes of 0 or more")
     size = dtype.itemsize
     for d in sizes:
-        # XLA multiplies the sizes in this order too, and takes an empty shape of huge sizes
-        # no better than a full one
+        # XLA multiplies the sizes in this order too, and rejects an empty shape of huge sizes
+        # like a full one
         size *= max(d, 1)
     if size >= MOST_BYTES:
         raise ShapeError(

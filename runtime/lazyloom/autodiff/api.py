@@ -1,7 +1,7 @@
 """Gradients of functions: ``value_and_grad`` and ``grad``.
 
-Not compiled with the core: there a function inside a function refers to the call that it
-belongs to, and that to it, so a call's gradients would stay alive until the cycle collector runs.
+Not compiled with the core: there, a nested function and the call that it belongs to refer to each
+other, so a call's gradients would stay alive until the cycle collector runs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def value_and_grad(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *,
     closures: bool = False,
 ) -> Callable[..., Any]:  # fmt: skip
-    """A function that gives ``(f(...), gradient)``.
+    """A function that returns ``(f(...), gradient)``.
 
     Args:
         f: takes tensors of any frontend, alone or in lists, tuples and dicts, and returns a
@@ -57,9 +57,9 @@ def value_and_grad(
             value = t.value
             outer = outer or value.requires_grad
             token = object()
-            # Inside another gradient, what comes of this one keeps its tape, so the leaf must be
-            # one that no later gradient takes for its own.
-            # So must one of several results, whose node others may be told by.
+            # Inside another gradient, the results of this one keep their tape, so no later gradient
+            # may take the leaf for its own. The same holds for one of several results, whose node
+            # may identify other leaves.
             apart = depth > 0 or len(value.node.types) > 1
             leaf = new_leaf(value, token) if apart else make_leaf(value, token)
             marked.append((leaf, token))
@@ -84,23 +84,23 @@ def value_and_grad(
                 if not isinstance(out, Tensor) or out.value.shape != () or (
                     not out.value.dtype.is_floating
                 ):
-                    what = out.value.type.text if isinstance(out, Tensor) else type(out).__name__
+                    shown = out.value.type.text if isinstance(out, Tensor) else type(out).__name__
                     raise GradientError(
-                        f"the function to differentiate returned a {what}, expected a 0-d "
+                        f"the function to differentiate returned a {shown}, expected a 0-d "
                         "floating-point tensor; reduce it, for instance with sum or mean")
                 inputs = [leaf for leaf, _ in marked]
                 value = out.value
                 if closures and recording and not outer:
                     outer = reaches_outside([value], {leaf.node for leaf, _ in marked}, start)
-                found: list[Value | None]
+                cotangents: list[Value | None]
                 if value.requires_grad:
                     # an outer gradient goes through this tape again; otherwise nothing may keep it
-                    found, visited = cotangents_of([value], inputs, None, outer, True)
+                    cotangents, visited = cotangents_of([value], inputs, None, outer, True)
                     if not outer:
-                        # what f closes over may have a tape of its own, which is not ours to free
+                        # values that f closes over may have a tape of their own: do not free it
                         free({n: True for n in visited if n.seq > start}, True)
                 else:
-                    found = [None] * len(inputs)
+                    cotangents = [None] * len(inputs)
         finally:
             nesting.depth = depth
             with graph.trace.lock:
@@ -109,7 +109,7 @@ def value_and_grad(
                         graph.set_token(leaf.node, leaf.index, None)
         grads = iter([
             g if g is not None else zeros_like(leaf)
-            for g, (leaf, _) in zip(found, marked, strict=True)])
+            for g, (leaf, _) in zip(cotangents, marked, strict=True)])
         trees = []
         for tree in shapes:
             trees.append(tree_map(lambda t: type(t).from_value(_settled(next(grads), outer)), tree,
@@ -130,9 +130,9 @@ def value_and_grad(
 def grad(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """A function that gives the gradient of ``f``; see :func:`value_and_grad`.
+    """A function that returns the gradient of ``f``; see :func:`value_and_grad`.
 
-    With ``has_aux`` it gives ``(gradient, aux)``.
+    With ``has_aux`` it returns ``(gradient, aux)``.
     """
     both = value_and_grad(f, argnums, has_aux)
 
@@ -147,10 +147,10 @@ def grad(
 def argument_positions(
     f: Any, argnums: Any
 ) -> Callable[[Sequence[Any]], tuple[int, ...]]:  # fmt: skip
-    """What finds the positions, among given arguments of ``f``, to differentiate by.
+    """A function that finds the positions to differentiate by among the arguments for ``f``.
 
-    Raises ArgumentError for what is no function or no positions, and when called for positions
-    that the arguments do not have.
+    Raises ArgumentError if ``f`` is not a function or ``argnums`` not positions, and when called
+    for positions that the arguments do not have.
     """
     if not callable(f):
         raise ArgumentError(

@@ -1,7 +1,7 @@
 """Reverse-mode gradients over recorded work, op by op.
 
-The tape is the graph itself (:mod:`lazyloom.trace.tape`), gone through by
-:mod:`lazyloom.autodiff.reverse`.
+The tape is the graph itself (:mod:`lazyloom.trace.tape`), which
+:mod:`lazyloom.autodiff.reverse` traverses.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..trace.tape import free
 from .matching import Learning, begin_learning, learn, match_of_all, record_pass
 from .reverse import BackwardPass, Inspector, Observers, as_value, check_values
 
-#: gets the complete cotangent of a value, and gives the one to go on with
+#: takes the complete cotangent of a value and returns the one to continue with
 Observer: TypeAlias = "Callable[[Value], Value]"
 
 
@@ -41,8 +41,8 @@ def make_leaf(value: Value, token: object) -> Value:
         if not value.requires_grad and not node.tracked and (
             len(node.types) == 1 or node.state != graph.MAPPED
         ):
-            known = graph.token_of(node, index)
-            if known is None or known is token:
+            present = graph.token_of(node, index)
+            if present is None or present is token:
                 graph.set_token(node, index, token)
                 return hold(node, index, True)
     return new_leaf(value, token)
@@ -66,26 +66,26 @@ def gradients(
 ) -> list[Value | None]:  # fmt: skip
     """Cotangents of ``inputs`` given those of ``outputs``.
 
-    For complex inputs these are JAX's: the cotangent of ``x`` in ``f(x)`` pairs with a tangent
+    For complex inputs these follow JAX: the cotangent of ``x`` in ``f(x)`` pairs with a tangent
     without conjugation, so the direction of steepest ascent of a real ``f`` is its conjugate
-    (which the torch-like frontend's ``.grad`` holds, as PyTorch's does).
+    (which the torch-like frontend's ``.grad`` holds, like PyTorch's).
 
     Args:
         outputs: values that require a gradient.
         inputs: values to differentiate by: leaves, or intermediate values.
-        cotangents: one an output; None means 1, for 0-d outputs.
+        cotangents: one per output; None means 1, for 0-d outputs.
         create_graph: record the pass so that it can be differentiated again.
-        retain_graph: False frees afterwards what the tape saved. Another pass can go through ops
-            whose derivatives take no data, and through no other.
-        allow_unused: give None for an input that no output depends on, instead of raising.
+        retain_graph: False frees afterwards what the tape saved. Another pass can then only go
+            through ops whose derivatives take no data.
+        allow_unused: return None for an input that no output depends on, instead of raising.
         observers: functions of the cotangents of some values, each called once, when the
-            cotangent is complete; what it returns takes the cotangent's place.
-        inspect: called for every op that was gone through, later ones first, with its node and
-            the cotangents of operands that were found (None among them means zero).
-        stop: take the inputs as independent: the pass does not go on through them, to what
-            others of them depend on.
-        tokens: one an input, None for those that are no leaves. An input with a token stands for
-            all leaves that are reported as that, whatever they held when they were used.
+            cotangent is complete; its result takes the cotangent's place.
+        inspect: called for every op that the pass visits, later ones first, with its node and
+            the cotangents computed for its operands (None among them means zero).
+        stop: treat the inputs as independent: the pass does not continue through them to values
+            that other inputs depend on.
+        tokens: one per input, None for those that are not leaves. An input with a token stands
+            for all leaves that are reported as that token, whatever they held when they were used.
 
     Raises:
         GradientError: an output requires no gradient, an input is not on the tape, or the
@@ -94,23 +94,23 @@ def gradients(
     if retain_graph and inspect is None and not (create_graph or observers or stop or tokens):
         check_values("inputs", inputs)
         check_values("outputs", outputs)
-        given, _ = cotangents_of(outputs, inputs, cotangents, False, True)
-        for i, found in enumerate(given):
-            if found is None and not allow_unused:
+        input_cotangents, _ = cotangents_of(outputs, inputs, cotangents, False, True)
+        for i, cotangent in enumerate(input_cotangents):
+            if cotangent is None and not allow_unused:
                 raise _unused(i, inputs[i])
-        return given
+        return input_cotangents
     results, walk = _run(outputs, inputs, cotangents, create_graph, allow_unused,
                             _by_node(observers), inspect, stop, tokens)  # fmt: skip
     if not retain_graph:
-        # what is below the inputs, or leads to none of them, can still be gone through
+        # nodes below the inputs, or that lead to none of them, can still be visited by a pass
         ends = {v.node for v in inputs}
-        # it went through the newest first
+        # the pass visited the newest first
         free([n for n in reversed(walk.passed) if n not in ends or _leads_on(n, walk)])
     return results
 
 
 def _leads_on(n: Node, walk: BackwardPass) -> bool:
-    """Whether a pass went on through a node, to another input."""
+    """Return True if a pass continued through a node, to another input."""
     mask = n.grad_mask
     for m in n.inputs:
         if mask & 1 and isinstance(m, Node) and walk.visited.get(m, False):
@@ -123,7 +123,7 @@ def cotangents_of(
     outputs: Sequence[Value], inputs: Sequence[Value],
     cotangents: Sequence[Value | None] | None, create_graph: bool, allow_unused: bool,
 ) -> tuple[list[Value | None], dict[Node, bool]]:  # fmt: skip
-    """:func:`gradients`, with the part of the tape that is below the outputs."""
+    """:func:`gradients`, and the part of the tape below the outputs."""
     learning: Learning | None = None
     if not create_graph and allow_unused and _implicit(cotangents):
         match = match_of_all(outputs)
@@ -157,14 +157,14 @@ def _run(
         walk.run()
         results: list[Value | None] = []
         for i, v in enumerate(inputs):
-            found = walk.found.get((v.node, v.index))
+            cotangent = walk.found.get((v.node, v.index))
             if by_token is not None and tokens is not None and tokens[i] is not None:
                 for n, index in by_token[tokens[i]]:
                     more = walk.found.get((n, index))
                     if more is not None and (n is not v.node or index != v.index):
-                        found = more if found is None else record("add", [found, more])
-            if found is not None:
-                results.append(as_value(found, v.node, v.index))
+                        cotangent = more if cotangent is None else record("add", [cotangent, more])
+            if cotangent is not None:
+                results.append(as_value(cotangent, v.node, v.index))
             elif allow_unused:
                 results.append(None)
             else:
@@ -185,8 +185,8 @@ def backward(
 ) -> list[tuple[object, Value]]:  # fmt: skip
     """Gradients of every leaf that the outputs depend on, as (token, gradient).
 
-    The leaves come in the order in which they were first recorded. Arguments and errors as
-    for :func:`gradients`.
+    The leaves come in the order in which they were first recorded. Arguments and errors are those
+    of :func:`gradients`.
     """
     learning: Learning | None = None
     if not create_graph and not observers and inspect is None and _implicit(cotangents):
@@ -196,11 +196,11 @@ def backward(
             if recorded is not None:
                 if not retain_graph:
                     free(recorded.visited)
-                found: list[tuple[object, Value]] = []
+                reported: list[tuple[object, Value]] = []
                 for token, gradient in zip(recorded.tokens, recorded.gradients, strict=True):
                     if gradient is not None:
-                        found.append((token, gradient))
-                return found
+                        reported.append((token, gradient))
+                return reported
             learning = begin_learning(match, outputs, None)
     with switches.grad_mode(create_graph):
         walk = BackwardPass(outputs, cotangents, None, create_graph, _by_node(observers), inspect)
@@ -220,7 +220,7 @@ def backward(
 
 
 def _implicit(cotangents: Any) -> bool:
-    """Whether no cotangent is given; they may be scalars, too."""
+    """Return True if no cotangent is given; they may be scalars, too."""
     if cotangents is not None:
         for each in cotangents:
             if each is not None:
@@ -232,9 +232,9 @@ def _by_recording(leaf: tuple[object, Node, int]) -> tuple[int, int]:
     return leaf[1].seq, leaf[2]
 
 
-def reaches_outside(values: Sequence[Value], own: set[Node], start: int) -> bool:
-    """Whether gradients of the values flow to anything recorded before number ``start`` that is
-    not one of ``own``: what a function closes over."""
+def reaches_outside(values: Sequence[Value], own_nodes: set[Node], start: int) -> bool:
+    """Return True if gradients of the values flow to anything recorded before number ``start``
+    that is not one of ``own_nodes``: what a function closes over."""
     stack: list[Node] = []
     seen: set[Node] = set()
     for v in values:
@@ -242,7 +242,7 @@ def reaches_outside(values: Sequence[Value], own: set[Node], start: int) -> bool
             stack.append(v.node)
     while stack:
         n = stack.pop()
-        if n in seen or n in own:
+        if n in seen or n in own_nodes:
             continue
         seen.add(n)
         if n.seq <= start:

@@ -1,6 +1,6 @@
 """Forward-mode differentiation of recorded work, op by op, from leaves to outputs.
 
-The same tape that :mod:`lazyloom.autodiff.reverse` goes down. A tangent node is the jvp of its
+This uses the same tape as :mod:`lazyloom.autodiff.reverse`. A tangent node is the jvp of its
 forward op, itself an op, so it can be differentiated again in either direction.
 """
 
@@ -29,20 +29,20 @@ def tangents_of(
 
     Args:
         leaves: values that the outputs were recorded from.
-        tangents: a Value or Scalar of the leaf's type each, or None where it does not move.
+        tangents: for each leaf a Value or Scalar of its type, or None if it does not move.
         keep: record the pass so that it can be differentiated.
 
     Returns:
-        a tangent each, or None for an output that depends on no leaf that moves; and the part
-        of the tape that was gone through.
+        for each output a tangent, or None if it depends on no leaf that moves; and the part
+        of the tape that was visited.
 
     Raises GradientError if the tape was freed.
     """
-    known: dict[tuple[Node, int], Any] = {}
+    tangent_of: dict[tuple[Node, int], Any] = {}
     for leaf, tangent in zip(leaves, tangents, strict=True):
         if tangent is not None:
-            known[(leaf.node, leaf.index)] = tangent
-    sources = {node for node, _ in known}
+            tangent_of[(leaf.node, leaf.index)] = tangent
+    sources = {node for node, _ in tangent_of}
     visited: dict[Node, bool] = {}
     order: list[Node] = []
     visit_below(outputs, sources, visited, order)
@@ -57,29 +57,31 @@ def tangents_of(
         with switches.grad_mode(keep):
             for n in order:
                 if visited[n] and n.tracked and n not in sources:
-                    _through(n, known, keep, memo)
+                    _through(n, tangent_of, keep, memo)
                 if n in last:
-                    # while its operands are known: later they would have to be computed once more
+                    # while its operands are available: later they would have to be computed again
                     again_if_dropped(n, memo)
-                # what goes from op to op is little, so that the trace may be cut between any two
+                # little data passes from op to op, so the trace may be cut between any two
                 switches.hold_cuts(False)
                 for m in n.inputs:
                     if isinstance(m, Node) and last[m] is n:
                         memo.values.pop(m, None)
                         for index in range(len(m.types)):
                             if (m, index) not in wanted:
-                                known.pop((m, index), None)
+                                tangent_of.pop((m, index), None)
             results: list[Value | None] = []
             for o in outputs:
-                found = known.get((o.node, o.index)) if o.requires_grad else None
-                results.append(None if found is None else as_value(found, o.node, o.index))
+                result = tangent_of.get((o.node, o.index)) if o.requires_grad else None
+                results.append(None if result is None else as_value(result, o.node, o.index))
     finally:
         switches.hold_cuts(False)
     return results, visited
 
 
-def _through(n: Node, known: dict[tuple[Node, int], Any], keep: bool, memo: Recomputed) -> None:
-    """Give the results of a node their tangents."""
+def _through(
+    n: Node, tangent_of: dict[tuple[Node, int], Any], keep: bool, memo: Recomputed
+) -> None:
+    """Compute the tangents of a node's results."""
     spec = n.spec
     assert spec is not None
     named = spec.op.derivative.differentiable
@@ -89,7 +91,7 @@ def _through(n: Node, known: dict[tuple[Node, int], Any], keep: bool, memo: Reco
     for position, m in enumerate(inputs):
         if not n.grad_mask >> position & 1 or not isinstance(m, Node):
             continue
-        tangent = known.get((m, 0 if n.indices is None else n.indices[position]))
+        tangent = tangent_of.get((m, 0 if n.indices is None else n.indices[position]))
         if tangent is None or isinstance(named, tuple) and (
             spec.op.operand_name(position) not in named
         ):
@@ -100,28 +102,28 @@ def _through(n: Node, known: dict[tuple[Node, int], Any], keep: bool, memo: Reco
         return
     types = n.types
     if n.rule is not None:
-        _through_host(n, n.rule, dict(zip(moving, tangents, strict=True)), known, keep, memo)
+        _through_host(n, n.rule, dict(zip(moving, tangents, strict=True)), tangent_of, keep, memo)
         return
     operands: list[Any] = [operand(n, p, keep, memo) for p in range(len(inputs))]
-    found = record_spec(_jvp_spec(spec, tuple(moving)), operands + tangents, False, n.site)
-    made = iter(found if isinstance(found, tuple) else (found,))
+    recorded = record_spec(_jvp_spec(spec, tuple(moving)), operands + tangents, False, n.site)
+    results = iter(recorded if isinstance(recorded, tuple) else (recorded,))
     for index, t in enumerate(types):
         if t.dtype.is_inexact:
-            known[(n, index)] = next(made)
+            tangent_of[(n, index)] = next(results)
 
 
 def _jvp_spec(spec: Spec, moving: tuple[int, ...]) -> Spec:
     """The spec of an op's jvp."""
-    found = _specs.get((spec, moving))
-    if found is None:
+    jvp = _specs.get((spec, moving))
+    if jvp is None:
         op = spec.op.derive(JVP)
         attrs = {**spec.attrs, op.own[0]: moving}
-        found = _specs[(spec, moving)] = spec_of(op, attrs, spec.arity + len(moving))
-    return found
+        jvp = _specs[(spec, moving)] = spec_of(op, attrs, spec.arity + len(moving))
+    return jvp
 
 
 def _through_host(
-    n: Node, rule: Custom, moving: dict[int, Any], known: dict[tuple[Node, int], Any],
+    n: Node, rule: Custom, moving: dict[int, Any], tangent_of: dict[tuple[Node, int], Any],
     keep: bool, memo: Recomputed,
 ) -> None:  # fmt: skip
     """:func:`_through` for a node whose rule is a function of the host."""
@@ -138,4 +140,4 @@ def _through_host(
                 as_value(tangent, m, 0 if n.indices is None else n.indices[position]))
     for index, tangent in enumerate(rule.apply_jvp(n.types, result_of, tangents)):
         if tangent is not None and n.types[index].dtype.is_inexact:
-            known[(n, index)] = tangent
+            tangent_of[(n, index)] = tangent

@@ -17,23 +17,23 @@ from .reverse import visit_below
 
 
 def parents(value: Value) -> tuple[Value | None, ...]:
-    """The operands of the op that made a value, None for those that no gradient flows to.
+    """The operands of the op that computes a value, None for those that no gradient flows to.
 
-    Empty for a leaf, and where the tape was freed.
+    Empty for a leaf, and if the tape was freed.
     """
     node = value.node
-    found: list[Value | None] = []
+    operands: list[Value | None] = []
     with graph.trace.lock:
         for position, m in enumerate(node.inputs):
             if isinstance(m, Node):
                 index = 0 if node.indices is None else node.indices[position]
                 flows = bool(node.grad_mask >> position & 1)
-                found.append(hold(m, index, True) if flows else None)
-    return tuple(found)
+                operands.append(hold(m, index, True) if flows else None)
+    return tuple(operands)
 
 
 def result_of(value: Value, index: int) -> Value:
-    """Another result of the op that made a value. Raises ArgumentError if it has no such."""
+    """Another result of the op that computes a value. Raises ArgumentError if it has none."""
     node = value.node
     if not 0 <= index < len(node.types):
         raise ArgumentError(
@@ -43,13 +43,13 @@ def result_of(value: Value, index: int) -> Value:
 
 
 def custom_rule(node: Node) -> Custom | None:
-    """The rule that :func:`lazyloom.custom` gave a node, if it was made by that."""
+    """The rule of a node that :func:`lazyloom.custom` recorded, else None."""
     rule: Custom | None = node.rule
     return rule
 
 
 def free_tape(values: Sequence[Value]) -> None:
-    """Free the tape below some values, as a backward pass that does not retain it."""
+    """Free the tape below some values, like a backward pass that does not retain it."""
     visited: dict[Node, bool] = {}
     order: list[Node] = []
     visit_below(values, None, visited, order)
@@ -57,11 +57,11 @@ def free_tape(values: Sequence[Value]) -> None:
 
 
 def used_since(values: Sequence[Value], start: int) -> list[Value]:
-    """What the tape below some values leads to of what was recorded up to number ``start``.
+    """The values recorded up to number ``start`` to which the tape below some values leads.
 
-    ``start`` is a ``last_sequence()`` of before; leaves made since are among the results too.
+    ``start`` is an earlier ``last_sequence()``; leaves made since then are among the results too.
     """
-    found: list[Value] = []
+    used: list[Value] = []
     places: set[tuple[Node, int]] = set()
     stack = [(v.node, v.index) for v in values if v.requires_grad]
     while stack:
@@ -72,23 +72,23 @@ def used_since(values: Sequence[Value], start: int) -> list[Value]:
         n, index = place
         if n.seq <= start or not n.tracked:
             with graph.trace.lock:
-                found.append(hold(n, index, True))
+                used.append(hold(n, index, True))
             continue
         for position, m in enumerate(n.inputs):
             if n.grad_mask >> position & 1 and isinstance(m, Node):
                 stack.append((m, 0 if n.indices is None else n.indices[position]))
-    return found
+    return used
 
 
 def forget_since(values: Sequence[Value], start: int) -> None:
-    """Free the tape below some values, as far as it was recorded after number ``start``."""
+    """Free the part of the tape below some values that was recorded after number ``start``."""
     visited: dict[Node, bool] = {}
     visit_below(values, None, visited, [])
     free({n: True for n in visited if n.seq > start}, True)
 
 
 class Place:
-    """Where a value is on the tape. Does not keep its data, as the value does."""
+    """The place of a value on the tape. Unlike the value, it does not keep the data."""
 
     __slots__ = ("node", "index")
 
@@ -98,12 +98,12 @@ class Place:
 
     @property
     def used(self) -> bool:
-        """Whether anything that is left was recorded with it, and its tape was not freed."""
+        """True if any op that still exists was recorded with it, and its tape was not freed."""
         node = self.node
         return node.refs > 0 and not node.freed
 
     def value(self) -> Value | None:
-        """The value, while it is used or somebody has it."""
+        """The value, while it is used or has a handle."""
         node = self.node
         with graph.trace.lock:
             if node.state == graph.DEAD or node.refs == 0 and node.handles == 0:
@@ -117,9 +117,9 @@ class Step:
     Attributes:
         spec: the op with its attributes, None for a leaf.
         result: the number of the value among the op's results.
-        type: the value's.
+        type: the type of the value.
         operands: the types of the operands, None for those that are absent.
-        token: of a leaf, what :meth:`Value.as_leaf` was given, else None.
+        token: of a leaf, the argument of :meth:`Value.as_leaf`, else None.
     """
 
     __slots__ = ("spec", "result", "type", "operands", "token")
@@ -144,27 +144,28 @@ def _index(node: Node, position: int) -> int:
 def folded(
     value: Value, of: Callable[[Step], Sequence[int]], function: Callable[[Step, list[Any]], Any]
 ) -> Any:
-    """What a function finds of a value from what it finds of the operands it was recorded with.
+    """The result of a function for a value, computed from its results for the value's operands.
 
-    ``function(step, found)`` is called once for every result, operands first; ``found`` is what it
-    gave for the operands that ``of(step)`` names by position, None for numbers. None is found of
-    everything where there are more results to look at than the option ``history_results``.
+    ``function(step, results)`` is called once for every result, operands first; ``results`` are
+    what it returned for the operands that ``of(step)`` names by position, None for numbers. Returns
+    None if there are more results to visit than the option ``history_results``.
     """
-    known: dict[tuple[Node, int], Any] = {}
+    results: dict[tuple[Node, int], Any] = {}
     entered: dict[tuple[Node, int], tuple[Step, Sequence[int]]] = {}
     stack: list[tuple[Node, int]] = [(value.node, value.index)]
     with graph.trace.lock:
         while stack:
             place = stack[-1]
-            if place in known:
+            if place in results:
                 stack.pop()
                 continue
             n = place[0]
             if place in entered:
                 step, positions = entered[place]
-                found = [known[m, _index(n, p)] if isinstance(m := n.inputs[p], Node) else None
-                         for p in positions]
-                known[place] = function(step, found)
+                of_operands = [
+                    results[m, _index(n, p)] if isinstance(m := n.inputs[p], Node) else None
+                    for p in positions]
+                results[place] = function(step, of_operands)
                 continue
             if len(entered) == tuning.history_results:
                 return None
@@ -175,4 +176,4 @@ def folded(
                 m = n.inputs[p]
                 if isinstance(m, Node):
                     stack.append((m, _index(n, p)))
-    return known[value.node, value.index]
+    return results[value.node, value.index]

@@ -1,7 +1,7 @@
 """Matrices of derivatives: ``jacobian``, in either direction, and ``hessian``.
 
-The function runs once; then all columns are taken up its tape at once, or all rows down
-it, by mapping over the unit tangents or cotangents.
+The function runs once; then all columns are computed at once by propagating up its tape, or all
+rows by propagating down it, mapped over the unit tangents or cotangents.
 """
 
 from __future__ import annotations
@@ -26,28 +26,26 @@ Argnums = int | Sequence[int]
 def jacobian(
     f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
-    """A function that gives the derivatives of every element of the results of ``f`` by every
+    """A function that returns the derivatives of every element of the results of ``f`` by every
     element of its arguments.
 
-    It goes through the computation in the direction that needs fewer passes: that of
-    :func:`jacfwd` where the arguments have fewer elements than the results, else that of
-    :func:`jacrev`.
+    It differentiates in the direction that needs fewer passes: that of :func:`jacfwd` if the
+    arguments have fewer elements than the results, else that of :func:`jacrev`.
 
     Args:
         f: takes tensors of any frontend, alone or in lists, tuples and dicts, and returns such.
         argnums: position or positions of the arguments to differentiate by.
         has_aux: ``f`` returns a pair of its results and anything else.
-        holomorphic: ``f`` is complex-differentiable; needed where arguments and results are
-            complex.
+        holomorphic: ``f`` is complex-differentiable; needed if arguments and results are complex.
 
     Returns:
-        a function of the same arguments; it gives a tree as the results, in each leaf's place a
-        tree as the argument (a tuple of such for several argnums), whose leaves have the shape of
-        the result followed by that of the argument. With ``has_aux`` a pair of that and the aux.
-        Nestable.
+        a function of the same arguments; it returns a tree with the structure of the results and,
+        in place of each leaf, a tree with the structure of the argument (a tuple of such for
+        several argnums), whose leaves have the shape of the result followed by that of the
+        argument. With ``has_aux`` a pair of that and the aux value. Nestable.
 
     Raises (when called):
-        GradientError: an argument or result is no tensor or has a dtype without derivative, or
+        GradientError: an argument or result is not a tensor or has a dtype without derivative, or
             is complex in a way that has no Jacobian.
     """
     return _jacobian("jacobian", f, argnums, has_aux, holomorphic, None)
@@ -76,10 +74,10 @@ def jacrev(
 def hessian(
     f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
-    """A function that gives the second derivatives of the results of ``f``.
+    """A function that returns the second derivatives of the results of ``f``.
 
-    It is ``jacfwd(jacrev(f))``: see there for arguments and errors. The result is a tree as the
-    results of ``f``, of trees as the argument, of trees as the argument.
+    It is ``jacfwd(jacrev(f))``: see there for arguments and errors. It returns a tree with the
+    structure of the results of ``f``, of trees with that of the argument, of trees with the same.
     """
     inner = jacrev(f, argnums, has_aux, holomorphic)
     outer = jacfwd(inner, argnums, has_aux, holomorphic)
@@ -98,9 +96,9 @@ def _jacobian(
         run.check_results()
         for number, (t, leaf) in enumerate(zip(run.given, run.leaves, strict=True)):
             if leaf is None:
-                what = t.value.type.text if isinstance(t, Tensor) else type(t).__name__
+                shown = t.value.type.text if isinstance(t, Tensor) else type(t).__name__
                 raise GradientError(
-                    f"{name}: leaf {number} of the arguments to differentiate by is a {what}, "
+                    f"{name}: leaf {number} of the arguments to differentiate by is a {shown}, "
                     "expected a floating-point or complex tensor")
         forward_mode = _direction(run, forward, holomorphic)
         mapping = MappedCall(f"lazyloom.{name}", user_site())
@@ -119,7 +117,7 @@ def _jacobian(
 
 
 def _direction(run: DifferentiatedRun, forward: bool | None, holomorphic: bool) -> bool:
-    """Whether to use forward mode. Raises GradientError where a direction has no Jacobian."""
+    """Return True to use forward mode. Raises GradientError if a direction has no Jacobian."""
     inputs = any(v.dtype.is_complex for v in run.moving)
     outputs = any(t.value.dtype.is_complex for t in run.out)
     if holomorphic:
@@ -148,36 +146,36 @@ def _elements(values: Sequence[Value]) -> int:
 
 
 def _units(values: Sequence[Value]) -> list[Value]:
-    """For each value, the unit vectors of all of them together, along a new first axis."""
+    """For each value, its part of the unit vectors of all values, along a new first axis."""
     total = _elements(values)
-    found = []
+    units = []
     at = 0
     for v in values:
         size = v.type.size
         eye = record("eye", [], {"n": total, "m": size, "k": -at, "dtype": v.dtype})
-        found.append(_reshaped(eye, (total, *v.shape)))
+        units.append(_reshaped(eye, (total, *v.shape)))
         at += size
-    return found
+    return units
 
 
 def _parts(whole: Value, values: Sequence[Value]) -> list[Value]:
-    """Pieces of the first axis, one a value of as many elements."""
-    found = []
+    """Pieces of the first axis, one per value, with as many rows as the value has elements."""
+    parts = []
     at = 0
     rest = whole.shape[1:]
     for v in values:
         size = v.type.size
-        found.append(whole if size == whole.shape[0] else record("slice", [whole], {
+        parts.append(whole if size == whole.shape[0] else record("slice", [whole], {
             "starts": (at, *[0] * len(rest)), "stops": (at + size, *rest)}))
         at += size
-    return found
+    return parts
 
 
 def _reshaped(value: Value, shape: tuple[int, ...]) -> Value:
     if value.shape == shape:
         return value
-    found: Value = record("reshape", [value], {"shape": shape})
-    return found
+    reshaped: Value = record("reshape", [value], {"shape": shape})
+    return reshaped
 
 
 def _mapped(
@@ -200,7 +198,7 @@ def _by_tangents(run: DifferentiatedRun, mapping: MappedCall) -> list[list[Value
 
 
 def _by_cotangents(run: DifferentiatedRun, mapping: MappedCall) -> list[list[Value]]:
-    """The same."""
+    """The same, computed from cotangents."""
     results = [t.value for t in run.out]
     by_leaf = [
         _parts(row, results) for row in _mapped(run, run.vjp, results, mapping)]

@@ -1,7 +1,7 @@
 """Functions and their linear maps: ``vjp``, ``jvp`` and ``linearize``.
 
 The function runs once, on leaves of a tape of its own. Cotangents of its results can then be
-taken down that tape and tangents of its arguments up it, any number of times.
+propagated down that tape and tangents of its arguments up it, any number of times.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class DifferentiatedRun:
     Attributes:
         name: the public function that differentiates, for messages.
         given: the leaves of the arguments to differentiate by, as they were given.
-        structure: their nesting, a sequence with an entry an argument.
+        structure: their nesting, a sequence with one entry per argument.
         leaves: the value that stands for each of ``given``; None for one without derivative.
-        out: the leaves of the results; ``out_structure`` their nesting.
-        aux: what the function returned beside them.
+        out: the leaves of the results; ``out_structure`` is their nesting.
+        aux: what the function returned beside the results.
         outer: another gradient may go through this one, so results keep their tape.
     """
 
@@ -98,7 +98,7 @@ class DifferentiatedRun:
         """What the function returned, carrying no gradient of this run.
 
         Args:
-            end: the tape is needed no more, and freed unless another gradient may go through it.
+            end: the tape is no longer needed; free it unless another gradient may go through it.
         """
         if end and not self.outer:
             visited: dict[Node, bool] = {}
@@ -124,20 +124,20 @@ class DifferentiatedRun:
         keep = self.outer or any(isinstance(c, Value) and c.requires_grad for c in cotangents)
         pairs = [(t.value, c) for t, c in zip(self.out, cotangents, strict=True)
                  if c is not None and t.value.requires_grad]
-        found: list[Value | None] = [None] * len(leaves)
+        gradients: list[Value | None] = [None] * len(leaves)
         if pairs:
-            found, _ = cotangents_of(
+            gradients, _ = cotangents_of(
                 [v for v, _ in pairs], leaves, [c for _, c in pairs], keep, True)
         return [self._kept(g if g is not None else zeros_like(v), keep)
-                for g, v in zip(found, leaves, strict=True)]
+                for g, v in zip(gradients, leaves, strict=True)]
 
     def jvp(self, tangents: Sequence[Any]) -> list[Value]:
         """Tangents of the results, given those of the leaves that have a derivative."""
         keep = self.outer or any(isinstance(t, Value) and t.requires_grad for t in tangents)
         values = [t.value for t in self.out]
-        found, _ = tangents_of(values, self.moving, tangents, keep)
+        derivatives, _ = tangents_of(values, self.moving, tangents, keep)
         return [self._kept(d if d is not None else zeros_like(v), keep)
-                for d, v in zip(found, values, strict=True)]
+                for d, v in zip(derivatives, values, strict=True)]
 
     def _kept(self, value: Value, keep: bool) -> Value:
         return value if keep else value.detach()
@@ -152,17 +152,17 @@ class DifferentiatedRun:
                     "return it beside them")
 
 
-def direction(given: Any, like: Value, name: str) -> Any:
-    """A tangent or cotangent for a value, as something to record with.
+def direction(x: Any, like: Value, name: str) -> Any:
+    """A tangent or cotangent for a value, as a Value or Scalar to record with.
 
-    Raises ShapeError, GradientError or ArgumentError where it does not fit.
+    Raises ShapeError, GradientError or ArgumentError if it does not fit.
     """
-    if isinstance(given, (bool, int, float, complex)) and like.shape == ():
-        return Scalar(given, like.dtype)
-    if not isinstance(given, Tensor):
+    if isinstance(x, (bool, int, float, complex)) and like.shape == ():
+        return Scalar(x, like.dtype)
+    if not isinstance(x, Tensor):
         raise ArgumentError(
-            f"{name} is a {type(given).__name__}, expected a tensor of type {like.type.text}")
-    value = given.value
+            f"{name} is a {type(x).__name__}, expected a tensor of type {like.type.text}")
+    value = x.value
     if value.type is not like.type:
         error = ShapeError if value.shape != like.shape else GradientError
         raise error(f"{name} is a {value.type.text}, expected {like.type.text}")
@@ -178,32 +178,32 @@ def vjp(
         f: takes tensors of any frontend, alone or in lists, tuples and dicts, and returns such.
         primals: its arguments.
         has_aux: ``f`` returns a pair of its results and anything else.
-        closures: what is returned, and what it gives, can be differentiated by values outside
+        closures: the results, and those of ``vjp_fun``, can be differentiated by values outside
             ``f`` that it uses and that require a gradient.
 
     Returns:
         ``(results, vjp_fun)``, with ``has_aux`` ``(results, vjp_fun, aux)``.
-        ``vjp_fun(cotangents)`` takes cotangents nested as the results (a Python number will do for
-        a 0-d one) and gives a tuple with those of each argument, None for what has no derivative.
-        It can be called any number of times and keeps what it needs of the computation alive.
-        Complex cotangents are JAX's (see :func:`lazyloom.gradients`).
+        ``vjp_fun(cotangents)`` takes cotangents nested like the results (a Python number will do
+        for a 0-d one) and returns a tuple with those of each argument, None for a leaf without
+        derivative. It can be called any number of times and keeps the parts of the computation
+        that it needs alive. Complex cotangents follow JAX (see :func:`lazyloom.gradients`).
 
     Raises:
-        GradientError: a result is no tensor, or has a dtype without derivative.
-        ArgumentError, ShapeError: cotangents do not fit the results (when it is called).
+        GradientError: a result is not a tensor, or has a dtype without derivative.
+        ArgumentError, ShapeError: cotangents do not fit the results (when ``vjp_fun`` is called).
     """
     _check_function(f, "vjp")
     run = DifferentiatedRun("vjp", f, primals, {}, range(len(primals)), has_aux, closures)
     run.check_results()
 
     def vjp_fun(cotangents: Any) -> Any:
-        given = run.out_structure.leaves_of(cotangents, "vjp: the cotangents", True)
+        given_cotangents = run.out_structure.leaves_of(cotangents, "vjp: the cotangents", True)
         chosen = [
             None if c is None else direction(c, t.value, f"vjp: cotangent {number}")
-            for number, (c, t) in enumerate(zip(given, run.out, strict=True))]
-        found = iter(run.vjp(chosen))
+            for number, (c, t) in enumerate(zip(given_cotangents, run.out, strict=True))]
+        arg_cotangents = iter(run.vjp(chosen))
         return tuple(run.structure.build(
-            None if v is None else type(t).from_value(next(found))
+            None if v is None else type(t).from_value(next(arg_cotangents))
             for t, v in zip(run.given, run.leaves, strict=True)))
 
     results = run.results(end=False)
@@ -219,8 +219,8 @@ def jvp(
     Args:
         f: takes tensors of any frontend, alone or in lists, tuples and dicts, and returns such.
         primals: a tuple or list of its arguments.
-        tangents: nested as ``primals``, each a tensor of that type, a Python number for a 0-d
-            one, or None for what does not move (always for integers and the like).
+        tangents: nested like ``primals``, each a tensor of that type, a Python number for a 0-d
+            one, or None for a leaf that does not move (always for integers and the like).
         has_aux: ``f`` returns a pair of its results and anything else.
         closures: as for :func:`vjp`.
 
@@ -228,14 +228,14 @@ def jvp(
         ``(results, tangents of the results)``, with ``has_aux`` ``(results, tangents, aux)``.
 
     Raises:
-        GradientError: a result is no tensor, or has a dtype without derivative.
+        GradientError: a result is not a tensor, or has a dtype without derivative.
         ArgumentError, ShapeError: tangents do not fit the primals.
     """
     _check_function(f, "jvp")
-    for name, given in (("primals", primals), ("tangents", tangents)):
-        if not isinstance(given, (tuple, list)):
+    for name, x in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(x, (tuple, list)):
             raise ArgumentError(
-                f"jvp: the {name} are a {type(given).__name__}, expected a tuple or list of them")
+                f"jvp: the {name} are a {type(x).__name__}, expected a tuple or list of them")
     originals, structure = flatten(list(primals), Tensor)
     chosen: list[Any] = []
     for number, (d, t) in enumerate(zip(
@@ -246,9 +246,9 @@ def jvp(
             chosen.append(
                 None if d is None else direction(d, t.value, f"jvp: tangent {number}"))
         elif d is not None:
-            what = t.value.type.text if isinstance(t, Tensor) else type(t).__name__
+            shown = t.value.type.text if isinstance(t, Tensor) else type(t).__name__
             raise GradientError(
-                f"jvp: tangent {number} was given for a {what}, which has no derivative; expected "
+                f"jvp: tangent {number} was given for a {shown}, which has no derivative; expected "
                 "None")
     run = DifferentiatedRun("jvp", f, primals, {}, range(len(primals)), has_aux, closures)
     run.check_results()
@@ -267,11 +267,11 @@ def tangents(
     """Tangents of ``outputs`` given those of ``inputs``, leaves or intermediate values.
 
     The forward counterpart of :func:`lazyloom.gradients`: None stands for an input that does not
-    move, and for an output that depends on none that does. With ``create_graph`` the pass is
+    move, and for an output that depends on no input that does. With ``create_graph`` the pass is
     recorded so that it can be differentiated.
     """
-    found, _ = tangents_of(outputs, inputs, given, create_graph)
-    return found
+    results, _ = tangents_of(outputs, inputs, given, create_graph)
+    return results
 
 
 def linearize(
@@ -283,18 +283,18 @@ def linearize(
 
     Returns:
         ``(results, f_jvp)``, with ``has_aux`` ``(results, f_jvp, aux)``. ``f_jvp(*tangents)`` takes
-        a tangent for each argument, nested as that (None for what does not move), and gives those
-        of the results. It can be called any number of times and runs ``f`` no more; it keeps what
-        it needs of the computation alive.
+        a tangent for each argument, nested like it (None for a leaf that does not move), and
+        returns those of the results. It can be called any number of times without running ``f``
+        again; it keeps the parts of the computation that it needs alive.
     """
     _check_function(f, "linearize")
     run = DifferentiatedRun("linearize", f, primals, {}, range(len(primals)), has_aux, closures)
     run.check_results()
 
     def f_jvp(*tangents: Any) -> Any:
-        given = run.structure.leaves_of(list(tangents), "linearize: the tangents", True)
+        given_tangents = run.structure.leaves_of(list(tangents), "linearize: the tangents", True)
         chosen = []
-        for number, (d, v) in enumerate(zip(given, run.leaves, strict=True)):
+        for number, (d, v) in enumerate(zip(given_tangents, run.leaves, strict=True)):
             if v is not None:
                 chosen.append(
                     None if d is None else direction(d, v, f"linearize: tangent {number}"))

@@ -1,11 +1,10 @@
-"""Matching of backward passes: what one recorded before at the same place of a match.
+"""Matching of backward passes: recording again what a pass recorded at the same place of a match.
 
-What a pass records rests on the part of the trace that it goes through: on its ops, their operands
-and through which of these gradients flow, and on which leaves are to be reported. All of that is
-compared while the trace is matched (:mod:`lazyloom.trace.matching`), so that a pass from the same
-results, at the same place of the trace, records what it recorded last time; and that is appended
-op by op without going through the tape. Where anything is left open, the pass is gone through as
-usual.
+The ops that a pass records depend on the part of the trace that it visits: on its ops, their
+operands and through which of these gradients flow, and on which leaves are reported. All of that is
+compared while the trace is matched (:mod:`lazyloom.trace.matching`), so a pass from the same
+results, at the same place of the trace, records the same ops as last time; these are appended op by
+op without visiting the tape. If anything is undecided, the pass runs as usual.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from ..trace.scalars import Baked
 from ..trace.specs import Spec
 from .reverse import BackwardPass, Cotangent, emit
 
-#: how often what a pass at a place records is learned anew
+#: how often the ops that a pass at a place records are learned anew
 LEARNED: Final = 8
 #: the code of an input that nothing depends on
 UNUSED: Final = 1 << 60
-#: codes of results: the number of the op times this, and that of the result
+#: codes of results: the number of the op times this, plus the number of the result
 RESULTS: Final = 1 << 20
 
 
@@ -40,14 +39,14 @@ class PastPass:
 
     Attributes:
         outputs: the codes of the results that it begins with.
-        inputs: the codes of what is differentiated by; None for all leaves that have a token.
+        inputs: the codes of the inputs to differentiate by; None for all leaves with a token.
         visited: the codes of nodes on the tape below the outputs, with result 0, and of the leaves
             that are results of these.
-        specs: the spec of each of these, None of a leaf.
-        tokens: whether each of these has a token.
-        emitted: nodes that the pass has emit residuals, and the specs that do.
+        specs: the spec of each visited node, None for a leaf.
+        tokens: whether each visited node has a token.
+        emitted: nodes that the pass makes emit residuals, and the specs that do.
         count: how many ops it records.
-        origins: of each op of the pass, the node whose place is its own, -1 for the pass's.
+        origins: for each op of the pass, the node whose place it takes, -1 for the pass's place.
         leaves: (code of the leaf, code of the gradient), in order; or for each input the code of
             its gradient.
     """
@@ -73,13 +72,13 @@ class PastPass:
 
 @final
 class Learning:
-    """A pass that is gone through to learn what it records.
+    """A pass that runs as usual to learn what it records.
 
     Attributes:
         match, start: the match, and how many nodes it had before the pass.
-        recorded: how many ops there had been in all.
+        recorded: how many ops had been recorded in all.
         outputs, inputs: their codes.
-        specs: of these nodes.
+        specs: the specs of the match's nodes.
     """
 
     __slots__ = ("match", "start", "recorded", "outputs", "inputs", "specs")
@@ -96,7 +95,7 @@ class Learning:
 
 
 def match_of_all(outputs: Sequence[Value]) -> Match | None:
-    """The match that has all of the outputs, if there is one."""
+    """The match that contains all of the outputs, if there is one."""
     match: Match | None = None
     for out in outputs:
         component = out.node.component
@@ -109,7 +108,7 @@ def match_of_all(outputs: Sequence[Value]) -> Match | None:
 
 
 def _code_of(match: Match, node: Node, index: int) -> int:
-    """The code of a result, ``UNUSED`` for what the trace does not have."""
+    """The code of a result, ``UNUSED`` if it is not in the trace."""
     for source in match.past.leaves:
         if source.node is node and source.index == index:
             return -1 - source.number
@@ -120,7 +119,7 @@ def _code_of(match: Match, node: Node, index: int) -> int:
 
 
 def _is(match: Match, code: int, value: Value) -> bool:
-    """Whether a value has that code."""
+    """Return True if a value has that code."""
     if code < 0:
         source = match.past.leaves[-1 - code]
         return source.node is value.node and source.index == value.index
@@ -130,11 +129,11 @@ def _is(match: Match, code: int, value: Value) -> bool:
 def _past_pass_of(
     match: Match, outputs: Sequence[Value], inputs: Sequence[Value] | None
 ) -> PastPass | None:
-    """The past pass that began here, if all that it rests on is as it was."""
-    found: Any = match.past.passes.get(len(match.nodes))
-    if found is None:
+    """The past pass that began here, if everything it depends on is as it was."""
+    entry: Any = match.past.passes.get(len(match.nodes))
+    if entry is None:
         return None
-    past = cast(PastPass, found)
+    past = cast(PastPass, entry)
     if len(past.outputs) != len(outputs) or (past.inputs is None) != (inputs is None):
         return None
     for k, code in enumerate(past.outputs):
@@ -177,10 +176,10 @@ def _past_pass_of(
 
 @final
 class RecordedPass:
-    """What a pass has given that was recorded as a past one.
+    """The results of a pass that was recorded like a past one.
 
     Attributes:
-        tokens, gradients: of each leaf, or of each input, whose gradient is None if it has none.
+        tokens, gradients: of each leaf, or of each input; None for an input without gradient.
         visited: the nodes that it would have visited.
     """
 
@@ -195,10 +194,10 @@ class RecordedPass:
 def record_pass(
     match: Match, outputs: Sequence[Value], inputs: Sequence[Value] | None
 ) -> RecordedPass | None:
-    """Record what the past pass from here recorded, if all that it rests on is as it was."""
+    """Record the ops of the past pass from here, if everything it depends on is as it was."""
     with Deferred(), trace.lock:
         graph.drain()
-        # that, or another thread, may have ended or settled the match
+        # draining, or another thread, may have ended or settled the match
         if match.parent is None:
             return None
         past = _past_pass_of(match, outputs, inputs)
@@ -207,14 +206,14 @@ def record_pass(
         for slot, spec in past.emitted:
             emit(match.nodes[slot], spec)
         record_next(match, past.count, past.origins)
-        made = RecordedPass()
+        recorded = RecordedPass()
         for code in past.visited:
-            made.visited[_node(match, code)] = True
+            recorded.visited[_node(match, code)] = True
         for leaf, code in past.leaves:
-            made.tokens.append(None if leaf == UNUSED else _token(match, leaf))
-            made.gradients.append(None if code == UNUSED else hold(
+            recorded.tokens.append(None if leaf == UNUSED else _token(match, leaf))
+            recorded.gradients.append(None if code == UNUSED else hold(
                 _node(match, code), code % RESULTS if code >= 0 else 0, False))
-        return made
+        return recorded
 
 
 def _node(match: Match, code: int) -> Node:
@@ -233,7 +232,7 @@ def _token(match: Match, code: int) -> object:
 def begin_learning(
     match: Match, outputs: Sequence[Value], inputs: Sequence[Value] | None
 ) -> Learning | None:
-    """Begin to learn what a pass records; None where that is not worth it."""
+    """Begin to learn what a pass records; None if that is not worth it."""
     past: PastTrace = match.past
     if past.learned >= LEARNED or match.next is None:
         return None
@@ -250,9 +249,9 @@ def learn(
     begun: Learning, walk: BackwardPass,
     leaves: Sequence[tuple[tuple[Node, int] | None, Cotangent | None]],
 ) -> None:
-    """Keep what a pass recorded, if the trace was matched through it.
+    """Keep what a pass recorded, if the trace was matched throughout.
 
-    ``leaves``: what it gives, as the leaf (None for an input) and the gradient.
+    ``leaves``: the pass's results, each the leaf (None for an input) and the gradient.
     """
     with trace.lock:
         _learn(begun, walk, leaves)
@@ -271,8 +270,8 @@ def _learn(
     for op in match.past.ops[begun.start : end]:
         if op.recorded is not op.spec:
             return
-        for what in op.fixed:
-            if what is not None and not isinstance(what, Baked):
+        for constant in op.fixed:
+            if constant is not None and not isinstance(constant, Baked):
                 return
     visited: list[int] = []
     specs: list[Spec | None] = []
@@ -281,14 +280,14 @@ def _learn(
     for n in walk.order:
         if n.rule is not None:
             return
-        own = [-1 - s.number for s in match.past.leaves if s.node is n]
-        for code in own:
+        leaf_codes = [-1 - s.number for s in match.past.leaves if s.node is n]
+        for code in leaf_codes:
             if n.tracked:
                 return
             visited.append(code)
             tokens.append(_token(match, code) is not None)
             specs.append(None)
-        if own:
+        if leaf_codes:
             continue
         code = _code_of(match, n, 0)
         if code == UNUSED:

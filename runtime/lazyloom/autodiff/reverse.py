@@ -24,7 +24,7 @@ from ..trace.tape import Recomputed, operand_of_derivative, value_of
 from ..types import TensorType
 
 Cotangent: TypeAlias = "Value | Scalar"
-#: what is called with the cotangent of a result once it is complete; gives the one to go on with
+#: called with the cotangent of a result once it is complete; returns the one to continue with
 Observers: TypeAlias = "Mapping[tuple[Node, int], Callable[[Value], Value]]"
 #: called with each node that the pass went through, and with those of its operands
 Inspector: TypeAlias = "Callable[[Node, Sequence[Any]], None]"
@@ -39,10 +39,10 @@ def visit_below(
     """Find the tracked nodes below the outputs, in the order of recording.
 
     ``visited`` says which of them lead to one of the ``wanted`` nodes (to any, for None), or
-    to the results ``targets`` of those. What is below the ``ends`` is left out. Leaves reported
-    as one of the ``tokens`` are wanted, and noted there and in the targets.
+    to the results ``targets`` of those. Nodes below the ``ends`` are left out. Leaves reported
+    as one of the ``tokens`` are wanted, and are added there and to the targets.
 
-    Raises GradientError for a freed node that may lead to what is wanted, and the error of one
+    Raises GradientError for a freed node that may lead to a wanted one, and the error of a node
     that failed. A freed node leads to nothing that was recorded after it.
     """
     everything = wanted is None
@@ -103,13 +103,13 @@ def _index(n: Node, position: int) -> int:
 
 
 def _is_target(m: Node, index: int, targets: set[tuple[Node, int]]) -> bool:
-    """Whether a result of a node that leads to a target does: of several leaves, one may not."""
+    """Return True if a result of a node that leads to a target does so: not all leaves need to."""
     return not isinstance(m.token, Tokens) or (m, index) in targets
 
 
 @final
 class ResultOf:
-    """Gives the results of a node to the function of the host that is its rule.
+    """Returns the results of a node to the function of the host that is its rule.
 
     A class, since a function inside a compiled one would keep that call's values alive.
     """
@@ -134,8 +134,8 @@ class BackwardPass:
         found: cotangents of the targets, or of all leaves.
         leaves: (token, node, result) of the leaves that were reached.
         visited: the nodes below the outputs, and whether they lead to a target.
-        passed: the nodes whose operands were given cotangents.
-        origins: of a node that was recorded for another one, that; only where ``learning``.
+        passed: the nodes whose operands received cotangents.
+        origins: for each node recorded by the pass, the node it belongs to; only if ``learning``.
     """
 
     __slots__ = ("create_graph", "targets", "cotangents", "found", "leaves", "visited", "order",
@@ -147,7 +147,7 @@ class BackwardPass:
         observers: Observers | None = None, inspect: Inspector | None = None,
         stop: bool = False, tokens: dict[object, list[tuple[Node, int]]] | None = None,
     ) -> None:  # fmt: skip
-        #: the targets, where the pass is not to go on through them
+        #: the targets, if the pass must not continue through them
         self.ends: set[Node] | None = None
         if stop and targets is not None:
             self.ends = {node for node, _ in targets}
@@ -155,7 +155,7 @@ class BackwardPass:
         self.observers: Any = observers
         self.inspect: Any = inspect
         self.targets: set[tuple[Node, int]] | None = targets
-        #: what has come in so far, one a result
+        #: the cotangents received so far, one per result
         self.cotangents: dict[Node, list[Any]] = {}
         self.found: dict[tuple[Node, int], Any] = {}
         self.leaves: list[tuple[object, Node, int]] = []
@@ -172,27 +172,27 @@ class BackwardPass:
         visit_below(
             outputs, None if targets is None else {node for node, _ in targets}, self.visited,
             self.order, self.ends, tokens, targets)
-        # what the caller passed, whatever the types say: _seed looks at it
+        # what the caller passed, whatever the annotations say: _seed checks it
         seeds: Sequence[Any] | None = cotangents
         for i, out in enumerate(outputs):
-            given: Any = seeds[i] if seeds is not None else None
-            self._add(out.node, out.index, _seed(out, given))
+            seed: Any = seeds[i] if seeds is not None else None
+            self._add(out.node, out.index, _seed(out, seed))
 
     def _add(self, n: Node, index: int, cotangent: Any) -> None:
-        known = self.cotangents.get(n)
-        if known is None:
-            known = [None] * len(n.types)
-            self.cotangents[n] = known
-        before = known[index]
+        arrived = self.cotangents.get(n)
+        if arrived is None:
+            arrived = [None] * len(n.types)
+            self.cotangents[n] = arrived
+        before = arrived[index]
         if before is None:
-            known[index] = cotangent
+            arrived[index] = cotangent
         elif isinstance(before, Value) and isinstance(cotangent, Value):
-            known[index] = record_two(spec_of(lookup("add"), None, 2), before, cotangent)
+            arrived[index] = record_two(spec_of(lookup("add"), None, 2), before, cotangent)
         else:
-            known[index] = record("add", [before, cotangent])
+            arrived[index] = record("add", [before, cotangent])
 
     def run(self) -> None:
-        """Take the cotangents down the tape, later nodes first."""
+        """Propagate the cotangents down the tape, later nodes first."""
         try:
             for n in reversed(self.order):
                 cotangents = self.cotangents.pop(n, None)
@@ -202,7 +202,7 @@ class BackwardPass:
             switches.hold_cuts(False)
 
     def _pass(self, n: Node, arrived: list[Any]) -> None:
-        """Take up a node's cotangents, and hand its operands theirs."""
+        """Take a node's cotangents, and pass their cotangents to its operands."""
         outnums: list[int] = []
         cotangents: list[Any] = []
         targets = self.targets
@@ -226,8 +226,8 @@ class BackwardPass:
         if n.tracked and outnums and not n.freed and (self.ends is None or n not in self.ends):
             self.passed[n] = True
             newest = self._hosted(n, arrived) if hosted else self._through(n, outnums, cotangents)
-        # What was computed again for n is needed no more: later nodes are through. While
-        # there is more of it, a cut would make an output of each.
+        # Values computed again for n are no longer needed: later nodes are finished. While there
+        # are more of them, a cut would make an output of each.
         if self.memo.started and self.memo.passed(n) and self.memo.ahead == 0:
             switches.hold_cuts(False)
             if isinstance(newest, Value):
@@ -236,9 +236,9 @@ class BackwardPass:
     def _observe(self, n: Node, arrived: list[Any]) -> None:
         for index, cotangent in enumerate(arrived):
             if cotangent is not None:
-                seen = self.observers.get((n, index))
-                if seen is not None:
-                    arrived[index] = seen(as_value(cotangent, n, index))
+                observer = self.observers.get((n, index))
+                if observer is not None:
+                    arrived[index] = observer(as_value(cotangent, n, index))
 
     def _hosted(self, n: Node, arrived: list[Any]) -> Any:
         """:meth:`_through` for a node whose rule is a function of the host."""
@@ -250,28 +250,28 @@ class BackwardPass:
         indices = n.indices
         types = [
             _input_type(n, p) for p in range(rule.results, len(n.inputs))]
-        found = rule.apply_vjp(types, result_of, cotangents)
+        pulled = rule.apply_vjp(types, result_of, cotangents)
         if self.inspect is not None:
-            self.inspect(n, found)
+            self.inspect(n, pulled)
         newest: Any = None
         for at, m in enumerate(inputs):
             position = rule.results + at
-            if found[at] is None or not n.grad_mask >> position & 1 or not isinstance(m, Node):
+            if pulled[at] is None or not n.grad_mask >> position & 1 or not isinstance(m, Node):
                 continue
             index = 0 if indices is None else indices[position]
             if m.types[index].dtype.is_inexact and self._leads(m, index):
-                newest = found[at]
+                newest = pulled[at]
                 self._add(m, index, newest)
         return newest
 
     def _leads(self, m: Node, index: int) -> bool:
-        """Whether a result leads to a target, or to a leaf if there are no targets."""
+        """Return True if a result leads to a target, or to a leaf if there are no targets."""
         targets = self.targets
         return self.visited.get(m, False) and (
             targets is None or _is_target(m, index, targets))
 
     def _through(self, n: Node, outnums: list[int], cotangents: list[Any]) -> Any:
-        """Add the cotangents of a node's operands to theirs; gives the last of them."""
+        """Pass cotangents to a node's operands; returns the last of them."""
         spec = n.spec
         assert spec is not None
         argnums: list[int] = []
@@ -336,50 +336,50 @@ class BackwardPass:
     def _from_residuals(
         self, n: Node, spec: Spec, argnums: list[int], outnums: list[int], cotangents: list[Any]
     ) -> Any:
-        """The same from the residuals that the forward op emitted, if it did; else None."""
+        """The same from the residuals, if the forward op emitted any; else None."""
         base = spec.op.base
         if base is None or spec.op.kind != FORWARD:
             return None
         types = tuple([_input_type(n, p) for p in range(len(n.inputs))])
         key = (types, tuple(outnums))
-        found = spec.consuming.get(key)
-        if found is None:
-            found = spec.consuming[key] = _consuming(
+        consuming = spec.consuming.get(key)
+        if consuming is None:
+            consuming = spec.consuming[key] = _consuming(
                 spec, base, types, tuple(outnums), len(n.types))
-        known = found.known
+        known_argnums = consuming.known
         for w in argnums:
-            if w not in known:
+            if w not in known_argnums:
                 return None
         for g in outnums:
-            if g >= found.primary:
+            if g >= consuming.primary:
                 return None
         operands: list[Any] = []
-        for index in range(found.primary, len(n.types)):
+        for index in range(consuming.primary, len(n.types)):
             operands.append(value_of(
                 n, index, self.create_graph and n.types[index].dtype.is_inexact, self.memo))
         operands.extend(cotangents)
-        result = record_spec(found.spec, operands, False, n.site)
+        result = record_spec(consuming.spec, operands, False, n.site)
         results: tuple[Value, ...] = result if isinstance(result, tuple) else (result,)
         if self.learning:
             self.origins[results[0].node] = n
-        return [results[known.index(w)] for w in argnums]
+        return [results[known_argnums.index(w)] for w in argnums]
 
 
 def _consuming(
     spec: Spec, base: OpDef, types: tuple[TensorType | None, ...], outnums: tuple[int, ...],
     count: int,
 ) -> Consuming:  # fmt: skip
-    """The derivative of a spec that emits residuals among its ``count`` results, from these."""
+    """The derivative of a spec with residuals among its ``count`` results, computed from them."""
     attrs = dict(spec.attrs)
-    known: tuple[int, ...] = attrs.pop("forward_argnums")
+    known_argnums: tuple[int, ...] = attrs.pop("forward_argnums")
     primary = len(spec_of(base, attrs, len(types)).infer(types))
     for g in outnums:
         if g >= primary:
-            # a residual has a cotangent: the caller takes another way
-            return Consuming(spec, primary, known)
-    attrs.update(types_attributes(types), backward_argnums=known, backward_outnums=outnums)
+            # a residual has a cotangent: the caller uses the operands instead
+            return Consuming(spec, primary, known_argnums)
+    attrs.update(types_attributes(types), backward_argnums=known_argnums, backward_outnums=outnums)
     derivative = spec_of(base.derive(BACKWARD), attrs, count - primary + len(outnums))
-    return Consuming(derivative, primary, known)
+    return Consuming(derivative, primary, known_argnums)
 
 
 def _any_complex(n: Node) -> bool:
@@ -409,15 +409,15 @@ def _freed(n: Node) -> GradientError:
 
 
 def _vjp_spec(spec: Spec, primals: int, argnums: tuple[int, ...], outnums: tuple[int, ...]) -> Spec:
-    """The spec of an op's vjp, remembered with the op's own."""
+    """The spec of an op's vjp, kept with the op's spec."""
     key = (primals, argnums, outnums)
-    found = spec.vjps.get(key)
-    if found is None:
+    derivative = spec.vjps.get(key)
+    if derivative is None:
         vjp = spec.op.derive(VJP)
-        own = vjp.own
-        attrs = {**spec.attrs, own[0]: primals, own[1]: argnums, own[2]: outnums}
-        found = spec.vjps[key] = spec_of(vjp, attrs, primals + len(outnums))
-    return found
+        names = vjp.own
+        attrs = {**spec.attrs, names[0]: primals, names[1]: argnums, names[2]: outnums}
+        derivative = spec.vjps[key] = spec_of(vjp, attrs, primals + len(outnums))
+    return derivative
 
 
 def _input_type(n: Node, position: int) -> TensorType | None:
@@ -447,48 +447,48 @@ def _emit_residuals(n: Node, argnums: tuple[int, ...]) -> None:
 
 
 def emit(n: Node, emitting: Spec) -> None:
-    """Make a pending node one of a spec that emits residuals; the caller holds the lock."""
+    """Give a pending node a spec that emits residuals; the caller holds the lock."""
     results = emitting.infer(tuple([_input_type(n, p) for p in range(len(n.inputs))]))
     counts = Handles(len(results), 0)
     for index in range(len(n.types)):
-        held = n.handles if n.out_handles is None else n.out_handles.of(index)
-        counts.add(index, held)
+        handles = n.handles if n.out_handles is None else n.out_handles.of(index)
+        counts.add(index, handles)
     n.out_handles = counts
     n.types = results
     n.spec = emitting
 
 
-def check_values(name: str, given: Any) -> None:
-    if not isinstance(given, (list, tuple)):
+def check_values(name: str, values: Any) -> None:
+    if not isinstance(values, (list, tuple)):
         raise ArgumentError(
-            f"{name} is a {type(given).__name__}, expected a list or tuple of values")
-    for i, v in enumerate(given):
+            f"{name} is a {type(values).__name__}, expected a list or tuple of values")
+    for i, v in enumerate(values):
         if not isinstance(v, Value):
             raise ArgumentError(
                 f"{name}[{i}] is a {type(v).__name__}, expected a Value (of a tensor, its .value)")
 
 
-def _seed(out: Value, given: Any) -> Cotangent:
-    """The cotangent to start from: the given one, or 1 for a 0-d output."""
+def _seed(out: Value, seed: Any) -> Cotangent:
+    """The cotangent to start from: ``seed``, or 1 for a 0-d output."""
     if not out.requires_grad:
         raise GradientError(
             f"the gradient of a {out.type.text} was asked for, but it depends on nothing that "
             "requires one; mark what to differentiate before it is used")
-    if given is None:
+    if seed is None:
         if out.shape != ():
             raise GradientError(
                 f"the gradient of a {out.type.text} was asked for without a cotangent, which only "
                 "a 0-d output has by itself; reduce it first, or give a cotangent of its type")
         return Scalar(1, out.dtype)
-    if not isinstance(given, (Value, Scalar)):
+    if not isinstance(seed, (Value, Scalar)):
         raise ArgumentError(
-            f"a cotangent is a {type(given).__name__}, expected a Value of type {out.type.text} "
+            f"a cotangent is a {type(seed).__name__}, expected a Value of type {out.type.text} "
             "or None")
-    if given.type is not out.type:
-        error = ShapeError if given.type.shape != out.shape else GradientError
+    if seed.type is not out.type:
+        error = ShapeError if seed.type.shape != out.shape else GradientError
         raise error(
-            f"the cotangent is {given.type.text}, expected {out.type.text} as the output is")
-    return given
+            f"the cotangent is {seed.type.text}, expected {out.type.text} as the output is")
+    return seed
 
 
 def as_value(cotangent: Cotangent, like: Node, index: int) -> Value:

@@ -1,6 +1,6 @@
 """Mapped values: each stands for one element of the mapped axis.
 
-A derivative that is a function of the host is mapped as what it belongs to is.
+A derivative that is a function of the host is mapped together with the op it belongs to.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ def map_values(
     body: Callable[[list[Value]], Sequence[Value]], inputs: Sequence[Value], size: int,
     mapping: MappedCall,
 ) -> list[tuple[Value, bool]]:  # fmt: skip
-    """``body`` of every element of a leading axis.
+    """The results of ``body`` for every element of a leading axis.
 
     Args:
-        body: takes and gives values of one element.
+        body: takes and returns values of one element.
         inputs: values whose first axis is mapped.
-        size: of that axis.
+        size: the size of that axis.
 
     Returns:
-        each result, and whether it has the axis, in front; one that depends on no input is as
-        ``body`` gave it.
+        each result, and whether it has the axis, in front; a result that depends on no input is
+        what ``body`` returned.
     """
     with mapping:
-        given: list[Value] = []
+        placeholders: list[Value] = []
         sources: dict[Node, Value] = {}
         for x in inputs:
             t = x.type
-            one = tensor_type(t.shape[1:], t.dtype, t.placement)
-            p = placeholder(one, mapping, x.requires_grad)
+            element_type = tensor_type(t.shape[1:], t.dtype, t.placement)
+            p = placeholder(element_type, mapping, x.requires_grad)
             sources[p.node] = x
-            given.append(p)
-        results = body(given)
+            placeholders.append(p)
+        results = body(placeholders)
     return replay(results, sources, mapping.start, size, _on_axis)
 
 
@@ -50,8 +50,8 @@ def moved(value: Value, source: int, target: int) -> Value:
         return value
     axes = [a for a in range(len(value.shape)) if a != source]
     axes.insert(target, source)
-    found: Value = record("transpose", [value], {"axes": tuple(axes)})
-    return found
+    transposed: Value = record("transpose", [value], {"axes": tuple(axes)})
+    return transposed
 
 
 def _on_axis(
@@ -60,20 +60,20 @@ def _on_axis(
     """The rule of a node that was recorded again for all elements of an axis.
 
     Args:
-        rule: that of the node of one element.
-        kept: for each of ``rule.values()``, what takes its place, and whether it has the axis.
+        rule: the rule of the node of one element.
+        kept: for each of ``rule.values()``, its replacement, and whether that has the axis.
         mapped: for each input, whether it has the axis.
-        size: of the axis.
+        size: the size of the axis.
     """
     name = f"{rule.name} mapped over an axis"
     if rule.holding is None:
         return Custom(name, rule.results, None, None, rule.owner)
-    own = _OnAxis(name, rule.holding, kept, mapped, rule.results, size)
-    return Custom(name, rule.results, own.vjp, None, rule.owner, own.kept, own.holding)
+    on_axis = _OnAxis(name, rule.holding, kept, mapped, rule.results, size)
+    return Custom(name, rule.results, on_axis.vjp, None, rule.owner, on_axis.kept, on_axis.holding)
 
 
 class _OnAxis:
-    """The vjp of a mapped function: that of one element, mapped."""
+    """The vjp of a mapped function: the vjp of one element, mapped."""
 
     def __init__(
         self, name: str, hold: Callable[[list[Value]], VjpRule], kept: list[tuple[Value, bool]],
@@ -91,28 +91,28 @@ class _OnAxis:
             self.name, self.hold, pairs, self.mapped, self.results, self.size).vjp
 
     def vjp(self, result_of: ResultOf, cotangents: list[Value | None]) -> list[Value | None]:
-        there = [i for i, c in enumerate(cotangents) if c is not None]
-        given = [c for c in cotangents if c is not None]
-        given += [result_of(i) for i in range(self.results)]
-        given += [v for v, has in self.pairs if has]
-        found: list[int] = []
+        present = [i for i, c in enumerate(cotangents) if c is not None]
+        inputs = [c for c in cotangents if c is not None]
+        inputs += [result_of(i) for i in range(self.results)]
+        inputs += [v for v, has in self.pairs if has]
+        positions: list[int] = []
 
         def body(values: list[Value]) -> list[Value]:
-            one = iter(values)
-            own: list[Value | None] = [None] * self.results
-            for i in there:
-                own[i] = next(one)
-            outputs = [next(one) for _ in range(self.results)]
-            kept = [next(one) if has else v for v, has in self.pairs]
-            made = self.hold(kept)(outputs.__getitem__, own)
-            found.extend(i for i, v in enumerate(made) if v is not None)
-            return [v for v in made if v is not None]
+            rest = iter(values)
+            element_cotangents: list[Value | None] = [None] * self.results
+            for i in present:
+                element_cotangents[i] = next(rest)
+            outputs = [next(rest) for _ in range(self.results)]
+            kept = [next(rest) if has else v for v, has in self.pairs]
+            pulled = self.hold(kept)(outputs.__getitem__, element_cotangents)
+            positions.extend(i for i, v in enumerate(pulled) if v is not None)
+            return [v for v in pulled if v is not None]
 
-        whole = map_values(body, given, self.size, MappedCall(self.name, user_site()))
+        whole = map_values(body, inputs, self.size, MappedCall(self.name, user_site()))
         result: list[Value | None] = [None] * len(self.mapped)
-        for i, (value, has_axis) in zip(found, whole, strict=True):
+        for i, (value, has_axis) in zip(positions, whole, strict=True):
             if not has_axis:
                 value = spread(value, self.size)
-            # what is the same for every element gets the sum of what each of them gives
+            # an input that all elements share gets the sum of the cotangents from each element
             result[i] = value if self.mapped[i] else record("sum", [value], {"axes": (0,)})
         return result

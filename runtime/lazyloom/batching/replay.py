@@ -1,7 +1,7 @@
 """Replay of a mapped function's ops for a whole axis.
 
-Each op becomes its ``.vmap``; what does not depend on a placeholder is used as it is, once for
-all elements.
+Each op becomes its ``.vmap``; a value that does not depend on a placeholder is used as it is, once
+for all elements.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ..trace.recording import record, record_spec
 from ..trace.specs import Spec, spec_of
 from ..trace.tape import Recomputed, value_of
 
-#: gives the rule of the host of a node that is recorded again for a whole axis: from the rule for
-#: one element, what takes the place of the values that it keeps and whether each has the axis,
-#: which inputs have it, and its size
+#: returns the rule of a node that is recorded again for a whole axis, if it is a function of the
+#: host: from the rule for one element, the replacements of the values that it keeps and whether
+#: each has the axis, which inputs have it, and its size
 OnAxis: TypeAlias = "Callable[[Custom, list[tuple[Value, bool]], list[bool], int], Custom]"
 
 # specs are interned and live as long as the process, so these do
@@ -29,12 +29,12 @@ _specs: Final[dict[tuple[Spec, tuple[int, ...]], Spec]] = {}
 def replay(
     results: Sequence[Value], sources: dict[Node, Value], start: int, size: int, on_axis: OnAxis
 ) -> list[tuple[Value, bool]]:
-    """Record what the results depend on again, on the whole axis.
+    """Record again, on the whole axis, the ops that the results depend on.
 
     Args:
         sources: for each placeholder, the value with the axis in front.
-        start: the placeholders' nodes, and all that depend on them, have a number from here on.
-        on_axis: makes a rule of the host one of the whole axis.
+        start: the placeholders' nodes, and all that depend on them, have numbers from this one on.
+        on_axis: turns a rule that is a function of the host into one for the whole axis.
 
     Returns:
         for each result, its value and whether that has the axis.
@@ -42,7 +42,7 @@ def replay(
     roots = [r.node for r in results]
     order = _below(list(roots), sources, start)
     while True:
-        # what the rules of the host keep is needed on the axis as well
+        # values that rules of the host keep are needed on the axis as well
         more = [v.node for n in order for v in _kept_by(n) if v.node not in roots]
         if not more:
             break
@@ -64,19 +64,19 @@ def replay(
                 whole[n] = _on_the_axis(n, whole, memo, size, on_axis)
             switches.hold_cuts(False)
             for m in (*n.inputs, *[v.node for v in _kept_by(n)]):
-                # what is used no more must not become an output where the trace is cut
+                # a value that is no longer used must not become an output where the trace is cut
                 if isinstance(m, Node) and last[m] is n and m not in kept:
                     whole.pop(m, None)
-        found: list[tuple[Value, bool]] = []
+        replayed: list[tuple[Value, bool]] = []
         for r in results:
             if r.node in whole:
                 value = whole[r.node][r.index]
-                found.append((value if r.requires_grad else value.detach(), True))
+                replayed.append((value if r.requires_grad else value.detach(), True))
             else:
-                found.append((r, False))
+                replayed.append((r, False))
     finally:
         switches.hold_cuts(False)
-    return found
+    return replayed
 
 
 def _below(roots: list[Node], sources: dict[Node, Value], start: int) -> list[Node]:
@@ -86,7 +86,7 @@ def _below(roots: list[Node], sources: dict[Node, Value], start: int) -> list[No
     stack = roots
     while stack:
         n = stack.pop()
-        # what is older than the placeholders cannot depend on them
+        # nodes older than the placeholders cannot depend on them
         if n.state != MAPPED or n.seq < start or n in seen or n in sources:
             continue
         seen.add(n)
@@ -96,20 +96,20 @@ def _below(roots: list[Node], sources: dict[Node, Value], start: int) -> list[No
                 stack.append(m)
     order.sort(key=graph.by_sequence)
     depends = set(sources)
-    found: list[Node] = []
+    dependent: list[Node] = []
     for n in order:
         for m in n.inputs:
             if isinstance(m, Node) and m in depends:
                 depends.add(n)
-                found.append(n)
+                dependent.append(n)
                 break
-    return found
+    return dependent
 
 
 def _on_the_axis(
     n: Node, whole: dict[Node, tuple[Value, ...]], memo: Recomputed, size: int, on_axis: OnAxis
 ) -> tuple[Value, ...]:
-    """A node's op recorded for every element of the axis, in the grad mode of the node."""
+    """Record a node's op for every element of the axis, in the grad mode of the node."""
     spec = n.spec
     assert spec is not None
     tracked = n.tracked
@@ -121,19 +121,19 @@ def _on_the_axis(
             continue
         index = 0 if n.indices is None else n.indices[position]
         flows = tracked and bool(n.grad_mask >> position & 1)
-        known = whole.get(m)
-        if known is None:
+        replayed = whole.get(m)
+        if replayed is None:
             # the tape of a function that is differentiated inside ends with it; a placeholder of
-            # another mapped function goes on at what it stands for
+            # another mapped function continues the tape at the value it stands for
             flows = flows and (m.tracked or m.token is not None or m.rule is not None or (
                 m.spec is None and m.grad_mask != 0))
             operands.append(value_of(m, index, flows, memo))
         else:
-            x = known[index]
+            x = replayed[index]
             operands.append(x if flows else x.detach())
             mapped.append(position)
     if spec.checked:
-        # a flag for each element; the op passes both operands on as they are
+        # a flag for each element; the op passes both operands through unchanged
         operands = [x if p in mapped else spread(x, size) for p, x in enumerate(operands)]
     else:
         spec = _vmap_spec(spec, tuple(mapped))
@@ -144,11 +144,11 @@ def _on_the_axis(
     if n.rule is not None:
         pairs: list[tuple[Value, bool]] = []
         for v in n.rule.values():
-            known = whole.get(v.node)
-            if known is None:
+            replayed = whole.get(v.node)
+            if replayed is None:
                 pairs.append((v, False))
             else:
-                x = known[v.index]
+                x = replayed[v.index]
                 pairs.append((x if v.requires_grad else x.detach(), True))
         inputs = range(n.rule.results, len(n.inputs))
         rule = on_axis(n.rule, pairs, [p in mapped for p in inputs], size)
@@ -159,16 +159,16 @@ def _on_the_axis(
 
 def _vmap_spec(spec: Spec, mapped: tuple[int, ...]) -> Spec:
     """The spec of an op that is mapped."""
-    found = _specs.get((spec, mapped))
-    if found is None:
+    mapped_spec = _specs.get((spec, mapped))
+    if mapped_spec is None:
         op = spec.op.derive(VMAP)
         attrs = {**spec.attrs, op.own[0]: mapped}
-        found = _specs[(spec, mapped)] = spec_of(op, attrs, spec.arity)
-    return found
+        mapped_spec = _specs[(spec, mapped)] = spec_of(op, attrs, spec.arity)
+    return mapped_spec
 
 
 def _kept_by(n: Node) -> list[Value]:
-    """What the rule of a node keeps, if that is a function of the host."""
+    """The values that the rule of a node keeps, if that is a function of the host."""
     if n.rule is not None:
         kept: list[Value] = n.rule.values()
         return kept
@@ -176,6 +176,6 @@ def _kept_by(n: Node) -> list[Value]:
 
 
 def spread(value: Any, size: int) -> Value:
-    """A value or Scalar once for each element of a leading axis of that size."""
-    found: Value = record("broadcast_to", [value], {"shape": (size, *value.type.shape)})
-    return found
+    """A value or Scalar, repeated along a new leading axis of that size."""
+    repeated: Value = record("broadcast_to", [value], {"shape": (size, *value.type.shape)})
+    return repeated

@@ -1,8 +1,8 @@
-"""``vmap``: a function over one element becomes one over a whole axis.
+"""``vmap``: a function of one element becomes a function of a whole axis.
 
-The function runs once, on placeholders of the type that one element has. What it records from
-them are ordinary nodes that never run (``graph.MAPPED``). Then the part of them that leads to
-the results is recorded again on the whole axis (:mod:`lazyloom.batching.replay`).
+The function runs once, on placeholders of the type that one element has. From them it records
+ordinary nodes that never run (``graph.MAPPED``). Then the part of them that leads to the results
+is recorded again on the whole axis (:mod:`lazyloom.batching.replay`).
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ def vmap(
 ) -> Callable[..., Any]:
     """A function that does for every element of an axis of its arguments what ``f`` does for one.
 
-    ``f`` is called once, with tensors that lack the axis. It may use everything but the data of
-    what depends on the axis: a branch, print or data-dependent shape on that raises
-    ReadForbiddenError at its line. Values from outside are the same for every element, random
-    numbers drawn from a key that does not depend on the axis too.
+    ``f`` is called once, with tensors that lack the axis. It may use everything except data that
+    depends on the axis: a branch, print or shape that depends on such data raises
+    ReadForbiddenError at its line. Values from outside are the same for every element, and so are
+    random numbers drawn from a key that does not depend on the axis.
 
     Args:
         f: takes tensors of any frontend, alone or in lists, tuples and dicts, and returns such.
         in_axes: which axis of the arguments is mapped: an int for all of them, None for none, or
-            a tuple or list with an entry an argument, each an int, None, or a tree of those whose
-            leaves stand for parts of the argument. Axes of keyword arguments are their first.
+            a tuple or list with one entry per argument, each an int, None, or a tree of those whose
+            leaves stand for parts of the argument. Keyword arguments are mapped over their first.
         out_axes: where the axis is put in the results, likewise; None for a result that does not
             depend on it, which is returned as it is.
-        axis_size: the size of the axis, where no argument has it.
+        axis_size: the size of the axis, if no argument has it.
 
     Returns:
         a function of the same arguments. Nestable, with gradients too.
@@ -69,25 +69,25 @@ def vmap(
         axes = of_args.broadcast(prefix, "vmap: in_axes") + [0] * of_kwargs.count
         inputs, size = _inputs(leaves, axes, axis_size)
         mapping = MappedCall("lazyloom.vmap", user_site())
-        made: list[Any] = []
+        result_leaves: list[Any] = []
         results: list[TreeDef] = []
 
         def body(values: list[Value]) -> list[Value]:
-            given = iter(values)
+            rest = iter(values)
             full = [
-                t if axis is None else wrap_as(t, next(given))
+                t if axis is None else wrap_as(t, next(rest))
                 for t, axis in zip(leaves, axes, strict=True)]
             positional, named = structure.build(full)
-            found, nesting = flatten(f(*positional, **named), Tensor)
-            made.extend(found)
+            out_leaves, nesting = flatten(f(*positional, **named), Tensor)
+            result_leaves.extend(out_leaves)
             results.append(nesting)
-            return [t.value for t in found if isinstance(t, Tensor)]
+            return [t.value for t in out_leaves if isinstance(t, Tensor)]
 
         whole = iter(map_values(body, inputs, size, mapping))
         places = results[0].broadcast(out_axes, "vmap: out_axes")
         return results[0].build([
             _result(number, t, place, whole, size)
-            for number, (t, place) in enumerate(zip(made, places, strict=True))])
+            for number, (t, place) in enumerate(zip(result_leaves, places, strict=True))])
 
     wrapped.__name__ = f"vmap({getattr(f, '__name__', 'f')})"
     return wrapped
@@ -140,7 +140,7 @@ def _inputs(
 
 
 def _result(number: int, t: Any, place: int | None, whole: Any, size: int) -> Any:
-    """A result of the mapped function with the axis where it is wanted."""
+    """A result of the mapped function with the axis at its place."""
     if not isinstance(t, Tensor):
         if place is None:
             return t

@@ -1,13 +1,13 @@
 """A read-only file of payloads, each found by its kind and description.
 
-It is written at once and never changed. An index sorted by digests comes first, so that opening it
-reads nothing but the index and a look-up touches one entry. An entry holds its kind and description
-again, which are compared before the payload is used.
+It is written at once and never changed. An index sorted by digests comes first, so opening it
+reads only the index and a lookup touches one entry. An entry repeats its kind and description,
+which are compared before the payload is used.
 
-A format of its own: what is in it is run as code, so every byte that is used is checked, and it is
-read in every process, by any thread, without a lock or a connection that a fork would share. It
-opens in 0.2 ms, an entry is found and unpacked in 20 us, and text that entries have in common is
-kept once. (A database of sqlite's would be as quick once it is imported, which takes 4 ms.)
+It is a format of its own: the contents are run as code, so every byte that is used is checked, and
+any thread of any process reads it without a lock or a connection that a fork would share. It opens
+in 0.2 ms, an entry is found and unpacked in 20 us, and text that entries have in common is stored
+once. (An sqlite database would be as quick once it is imported, which takes 4 ms.)
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _MAGIC: Final = b"LLARCHV1"
 #: magic, fingerprint, number of entries, bytes of the dictionary, bytes of the file, digest of the
 #: index and the dictionary
 _HEAD: Final = struct.Struct("<8s32sIIQ32s")
-#: the first bytes of the digests of what an entry is found by, and of the entry; where it is, and
-#: how long
+#: the first bytes of the digests of an entry's kind and description, and of the entry; its position
+#: and its length
 _ROW: Final = struct.Struct("<16s8sII")
 _LENGTH: Final = struct.Struct("<I")
 
 
 class BadArchiveError(ValueError):
-    """The file is no archive, or not whole."""
+    """The file is not an archive, or not complete."""
 
 
 def _found_by(kind: str, description: bytes) -> bytes:
@@ -46,11 +46,11 @@ def write(
     path: str, fingerprint: bytes, entries: Iterable[tuple[str, bytes, bytes]],
     common: bytes = b"",
 ) -> None:
-    """Write a file of (kind, description, payload), whole or not at all.
+    """Write a file of (kind, description, payload), completely or not at all.
 
     Args:
-        fingerprint: 32 bytes that say where the entries are right.
-        common: text that many payloads have in common, at most 32 KiB; the commonest last.
+        fingerprint: 32 bytes that say where the entries are valid.
+        common: text that many payloads have in common, at most 32 KiB; the most common last.
     """
     rows: list[tuple[bytes, bytes]] = []
     for kind, description, payload in entries:
@@ -76,10 +76,10 @@ def write(
 
 @final
 class Archive:
-    """An open file of :func:`write`. Any thread may ask it, and a child after a fork.
+    """An open file of :func:`write`. Any thread may use it, and a child after a fork.
 
     Attributes:
-        fingerprint: what was given to :func:`write`.
+        fingerprint: the argument of :func:`write`.
         count: how many entries there are.
     """
 
@@ -105,7 +105,7 @@ class Archive:
         self._common: Final[bytes] = self._data[start : start + common]
 
     def load(self, kind: str, description: bytes) -> bytes | None:
-        """The payload of that description, or None. Raises BadArchiveError where it is spoilt."""
+        """The payload of that description, or None. Raises BadArchiveError if it is damaged."""
         name = _found_by(kind, description)
         wanted = _digest(name, 16)
         low, high = 0, self.count

@@ -1,13 +1,12 @@
 """The disk cache: checksummed files in one private folder, shared by all processes.
 
-A file is found by the SHA-256 of its kind and its description, and holds that description
-again, which is compared before the payload is used. Files are written
-aside and renamed into place, so readers see whole files only. Whatever goes wrong with the
-disk costs a recompile and is counted in ``stats()["disk_errors"]``, no more.
+A file is found by the SHA-256 of its kind and its description, and repeats the description,
+which is compared before the payload is used. Files are written under another name and renamed
+into place, so readers see only complete files. A failure of the disk costs a recompile and is
+counted in ``stats()["disk_errors"]``, no more.
 
-Machine code from here is run, so the folder must belong to the user and be closed to
-others, as must all in it (:mod:`lazyloom.cache.private`); otherwise it is not used. Nothing is
-unpickled.
+Machine code from here is run, so the folder and everything in it must belong to the user and be
+closed to others (:mod:`lazyloom.cache.private`); otherwise it is not used. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from .room import written
 
 _MAGIC: Final = b"LLCACHE1"
 _HEAD: Final = struct.Struct("<8s32sQ")
-#: default limit of the folder's size, in bytes
+#: default limit for the size of the folder, in bytes
 DEFAULT_LIMIT: Final = 4 * 1024**3
 
 _usable: dict[str, bool] = {}
@@ -36,20 +35,20 @@ _usable: dict[str, bool] = {}
 
 def folder() -> str:
     """The cache folder: ``$LAZYLOOM_CACHE_DIR``, else ``lazyloom`` in the user's cache folder."""
-    given = os.environ.get("LAZYLOOM_CACHE_DIR")
-    if given:
-        return given
+    path = os.environ.get("LAZYLOOM_CACHE_DIR")
+    if path:
+        return path
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "lazyloom")
 
 
 def enabled() -> bool:
-    """Whether the disk cache is on (``LAZYLOOM_CACHE=0`` turns it off)."""
+    """Return True if the disk cache is on (``LAZYLOOM_CACHE=0`` turns it off)."""
     return switched_on("LAZYLOOM_CACHE")
 
 
 def limit() -> int:
-    """The size in bytes that the folder is kept below (``LAZYLOOM_CACHE_LIMIT``)."""
+    """The limit in bytes for the size of the folder (``LAZYLOOM_CACHE_LIMIT``)."""
     try:
         return int(os.environ["LAZYLOOM_CACHE_LIMIT"])
     except (KeyError, ValueError):
@@ -57,12 +56,12 @@ def limit() -> int:
 
 
 def _ready(root: str) -> bool:
-    """Whether the folder exists, is ours and is private; made if missing."""
-    found = _usable.get(root)
-    if found is None:
-        found = _check(root)
-        _usable[root] = found
-    return found
+    """Return True if the folder exists, is ours and is private; creates it if missing."""
+    usable = _usable.get(root)
+    if usable is None:
+        usable = _check(root)
+        _usable[root] = usable
+    return usable
 
 
 def _check(root: str) -> bool:
@@ -84,7 +83,7 @@ def _check(root: str) -> bool:
 
 
 def _place(kind: str, description: bytes) -> tuple[str, str, str]:
-    """Two folders below the root, and the file's name there."""
+    """The two folders below the root, and the name of the file there."""
     name = hashlib.sha256(kind.encode() + b"\0" + description).hexdigest()
     return kind, name[:2], name[2:]
 
@@ -102,7 +101,7 @@ def load(kind: str, description: bytes) -> bytes | None:
             except FileNotFoundError:
                 return None
             except OSError:
-                payload = None  # no file, or none of ours
+                payload = None  # not a file, or not ours
             if payload is None:
                 counters["disk_errors"] += 1
                 with contextlib.suppress(OSError):
@@ -157,29 +156,29 @@ def files(root: str) -> Iterator[os.DirEntry[str]]:
             entries = list(os.scandir(pending.pop()))
         except OSError:
             continue
-        for found in entries:
-            if found.is_dir(follow_symlinks=False):
-                pending.append(found.path)
-            elif found.is_file(follow_symlinks=False) and found.name != COUNTS:
-                yield found
+        for item in entries:
+            if item.is_dir(follow_symlinks=False):
+                pending.append(item.path)
+            elif item.is_file(follow_symlinks=False) and item.name != COUNTS:
+                yield item
 
 
 def trim(root: str, size: int, coming: int = 0) -> int:
-    """Remove the files used least recently until the folder holds at most 7/8 of ``size``.
+    """Remove the least recently used files until the folder holds at most 7/8 of ``size``.
 
-    Only where it would hold more than that with as many bytes as are coming, for which there is
-    room then. Returns how many bytes there are.
+    Does so only if the folder would exceed ``size`` with the ``coming`` bytes, for which there is
+    room then. Returns how many bytes it holds.
     """
-    known: list[tuple[float, int, str]] = []
+    by_age: list[tuple[float, int, str]] = []
     for entry in files(root):
         with contextlib.suppress(OSError):
             info = entry.stat(follow_symlinks=False)
-            known.append((info.st_mtime, info.st_size, entry.path))
-    total = sum(k[1] for k in known)
+            by_age.append((info.st_mtime, info.st_size, entry.path))
+    total = sum(k[1] for k in by_age)
     if total + coming <= size:
         return total
-    known.sort()
-    for _, length, path in known:
+    by_age.sort()
+    for _, length, path in by_age:
         if total <= min(size * 7 // 8, size - coming):
             break
         with contextlib.suppress(OSError):
@@ -189,7 +188,7 @@ def trim(root: str, size: int, coming: int = 0) -> int:
 
 
 def info() -> dict[str, object]:
-    """Folder, number of files, bytes and limit."""
+    """The folder, its number of files, bytes and limit."""
     root = folder()
     sizes: dict[str, list[int]] = {}
     for entry in files(root):
@@ -206,7 +205,7 @@ def info() -> dict[str, object]:
 
 
 def clear() -> int:
-    """Remove all files of the cache; returns how many bytes that freed."""
+    """Remove all files of the cache; return how many bytes that freed."""
     freed = 0
     root = folder()
     for entry in files(root):

@@ -1,7 +1,7 @@
-"""Compiled programs in memory, by exact structure, and what was learned of each.
+"""Compiled programs in memory, by exact structure, and what was learned about each.
 
 For one structure the set of outputs only grows and the set of donated inputs only shrinks,
-so that temporaries which happen to be alive cost at most one compile a position.
+so temporaries that happen to be alive cost at most one compile per position.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Choice(NamedTuple):
     """Which code generators take parts of programs, and how (:mod:`lazyloom.codegen`).
 
     Attributes:
-        names: theirs; None for those that are in use at first.
-        verify: what they give is compared with what XLA gives.
+        names: their names; None for those that are in use by default.
+        verify: their results are compared with XLA's.
         segmented: parts of a program run one by one.
     """
 
@@ -31,25 +31,25 @@ class Choice(NamedTuple):
 
     @property
     def watched(self) -> bool:
-        """Whether programs are compiled before they run, and not kept on disk."""
+        """True if programs are compiled before they run, and not kept on disk."""
         return self.verify or self.segmented
 
 
 class DispatchInfo:
-    """All that a run needs to know when it asks for what an earlier run asked for.
+    """Everything that a run needs if it makes the same request as an earlier run.
 
     Attributes:
-        wanted, donatable: what was asked for; a run that asks for the same can use this.
+        wanted, donatable: the request; a run with the same request can use this.
         loaded: the compiled program, a :class:`~lazyloom.backends.backend.Executable`.
         position: the number of the program's output for each wanted result.
         taken: leaves whose memory the program takes.
-        copied: leaves whose memory it would take and which are alive: it gets copies.
+        copied: leaves whose memory it would take but which are alive: it gets copies.
         bytes_in, bytes_out, bytes_donated: sizes, for the record.
         program: for the record.
-        needs: how much memory to look for before a run, 0 where it is little.
-        backend: the name of the backend that made it, for the record.
-        regions: what other code generators run of the program, for the record.
-        segmented: the program says what each of its parts took.
+        needs: how much memory must be available before a run, 0 if it is little.
+        backend: the name of the backend that compiled it, for the record.
+        regions: the parts of the program that other code generators run, for the record.
+        segmented: the program reports how long each of its parts took.
         unchecked: the program's outputs until a run of it has returned what they should be.
     """
 
@@ -89,14 +89,13 @@ class Entry:
         position: output number by pair.
         aliases: donated leaf -> number of the output that takes its memory.
         program: the compiled or loaded program, or None before.
-        dispatches: what runs needed that asked for different things, for the next ones.
+        dispatches: what runs with different requests needed, for the next ones.
         scalars: the newest run's scalar vectors: dtype -> (numbers, device array).
         used: when it was last used, by :data:`_clock`.
         lock: held while the program is looked up on disk or compiled.
-        looked: it was looked for on disk.
+        looked: it was looked up on disk.
         choice: which code generators may take parts of it, and how.
-        history: what was measured of its runs, a :class:`~lazyloom.execute.history.History`, or
-            None.
+        history: measurements of its runs, a :class:`~lazyloom.execute.history.History`, or None.
     """
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
@@ -121,7 +120,7 @@ class Entry:
     def dispatch_info(
         self, wanted: list[tuple[int, int]], donatable: list[int]
     ) -> DispatchInfo | None:
-        """What a run needs that asks for this, if one did before."""
+        """What a run with this request needs, if an earlier run made the same request."""
         for info in self.dispatches:
             if info.wanted == wanted and info.donatable == donatable:
                 return info
@@ -142,20 +141,20 @@ class Entry:
         self.program = program
 
 
-#: entries by structure, of programs that keep their inputs and of those that may donate them
+#: entries by structure: of programs that keep their inputs, and of those that may donate them
 _Tables = tuple[dict[Structure, Entry], dict[Structure, Entry]]
 _entries: _Tables = ({}, {})
-#: environment variables that have programs verified, and run in segments, from the start
+#: environment variables that make programs be verified, and run in segments, from the start
 VERIFY: Final = "LAZYLOOM_CODEGEN_VERIFY"
 SEGMENTED: Final = "LAZYLOOM_CODEGEN_SEGMENTED"
 
 
 def on(variable: str) -> bool:
-    """Whether an environment variable says yes."""
+    """Return True if an environment variable says yes."""
     return os.environ.get(variable, "0").lower() not in ("", "0", "off", "no", "false")
 
 
-#: the choice of code generators of those entries' programs
+#: the choice of code generators of the entries' programs
 _selected: Final[list[Choice]] = [Choice(None, on(VERIFY), on(SEGMENTED))]
 #: the entries of other choices
 _others: Final[dict[Choice, _Tables]] = {}
@@ -165,7 +164,7 @@ _made = 0
 
 
 def mappings() -> int:
-    """How many mappings of memory the process has; 0 where the system does not tell."""
+    """How many memory mappings the process has; 0 if the system does not say."""
     try:
         with open("/proc/self/maps", "rb") as f:
             return f.read().count(b"\n")
@@ -174,7 +173,7 @@ def mappings() -> int:
 
 
 def most_mappings() -> int:
-    """How many mappings the system lets a process have."""
+    """How many memory mappings the system allows a process."""
     try:
         with open("/proc/sys/vm/max_map_count", "rb") as f:
             return int(f.read())
@@ -183,14 +182,14 @@ def most_mappings() -> int:
 
 
 def entry_of(structure: Structure, donate: bool) -> Entry:
-    """The entry of a structure, made if missing."""
+    """The entry of a structure, created if missing."""
     global _clock, _made
     table = _entries[1 if donate else 0]
-    found = table.get(structure)
-    if found is None:
+    entry = table.get(structure)
+    if entry is None:
         with _lock:
-            found = table.get(structure)
-            if found is None:
+            entry = table.get(structure)
+            if entry is None:
                 _made += 1
                 if len(table) >= tuning.programs_kept:
                     _forget(table)
@@ -199,19 +198,19 @@ def entry_of(structure: Structure, donate: bool) -> Entry:
                 ):
                     for each in _entries:
                         _forget(each)
-                found = table[structure] = Entry(structure, donate)
+                entry = table[structure] = Entry(structure, donate)
     _clock += 1
-    found.used = _clock
-    return found
+    entry.used = _clock
+    return entry
 
 
 def known(structure: Structure, donate: bool) -> Entry | None:
-    """The entry of a structure if there is one; asking does not count as a use."""
+    """The entry of a structure if there is one; the lookup does not count as a use."""
     return _entries[1 if donate else 0].get(structure)
 
 
 def _forget(table: dict[Structure, Entry]) -> None:
-    """Drop the eighth of the entries that was used least recently."""
+    """Drop the least recently used eighth of the entries."""
     oldest = sorted(table.values(), key=_by_use)
     for entry in oldest[: max(1, len(table) // 8)]:
         del table[entry.structure]
@@ -224,17 +223,17 @@ def _by_use(entry: Entry) -> int:
 def entries() -> list[Entry]:
     """All entries that were compiled or loaded, least recently used first."""
     with _lock:
-        found = [e for table in _entries for e in table.values() if e.program is not None]
-    return sorted(found, key=_by_use)
+        with_program = [e for table in _entries for e in table.values() if e.program is not None]
+    return sorted(with_program, key=_by_use)
 
 
 def selected() -> Choice:
-    """The choice of code generators that programs are made with."""
+    """The choice of code generators with which programs are compiled."""
     return _selected[0]
 
 
 def select(choice: Choice) -> None:
-    """Work with the programs of a choice of code generators from now on."""
+    """Use the programs of a choice of code generators from now on."""
     global _entries
     with _lock:
         if choice != _selected[0]:
@@ -244,7 +243,7 @@ def select(choice: Choice) -> None:
 
 
 def drop(unwanted: Callable[[Any], bool]) -> None:
-    """Forget the entries whose program is not wanted any more; a run under way goes on with it."""
+    """Forget the entries whose program is not wanted any more; runs in progress continue."""
     with _lock:
         for tables in (_entries, *_others.values()):
             for table in tables:

@@ -1,13 +1,13 @@
 """Folders and files that no other user can have written.
 
-What is loaded from them is run, or steers what is run. So whatever is opened is looked at by its
-descriptor, which nobody can exchange between the look and the use: folders and files have to
-belong to this user and be closed to writers that are not, files have to be regular files, and
-links are followed in the path to the root only. Opening never waits, as it would for a FIFO.
+Their contents are run as code, or decide what is run. So everything that is opened is checked by
+its descriptor, which nobody can exchange between check and use: folders and files have to belong to
+this user and be closed to other writers, files have to be regular files, and links are followed
+only in the path to the root. Opening never waits, as it would for a FIFO.
 
-Who can write a folder above the root can put another folder in its place. So all of them, and the
-links on the way, belong to this user or to root, and others can write them only where nobody can
-rename what is not theirs (the sticky bit of ``/tmp``).
+Whoever can write a folder above the root can put another folder in its place. So all of them, and
+the links on the way, have to belong to this user or to root, and others may write them only if
+nobody can rename the files of others (the sticky bit of ``/tmp``).
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from typing import Final
 
 _FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
-#: links in a path
+#: how many links a path may contain
 _MOST_LINKS: Final = 40
 _FILE: Final = _NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class NotPrivateError(PermissionError):
-    """A file or folder is not this user's, or others can write it."""
+    """A file or folder does not belong to this user, or others can write it."""
 
 
-def check(handle: int, what: str) -> None:
+def check(handle: int, name: str) -> None:
     """Raise NotPrivateError unless the open file or folder is ours and closed to other writers."""
     info = os.fstat(handle)
     if info.st_uid != os.geteuid() or stat.S_IMODE(info.st_mode) & 0o022:
         raise NotPrivateError(
-            f"{what} is not private to its owner (owner {info.st_uid}, mode "
+            f"{name} is not private to its owner (owner {info.st_uid}, mode "
             f"{stat.S_IMODE(info.st_mode):o})")
 
 
-#: roots above which all was found to be in order
+#: roots whose parent folders all passed the check
 _trusted: Final[set[str]] = set()
 
 
@@ -62,7 +62,7 @@ def check_above(path: str) -> None:
             try:
                 info = os.lstat(below)
             except FileNotFoundError:
-                break  # it is to be made
+                break  # it does not exist yet
             if not stat.S_ISLNK(info.st_mode):
                 here = below
                 continue
@@ -90,17 +90,17 @@ def _check_above(folder: str, path: str) -> None:
 
 
 def _is_own_group(group: int) -> bool:
-    """Whether a group is that of this user alone, as many systems give every user one."""
+    """Return True if a group is this user's alone: many systems give every user such a group."""
     try:
-        user, found = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
+        user, entry = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
     except KeyError:
         return False
-    return user.pw_gid == group and found.gr_name == user.pw_name and (
-        set(found.gr_mem) <= {user.pw_name})
+    return user.pw_gid == group and entry.gr_name == user.pw_name and (
+        set(entry.gr_mem) <= {user.pw_name})
 
 
 def make(path: str) -> None:
-    """Make a folder, and those above it that are missing, closed to others whatever the umask."""
+    """Create a folder and its missing parents, closed to others whatever the umask."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(os.path.abspath(path))
@@ -116,10 +116,10 @@ def _make(path: str, at: int | None) -> None:
 
 @contextlib.contextmanager
 def folder(root: str, *inner: str, create: bool = False) -> Iterator[int]:
-    """The descriptor of a folder below ``root``, each on the way to which is private.
+    """The descriptor of a folder below ``root``; it and all folders on the way are private.
 
-    Raises FileNotFoundError where one is missing, unless they are to be made, NotPrivateError,
-    and OSError for what else there is in its place.
+    Raises FileNotFoundError if one is missing, unless ``create``, NotPrivateError, and OSError if
+    anything else is in its place.
     """
     check_above(root)
     if create:
@@ -143,7 +143,7 @@ def folder(root: str, *inner: str, create: bool = False) -> Iterator[int]:
 def read(at: int, name: str) -> bytes:
     """The bytes of a file in an open folder.
 
-    Raises FileNotFoundError, NotPrivateError, and OSError for what is no regular file.
+    Raises FileNotFoundError, NotPrivateError, and OSError if it is not a regular file.
     """
     handle = os.open(name, os.O_RDONLY | _FILE, dir_fd=at)
     try:
@@ -153,7 +153,7 @@ def read(at: int, name: str) -> bytes:
         with open(handle, "rb", closefd=False) as file:
             data = file.read()
         with contextlib.suppress(OSError):
-            os.utime(handle)  # the least recently used go first
+            os.utime(handle)  # the least recently used are removed first
         return data
     finally:
         os.close(handle)

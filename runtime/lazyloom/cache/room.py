@@ -1,8 +1,8 @@
 """The size limit of the disk cache, shared by all processes that write to it.
 
 A file in the folder says how many bytes there are at most, and how many of them were written since
-somebody looked. Who writes holds its lock, counts what is about to be written, and first removes
-what was used least recently where that would be too much.
+the files were last counted. A writer holds its lock, counts the bytes that it is about to write,
+and first removes the least recently used files if that would be too much.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from . import private
 NAME: Final = ".size"
 _COUNTS: Final = struct.Struct("<8sQQ")
 _MAGIC: Final = b"LLSIZE01"
-#: seconds for which the lock is waited for: a process that has it may have been stopped
+#: seconds to wait for the lock: the process that holds it may have been stopped
 PATIENCE = 2.0
 _INTERVAL: Final = 0.005
 
@@ -34,9 +34,9 @@ def written(
 
     Args:
         limit: bytes that the folder may hold.
-        interval: bytes that may be written between two looks at what there is, which others may
-            have changed that do not count.
-        trim: makes room for so many bytes, and returns how many there are then.
+        interval: bytes that may be written between two counts of the files, since others may
+            change them without counting.
+        trim: makes room for so many bytes, and returns how many the folder then holds.
         write: writes the file.
 
     Raises OSError.
@@ -45,12 +45,12 @@ def written(
         return False
     end = time.monotonic() + PATIENCE
     while True:
-        # a signal's handler that computes arrays may store as well, and would wait for the lock
-        # that the code which it interrupted has
+        # a signal handler that computes arrays may store too, and would wait for the lock held by
+        # the code that it interrupted
         with Deferred(True):
-            found = _write_now(root, size, limit, interval, trim, write)
-        if found is not None:
-            return found
+            done = _write_now(root, size, limit, interval, trim, write)
+        if done is not None:
+            return done
         if time.monotonic() >= end:
             return False
         time.sleep(_INTERVAL)
@@ -60,7 +60,7 @@ def _write_now(
     root: str, size: int, limit: int, interval: int, trim: Callable[[int], int],
     write: Callable[[], None],
 ) -> bool | None:
-    """The same; None where another process has the lock."""
+    """:func:`written` in one attempt; None if another process has the lock."""
     with private.folder(root, create=True) as at:
         handle = os.open(
             NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=at)
@@ -68,12 +68,12 @@ def _write_now(
             private.check(handle, NAME)
             if not _locked(handle):
                 return None
-            found = os.pread(handle, _COUNTS.size, 0)
-            magic, total, added = _COUNTS.unpack(found) if len(found) == _COUNTS.size else (
+            data = os.pread(handle, _COUNTS.size, 0)
+            magic, total, added = _COUNTS.unpack(data) if len(data) == _COUNTS.size else (
                 b"", 0, 0)
             if magic != _MAGIC or total + size > limit or added + size >= interval:
                 total, added = trim(size), 0
-            # before it is there: a writer that is killed has counted too much, not too little
+            # count before writing: a writer that is killed has counted too much, not too little
             os.pwrite(handle, _COUNTS.pack(_MAGIC, total + size, added + size), 0)
             if total + size > limit:
                 return False
@@ -84,7 +84,7 @@ def _write_now(
 
 
 def _locked(handle: int) -> bool:
-    """Take the lock, which is given back when the file is closed; False where another has it."""
+    """Take the lock, which closing the file releases; return False if another process has it."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

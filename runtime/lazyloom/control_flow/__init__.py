@@ -1,1 +1,1 @@
-"""``scan``, ``while_loop`` and ``cond``: loops and branches that are written as such."""
+"""``scan``, ``while_loop`` and ``cond``: explicit loops and branches."""

@@ -18,17 +18,17 @@ from ..trace.scalars import Scalar
 from ..types import TensorType, scalar_type
 
 _NUMBERS: Final = (bool, int, float, complex)
-#: a number of one kind is taken for one of these
+#: a number of one kind may become one of these kinds
 _KINDS: Final = {"b": "biufc", "i": "iufc", "f": "fc", "c": "c"}
 
 
 def described(f: Any, role: str) -> str:
-    """A function for messages: its name, and where it is defined."""
+    """How messages describe a function: its name, and where it is defined."""
     if not callable(f):
         raise ArgumentError(f"{role} is a {type_name(f)}, expected a function")
     f = inspect.unwrap(f)
     name = getattr(f, "__name__", type(f).__name__)
-    # of an object that is called, the method
+    # for a callable object, the method
     code = f.__code__ if hasattr(f, "__code__") else getattr(
         getattr(f, "__call__", None), "__code__", None)  # noqa: B004
     where = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
@@ -36,12 +36,12 @@ def described(f: Any, role: str) -> str:
 
 
 class Leaves:
-    """The leaves of the tensors and numbers that a loop is given.
+    """The leaves of the tensors and numbers that a loop receives.
 
-    A number takes the dtype of what the loop makes of it, as in JAX: see :meth:`promote`.
+    A number takes the dtype of the loop's result for it, as in JAX: see :meth:`promote`.
 
     Attributes:
-        like: the tensor whose frontend decides the class of what comes of numbers.
+        like: the tensor whose frontend decides the class of results for numbers.
         types: a type for each leaf.
     """
 
@@ -51,19 +51,19 @@ class Leaves:
         self.types: Final[list[TensorType]] = []
         self._given: Final[list[Any]] = []
         for number, x in enumerate(leaves):
-            given = as_leaf(x, f"{function}: leaf {number} of {name}", like)
-            self._given.append(given)
-            self.types.append(given.type if isinstance(given, Scalar) else given.value.type)
+            entry = as_leaf(x, f"{function}: leaf {number} of {name}", like)
+            self._given.append(entry)
+            self.types.append(entry.type if isinstance(entry, Scalar) else entry.value.type)
 
     def tensor(self, number: int, value: Value) -> Any:
-        """A tensor of that contents like a leaf."""
-        given = self._given[number]
-        return wrap_as(self.like if isinstance(given, Scalar) else given, value)
+        """A tensor with the contents ``value``, of the class of a leaf."""
+        entry = self._given[number]
+        return wrap_as(self.like if isinstance(entry, Scalar) else entry, value)
 
-    def promote(self, found: Sequence[TensorType]) -> bool:
-        """Let numbers take the dtypes of what the loop makes of them; whether any changed."""
+    def promote(self, result_types: Sequence[TensorType]) -> bool:
+        """Let numbers take the dtypes of the loop's results; return True if any changed."""
         changed = False
-        for i, (x, t) in enumerate(zip(self._given, found, strict=True)):
+        for i, (x, t) in enumerate(zip(self._given, result_types, strict=True)):
             if isinstance(x, Scalar) and t.shape == () and t is not x.type and (
                 t.dtype.kind in _KINDS[_kind(x.number)]
             ):
@@ -73,19 +73,19 @@ class Leaves:
         return changed
 
     def values(self) -> list[Value]:
-        """Them as values."""
+        """The leaves as values."""
         return [as_value(x) for x in self._given]
 
 
-def as_value(given: Any) -> Value:
-    """The value of a tensor, or one that a Scalar is."""
-    if isinstance(given, Scalar):
-        made: Value = record("full", [given], {"shape": ()})
-        return made
-    if isinstance(given, Value):
-        return given
-    found: Value = given.value
-    return found
+def as_value(x: Any) -> Value:
+    """The value of a tensor, a Value or a Scalar."""
+    if isinstance(x, Scalar):
+        full: Value = record("full", [x], {"shape": ()})
+        return full
+    if isinstance(x, Value):
+        return x
+    value: Value = x.value
+    return value
 
 
 def as_leaf(x: Any, name: str, like: Any) -> Any:
@@ -103,8 +103,7 @@ def as_leaf(x: Any, name: str, like: Any) -> Any:
 
 
 def first_tensor(function: str, leaves: Sequence[Any]) -> Tensor:
-    """The first tensor, an inexact one if there is any. Raises ArgumentError where there is none.
-    """
+    """The first inexact tensor, else the first tensor. Raises ArgumentError if there is none."""
     tensors = [x for x in leaves if isinstance(x, Tensor)]
     for t in tensors:
         if t.tensor_type.dtype.is_inexact:
@@ -117,7 +116,7 @@ def first_tensor(function: str, leaves: Sequence[Any]) -> Tensor:
 
 
 def as_result(x: Any, name: str, expected: TensorType | None, like: Any) -> Value | Scalar:
-    """What a function gave as a value, a number as one of the type that is expected."""
+    """A function's result as a value; a number as a Scalar of the expected type, if it fits."""
     if isinstance(x, Tensor):
         return x.value
     if isinstance(x, _NUMBERS) and expected is not None and expected.shape == () and (
@@ -127,20 +126,20 @@ def as_result(x: Any, name: str, expected: TensorType | None, like: Any) -> Valu
             return Scalar(x, expected.dtype)
         except LoomError as error:
             raise ArgumentError(f"{name}: {error}") from None
-    found = as_leaf(x, name, like)
-    return found if isinstance(found, Scalar) else as_value(found)
+    x_as_leaf = as_leaf(x, name, like)
+    return x_as_leaf if isinstance(x_as_leaf, Scalar) else as_value(x_as_leaf)
 
 
 def fit(
-    function: str, what: str, source: str, found: Sequence[TensorType],
+    function: str, label: str, source: str, types: Sequence[TensorType],
     expected: Sequence[TensorType],
 ) -> None:  # fmt: skip
-    """Raise ShapeError or DTypeError where a carry has another type than before."""
-    for number, (f, t) in enumerate(zip(found, expected, strict=True)):
+    """Raise ShapeError or ArgumentError if a carry has another type than before."""
+    for number, (f, t) in enumerate(zip(types, expected, strict=True)):
         if f is not t:
             error = ShapeError if f.shape != t.shape else ArgumentError
             raise error(
-                f"{function}: leaf {number} of {what} is a {f.text}, expected {t.text} as in "
+                f"{function}: leaf {number} of {label} is a {f.text}, expected {t.text} as in "
                 f"{source}; {'reshape' if f.shape != t.shape else 'cast'} it")
 
 
@@ -150,7 +149,7 @@ def _kind(x: Any) -> str:
 
 
 def _dtype_of(x: Any, like: Any) -> DType:
-    """The dtype of a number: a floating-point one has that of a tensor, if this has such."""
+    """The dtype of a number: a float takes the real dtype of ``like``, if that is inexact."""
     dtype: DType = like.tensor_type.dtype
     if isinstance(x, float) and dtype.is_inexact:
         return dtype.real

@@ -27,20 +27,20 @@ def cond(
     """``true_fun(*operands)`` where ``pred``, else ``false_fun(*operands)``.
 
     Both functions are called once, on tensors without data, and recorded as branches that are part
-    of the program; only the one that is chosen runs. They may use tensors from outside, but not
-    write to them.
+    of the program; only the chosen one runs. They may use tensors from outside, but not write to
+    them.
 
     Args:
-        pred: a bool or number without dimensions, a tensor mostly: false if it is 0.
+        pred: a bool or number without dimensions, usually a tensor: false if it is 0.
         true_fun, false_fun: take the operands; their results have equal nesting and types.
         operands: tensors and numbers, alone or in lists, tuples and dicts.
 
     Returns:
-        what the chosen function gives. Differentiable in both modes. Mapped by
-        :func:`lazyloom.vmap` over elements of ``pred`` both run, and each element takes its own.
+        the result of the chosen function. Differentiable in both modes. If :func:`lazyloom.vmap`
+        maps it over elements of ``pred``, both functions run, and each element takes its own.
 
     Raises:
-        ArgumentError: arguments that are no such, or results of the functions that differ in
+        ArgumentError: arguments are not of these kinds, or the results of the functions differ in
             nesting or type.
         ReadForbiddenError: a function needs data, for a branch, a print or a shape.
         AliasError: a function writes to a tensor that it did not make.
@@ -53,13 +53,13 @@ def cond(
     like: Any = None
     if leaves or isinstance(pred, Tensor):
         like = first_tensor(NAME, [*leaves, pred])
-    given = Leaves(NAME, "operands", leaves, like)
+    arguments = Leaves(NAME, "operands", leaves, like)
     which = _which(pred)
     outside = Outside()
     branches: list[_Branch] = []
     for f, of in ((true_fun, of_true), (false_fun, of_false)):
         call = BodyCall(NAME, user_site(), of, False)
-        branches.append(_Branch(f, given, nesting, call, like, outside))
+        branches.append(_Branch(f, arguments, nesting, call, like, outside))
     yes, no = branches
     no_leaves = yes.nesting.leaves_of(
         no.result, f"{NAME}: what the {of_false} gives, unlike the {of_true},")
@@ -76,28 +76,28 @@ def cond(
     for branch, other in ((yes.recorded, no.recorded), (no.recorded, yes.recorded)):
         nothing = [branch.add("full", [constant(0, f.type)], {"shape": f.type.shape})
                    for f in other.flags]
-        own = [f.use for f in branch.flags]
-        texts.append((branch, branch.results + (own + nothing if branch is yes.recorded
-                                                else nothing + own)))
+        own_flags = [f.use for f in branch.flags]
+        texts.append((branch, branch.results + (own_flags + nothing if branch is yes.recorded
+                                                else nothing + own_flags)))
     if not texts[0][1]:
         return yes.nesting.build([])
-    found = results_of(
-        "cond", [which, *given.values(), *outside.operands()],
+    outputs = results_of(
+        "cond", [which, *arguments.values(), *outside.operands()],
         {"if_true": texts[0][0].text(texts[0][1]), "if_false": texts[1][0].text(texts[1][1])},
         [yes.recorded, no.recorded])
     count = len(yes.given)
-    made = checked(found[:count], list(zip(found[count:], flags, strict=True)))
+    results = checked(outputs[:count], list(zip(outputs[count:], flags, strict=True)))
     return yes.nesting.build([
         wrap_as(t if isinstance(t, Tensor) else like, v)
-        for t, v in zip(yes.given, made, strict=True)])
+        for t, v in zip(yes.given, results, strict=True)])
 
 
 def _which(pred: Any) -> Any:
-    """The predicate as a bool, one that is no part of the program's structure."""
+    """The predicate as a bool value that is not part of the program's structure."""
     if isinstance(pred, (bool, int, float)):
-        made: Value = record(
+        predicate: Value = record(
             "not_equal", [Scalar(int(bool(pred)), int64, bake=False), Scalar(0, int64)])
-        return made
+        return predicate
     if not isinstance(pred, Tensor):
         raise ArgumentError(
             f"{NAME}: pred is a {type_name(pred)}, expected a tensor without dimensions or a bool")
@@ -107,8 +107,8 @@ def _which(pred: Any) -> Any:
             f"{NAME}: pred is a {value.type.text}, expected one element without dimensions; "
             "choose element by element with where")
     if value.type is not scalar_type(bool_):
-        found: Value = record("not_equal", [value, Scalar(0, value.dtype)])
-        return found
+        nonzero: Value = record("not_equal", [value, Scalar(0, value.dtype)])
+        return nonzero
     return value
 
 

@@ -1,9 +1,9 @@
 """Functions recorded as bodies of loops and branches.
 
-A function runs once, on placeholders. What it records from them are ordinary nodes that never run
+A function runs once, on placeholders. From them it records ordinary nodes that never run
 (``graph.MAPPED``); the part that leads to its results becomes a body
-(:mod:`lazyloom.ops.bodies`). What it uses from outside, and every Python number but 0, 1 and -1,
-becomes an operand of the loop, so that a number that changes costs no compile.
+(:mod:`lazyloom.ops.bodies`). Every value that it uses from outside, and every Python number but 0,
+1 and -1, becomes an operand of the loop, so a number that changes costs no compile.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from ..types import TensorType
 
 
 class _Outer(NamedTuple):
-    """Operand ``number`` of those from outside."""
+    """Operand ``number`` among those from outside."""
 
     number: int
 
 
 class _Use(NamedTuple):
-    """What is read before the leaves are known.
+    """A use recorded before the leaves are known.
 
-    ``stopped`` is None where what reads it has no derivative, so that it makes no difference.
+    ``stopped`` is None if the op that reads it has no derivative, so it makes no difference.
     """
 
     source: BodyInput | BodyResult | BodyConstant | _Outer
@@ -41,14 +41,14 @@ class _Use(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """An instruction to be."""
+    """An instruction of the body to be built."""
 
     spec: Any
     operands: tuple[_Use | None, ...]
 
 
 class Flag(NamedTuple):
-    """What is looked at before anything that depends on the loop is read (op ``checked``)."""
+    """A flag that is checked before anything that depends on the loop is read (op ``checked``)."""
 
     use: _Use
     type: TensorType
@@ -57,33 +57,33 @@ class Flag(NamedTuple):
 
 
 class Outside:
-    """What the bodies of one loop or branch use from outside, an operand each."""
+    """The values that the bodies of one loop or branch use from outside, one operand each."""
 
     def __init__(self) -> None:
         self._numbers: Final[dict[Any, int]] = {}
         self._found: Final[list[tuple[Any, int]]] = []
-        #: whether a gradient flows to each
+        #: true for each operand to which a gradient flows
         self.flows: Final[list[bool]] = []
 
     def number(self, thing: Any, index: int, flows: bool) -> _Outer:
-        """The operand that a result of a node, or a Scalar, is."""
-        # a Scalar is one operand, however equal its number is to another's
+        """The operand for a result of a node, or for a Scalar."""
+        # each Scalar is an operand of its own, even if its number equals another's
         key = (id(thing), index)
-        found = self._numbers.get(key)
-        if found is None:
-            found = self._numbers[key] = len(self._found)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._found)
             self._found.append((thing, index))
             self.flows.append(False)
         if flows:
-            self.flows[found] = True
-        return _Outer(found)
+            self.flows[number] = True
+        return _Outer(number)
 
     @property
     def types(self) -> list[TensorType]:
         return [x.types[i] if isinstance(x, Node) else x.type for x, i in self._found]
 
     def operands(self) -> list[Any]:
-        """Them, as something to record with."""
+        """The operands as values or Scalars to record with."""
         memo = Recomputed()
         try:
             return [value_of(x, i, f, memo) if isinstance(x, Node) else x
@@ -92,7 +92,7 @@ class Outside:
             switches.hold_cuts(False)
 
 
-#: takes values and gives values or Scalars
+#: takes values and returns values or Scalars
 Function: TypeAlias = "Callable[[list[Value]], Sequence[Value | Scalar]]"
 
 
@@ -101,12 +101,12 @@ class Recorded:
 
     Attributes:
         call: the call.
-        own: how many leaves are given to it; what is from outside follows.
+        own: how many leaves it receives; those from outside follow.
         step: whether the last of these is the number of the step.
-        steps: its instructions to be.
-        results: what it gives.
+        steps: the instructions of the body to be built.
+        results: its results.
         result_types: their types.
-        flags: what it checks, which results for :meth:`text` may name as well.
+        flags: the flags of its checks, which may also be results for :meth:`text`.
         hosted: names of functions in it whose derivative is a function of the host.
     """
 
@@ -121,31 +121,31 @@ class Recorded:
         self._records_gradients: Final = switches.grad_enabled()
         self._of: Final[dict[Node, list[_Use]]] = {}
         with call:
-            given = [placeholder(
+            leaves = [placeholder(
                 t, call, self._records_gradients and t.dtype.is_inexact) for t in types]
-            found = list(function(given))
+            returned = list(function(leaves))
         self.step: Final = call.step is not None
         if call.step is not None:
-            given.append(call.step)
-            # its node knows the call, and would keep itself alive
+            leaves.append(call.step)
+            # its node refers to the call, and would keep itself alive
             call.step = None
-        self.own = len(given)
-        self.own_types = [v.type for v in given]
-        for number, v in enumerate(given):
+        self.own = len(leaves)
+        self.own_types = [v.type for v in leaves]
+        for number, v in enumerate(leaves):
             self._of[v.node] = [_Use(BodyInput(number), False)]
-        # what was found keeps the nodes while they are looked at
+        # the returned values keep the nodes alive while they are visited
         with graph.trace.lock:
-            self._follow([v.node for v in found if isinstance(v, Value)])
-            self.results: Final = [self._result(v) for v in found]
-        self.result_types: Final = [v.type for v in found]
+            self._follow([v.node for v in returned if isinstance(v, Value)])
+            self.results: Final = [self._result(v) for v in returned]
+        self.result_types: Final = [v.type for v in returned]
 
     def _inside(self, n: Node) -> bool:
-        """Whether a node was recorded by the function."""
+        """Return True if the function recorded a node."""
         return n.seq > self.call.start and n.spec is not None and n.token is None and (
             n.state == MAPPED or n.state == PENDING)
 
     def _follow(self, roots: list[Node]) -> None:
-        """Make instructions of the nodes that lead to the roots, in the order of recording."""
+        """Turn the nodes that lead to the roots into instructions, in the order of recording."""
         order: list[Node] = []
         seen: set[Node] = set(self._of)
         stack = roots
@@ -178,7 +178,7 @@ class Recorded:
                 index = n.indices[position]
             operands.append(self._use(m, index, flows, inexact))
         if spec.checked:
-            # it passes both operands on, and the second is looked at after the loop
+            # it passes both operands through, and the second is checked after the loop
             value, flag = operands
             assert value is not None and flag is not None
             self._of[n] = [value, flag]
@@ -195,25 +195,25 @@ class Recorded:
 
         Args:
             flows: a gradient passes.
-            matters: what reads it has a derivative.
+            matters: the op that reads it has a derivative.
         """
         if isinstance(m, Scalar):
             if m.baked is not None:
                 return _Use(BodyConstant(m.baked.number, m.baked.dtype), None)
             return _Use(self.outside.number(m, 0, False), None)
-        known = self._of.get(m)
-        if known is None:
+        uses = self._of.get(m)
+        if uses is None:
             # the tape of a function that is differentiated inside ends with it; a placeholder
-            # of another function goes on at what it stands for
+            # of another function continues the tape at the value it stands for
             flows = flows and (m.tracked or m.token is not None or m.rule is not None or (
                 m.spec is None and m.grad_mask != 0))
             return _Use(self.outside.number(m, index, flows), not flows if matters else None)
-        found = known[index]
+        inner = uses[index]
         if not matters or not self._records_gradients or not m.types[index].dtype.is_inexact:
-            return _Use(found.source, None)
+            return _Use(inner.source, None)
         carries = m.tracked or m.grad_mask != 0
         stopped = carries and not flows
-        return _Use(found.source, bool(found.stopped) or stopped)
+        return _Use(inner.source, bool(inner.stopped) or stopped)
 
     def _result(self, v: Value | Scalar) -> _Use:
         if isinstance(v, Scalar):
@@ -223,19 +223,19 @@ class Recorded:
     def text(
         self, results: Sequence[_Use] | None = None, steps: Sequence[_Step] | None = None,
     ) -> str:  # fmt: skip
-        """The body, once all of a loop's functions were recorded.
+        """The body, once all of a loop's functions are recorded.
 
         Args:
-            results: in place of its own.
-            steps: in place of its own.
+            results: these in place of its own.
+            steps: these in place of its own.
         """
 
-        def use(given: _Use) -> Use:
-            source = given.source
+        def use(inner: _Use) -> Use:
+            source = inner.source
             if isinstance(source, _Outer):
-                stopped = given.stopped is True and self.outside.flows[source.number]
+                stopped = inner.stopped is True and self.outside.flows[source.number]
                 return Use(BodyInput(self.own + source.number), stopped)
-            return Use(source, given.stopped is True)
+            return Use(source, inner.stopped is True)
 
         instructions = [
             BodyInstruction(s.spec.op, s.spec.attrs, tuple(
@@ -245,23 +245,23 @@ class Recorded:
             [*self.own_types, *self.outside.types], instructions,
             [use(r) for r in (self.results if results is None else results)])
 
-    # What a loop adds to what its function does.
+    # What a loop adds to its function.
 
     def add(self, op: str, operands: Sequence[_Use], attrs: dict[str, Any] | None = None) -> _Use:
-        """Another instruction; gives its result."""
+        """Add an instruction; returns its result."""
         spec = spec_of(lookup(op), attrs, len(operands))
         self.steps.append(_Step(spec, tuple(operands)))
         return _Use(BodyResult(len(self.steps) - 1, 0), None)
 
     def include(self, other: Recorded) -> list[_Use]:
-        """Do what another function of the same leaves does as well; gives what it checks."""
+        """Include another function of the same leaves; returns the flags of its checks."""
         offset = len(self.steps)
 
-        def moved(given: _Use | None) -> Any:
-            if given is not None and isinstance(given.source, BodyResult):
-                source = given.source
-                return _Use(BodyResult(source.instruction + offset, source.number), given.stopped)
-            return given
+        def moved(inner: _Use | None) -> Any:
+            if inner is not None and isinstance(inner.source, BodyResult):
+                source = inner.source
+                return _Use(BodyResult(source.instruction + offset, source.number), inner.stopped)
+            return inner
 
         self.steps.extend([
             _Step(s.spec, tuple([moved(o) for o in s.operands])) for s in other.steps])
@@ -279,19 +279,19 @@ def constant(number: int, type: TensorType) -> _Use:
 
 
 def checked(results: Sequence[Value], flags: Sequence[tuple[Value, Flag]]) -> list[Value]:
-    """The results of a loop, which are read only after what it checked was looked at."""
-    found = list(results)
+    """The results of a loop, which are read only after its flags have been checked."""
+    values = list(results)
     for data, flag in flags:
         spec = spec_of(lookup("checked"), flag.attrs, 2)
-        for i, value in enumerate(found):
-            found[i] = record_spec(spec, [value, data], False, flag.site)[0]
-    return found
+        for i, value in enumerate(values):
+            values[i] = record_spec(spec, [value, data], False, flag.site)[0]
+    return values
 
 
 def results_of(
     op: str, operands: list[Any], attrs: dict[str, Any], bodies: Sequence[Recorded]
 ) -> list[Value]:
-    """Record a loop or branch. Raises GradientError where its bodies cannot be differentiated."""
+    """Record a loop or branch. Raises GradientError if its bodies cannot be differentiated."""
     if switches.grad_enabled() and any(isinstance(x, Value) and x.requires_grad for x in operands):
         for body in bodies:
             if body.hosted:
@@ -299,5 +299,5 @@ def results_of(
                     f"{body.call.name}: the {body.call.of} uses {body.hosted[0]}, whose derivative "
                     "is a function of the host, which runs only once; record it with grad_mode("
                     "False), or write what it computes with ops", op=op, site=str(body.call.site))
-    made = record(lookup(op), operands, attrs)
-    return list(made) if isinstance(made, tuple) else [made]
+    results = record(lookup(op), operands, attrs)
+    return list(results) if isinstance(results, tuple) else [results]

@@ -33,9 +33,9 @@ def scan(
     f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None,
     length: int | None = None, reverse: bool = False, unroll: int = 1,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """``f`` over the elements of the first axis of ``xs``, each step going on from the last.
+    """``f`` over the elements of the first axis of ``xs``, each step continuing from the last.
 
-    As this, with ``f`` recorded once as the body of a loop that is part of the program::
+    Like this loop, but with ``f`` recorded once as the body of a loop in the program::
 
         carry, ys = init, []
         for x in xs:
@@ -44,22 +44,22 @@ def scan(
         return carry, stack(ys)
 
     Args:
-        f: takes the carry and one element, and gives the next carry and what the step gives. It
-            is called once (once more where a number of ``init`` takes another dtype), on tensors
-            without data. It may use tensors from outside, but not write to them.
+        f: takes the carry and one element, and returns the next carry and the step's result. It
+            is called once (again if a number of ``init`` takes another dtype), on tensors without
+            data. It may use tensors from outside, but not write to them.
         init: the first carry: tensors and numbers, alone or in lists, tuples and dicts.
         xs: likewise, tensors of one size along their first axis; None for no elements.
-        length: the number of steps, needed only where ``xs`` has no leaves.
-        reverse: begin with the last element; what the steps give stays at their elements' places.
-        unroll: steps that are one of the compiled loop.
+        length: the number of steps, needed only if ``xs`` has no leaves.
+        reverse: begin with the last element; the results of steps keep the order of the elements.
+        unroll: number of steps per step of the compiled loop.
 
     Returns:
-        the last carry, nested as ``init``, and what the steps gave, stacked along a new first
-        axis. Differentiable in both modes, and mapped by :func:`lazyloom.vmap`.
+        the last carry, nested like ``init``, and the results of the steps, stacked along a new
+        first axis. Differentiable in both modes, and mapped by :func:`lazyloom.vmap`.
 
     Raises:
-        ArgumentError, ShapeError: arguments that are no such tensors, or do not fit each other;
-            ``f`` gives no pair, or a carry of another nesting or type than ``init``.
+        ArgumentError, ShapeError: arguments are not such tensors, or do not fit each other;
+            ``f`` does not return a pair, or its carry has another nesting or type than ``init``.
         ReadForbiddenError: ``f`` needs data, for a branch, a print or a shape.
         AliasError: ``f`` writes to a tensor that it did not make.
 
@@ -73,12 +73,12 @@ def scan(
     like = first_tensor(NAME, [*first, *rows])
     carry = Leaves(NAME, "init", first, like)
     elements = [as_leaf(x, f"{NAME}: leaf {i} of xs", like) for i, x in enumerate(rows)]
-    steps, one = _steps(elements, length)
+    steps, element_types = _steps(elements, length)
     while True:
         body = _Body(f, of, carry, nesting, elements, row_nesting)
         outside = Outside()
         call = BodyCall(NAME, user_site(), of, True)
-        recorded = Recorded(call, body.run, [*carry.types, *one], outside)
+        recorded = Recorded(call, body.run, [*carry.types, *element_types], outside)
         count = len(carry.types)
         if not carry.promote(recorded.result_types[:count]):
             break
@@ -90,16 +90,16 @@ def scan(
     if recorded.step:
         operands.append(
             record("iota", [], {"shape": (steps,), "dtype": int64}))
-    found = results_of(
+    outputs = results_of(
         "scan", [*operands, *outside.operands()],
         {"body": recorded.text(results), "carry": count, "xs": recorded.own - count,
          "length": steps, "reverse": bool(reverse), "unroll": unroll}, [recorded])
     total = len(recorded.results)
-    made = checked(found[:total], list(zip(found[total:], recorded.flags, strict=True)))
-    last = [body.wrapped(i, carry, v) for i, v in enumerate(made[:count])]
-    given = [wrap_as(t if isinstance(t, Tensor) else like, v)
-             for t, v in zip(body.given, made[count:], strict=True)]
-    return nesting.build(last), body.nesting.build(given)
+    all_results = checked(outputs[:total], list(zip(outputs[total:], recorded.flags, strict=True)))
+    last = [body.wrapped(i, carry, v) for i, v in enumerate(all_results[:count])]
+    step_results = [wrap_as(t if isinstance(t, Tensor) else like, v)
+                    for t, v in zip(body.given, all_results[count:], strict=True)]
+    return nesting.build(last), body.nesting.build(step_results)
 
 
 def _steps(elements: Sequence[Any], length: Any) -> tuple[int, list[TensorType]]:
@@ -112,7 +112,7 @@ def _steps(elements: Sequence[Any], length: Any) -> tuple[int, list[TensorType]]
             raise ArgumentError(f"{NAME}: length is {length}, expected 0 or more")
     steps: int | None = length
     first = "length"
-    one: list[TensorType] = []
+    element_types: list[TensorType] = []
     for number, x in enumerate(elements):
         t: TensorType = x.type if isinstance(x, Scalar) else x.value.type
         name = f"leaf {number} of xs"
@@ -126,12 +126,12 @@ def _steps(elements: Sequence[Any], length: Any) -> tuple[int, list[TensorType]]
             raise ShapeError(
                 f"{NAME}: {name}, a {t.text}, has size {t.shape[0]} along its first axis, "
                 f"expected {steps} as {first} has")
-        one.append(tensor_type(t.shape[1:], t.dtype, t.placement))
+        element_types.append(tensor_type(t.shape[1:], t.dtype, t.placement))
     if steps is None:
         raise ArgumentError(
             f"{NAME}: xs has no leaves and length is None, expected the number of steps as one of "
             "them")
-    return steps, one
+    return steps, element_types
 
 
 class _Body:
@@ -143,7 +143,7 @@ class _Body:
     ) -> None:  # fmt: skip
         self.f, self.of, self.carry, self.carry_nesting = f, of, carry, nesting
         self.elements, self.row_nesting = elements, row_nesting
-        #: what the function gave: the leaves of the carry, and those of what the step gives
+        #: what the function returned: the leaves of the carry, and those of the step's result
         self.carried: list[Any] = []
         self.given: list[Any] = []
         self.nesting: TreeDef = TreeDef("none")
@@ -154,16 +154,16 @@ class _Body:
             [self.carry.tensor(i, v) for i, v in enumerate(values[:count])])
         row = self.row_nesting.build(
             [wrap_as(x, v) for x, v in zip(self.elements, values[count:], strict=True)])
-        made = self.f(state, row)
-        if not isinstance(made, (tuple, list)) or len(made) != 2:
-            what = type_name(made) if not isinstance(made, (tuple, list)) else (
-                f"{type(made).__name__} of {len(made)}")
+        pair = self.f(state, row)
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            shown = type_name(pair) if not isinstance(pair, (tuple, list)) else (
+                f"{type(pair).__name__} of {len(pair)}")
             raise ArgumentError(
-                f"{NAME}: the {self.of} returned a {what}, expected a pair: the next carry, and "
+                f"{NAME}: the {self.of} returned a {shown}, expected a pair: the next carry, and "
                 "what the step gives")
         self.carried = self.carry_nesting.leaves_of(
-            made[0], f"{NAME}: the carry that the {self.of} gives")
-        self.given, self.nesting = flatten(made[1], Tensor)
+            pair[0], f"{NAME}: the carry that the {self.of} gives")
+        self.given, self.nesting = flatten(pair[1], Tensor)
         like = self.carry.like
         return [
             *[as_result(x, f"{NAME}: leaf {i} of the carry that the {self.of} gives", t, like)
@@ -172,6 +172,6 @@ class _Body:
               for i, x in enumerate(self.given)]]
 
     def wrapped(self, number: int, carry: Leaves, value: Value) -> Any:
-        """The last carry's leaf as a tensor."""
-        made = self.carried[number]
-        return wrap_as(made, value) if isinstance(made, Tensor) else carry.tensor(number, value)
+        """A leaf of the last carry as a tensor."""
+        like = self.carried[number]
+        return wrap_as(like, value) if isinstance(like, Tensor) else carry.tensor(number, value)

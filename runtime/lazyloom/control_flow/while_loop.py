@@ -1,4 +1,4 @@
-"""``while_loop``: a function again and again, while a condition holds."""
+"""``while_loop``: a function applied again and again, while a condition holds."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def while_loop(
     cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, *,
     max_steps: int | None = None,
 ) -> Any:  # fmt: skip
-    """``body_fun`` of its own result again and again, while ``cond_fun`` of that is true.
+    """``body_fun`` applied to its own result again and again, while ``cond_fun`` of it is true.
 
-    As this, with both functions recorded once, as parts of a loop that is part of the program::
+    Like this loop, but with both functions recorded once, as parts of a loop in the program::
 
         val = init_val
         while cond_fun(val):
@@ -37,26 +37,26 @@ def while_loop(
         return val
 
     Args:
-        cond_fun: takes the carry and gives a bool without dimensions. It and ``body_fun`` are
-            called once (once more where a number of ``init_val`` takes another dtype), on tensors
+        cond_fun: takes the carry and returns a bool without dimensions. It and ``body_fun`` are
+            called once (again if a number of ``init_val`` takes another dtype), on tensors
             without data. They may use tensors from outside, but not write to them.
-        body_fun: takes the carry and gives the next one.
+        body_fun: takes the carry and returns the next one.
         init_val: the first carry: tensors and numbers, alone or in lists, tuples and dicts.
-        max_steps: stop after so many steps, though the condition still holds. With it cotangents
-            can be pulled back through the loop; the derivative then takes as much time and memory
-            as that number of steps.
+        max_steps: stop after this many steps, even if the condition still holds. With it,
+            cotangents can be pulled back through the loop; the derivative then takes as much time
+            and memory as that number of steps.
 
     Returns:
-        the last carry, nested as ``init_val``. Differentiable in forward mode, in reverse mode
-        too with ``max_steps``, and mapped by :func:`lazyloom.vmap`, which goes on until the
-        condition is false for every element.
+        the last carry, nested like ``init_val``. Differentiable in forward mode, with
+        ``max_steps`` also in reverse mode, and mapped by :func:`lazyloom.vmap`, which continues
+        until the condition is false for every element.
 
     Raises:
-        ArgumentError, ShapeError: arguments that are no such tensors; ``cond_fun`` gives no bool,
-            or ``body_fun`` a carry of another nesting or type than ``init_val``.
+        ArgumentError, ShapeError: arguments are not such tensors; ``cond_fun`` does not return a
+            bool, or the carry of ``body_fun`` has another nesting or type than ``init_val``.
         ReadForbiddenError: a function needs data, for a branch, a print or a shape.
         AliasError: a function writes to a tensor that it did not make.
-        GradientError: (by a backward pass) there is no ``max_steps``.
+        GradientError: (in a backward pass) there is no ``max_steps``.
 
     The definition is that of ``jax.lax.while_loop``.
     """
@@ -70,16 +70,16 @@ def while_loop(
     carry = Leaves(NAME, "init_val", first, like)
     while True:
         outside = Outside()
-        made: list[Any] = []
+        returned: list[Any] = []
 
-        def stepped(values: list[Value], made: list[Any] = made) -> list[Value | Scalar]:
-            found = nesting.leaves_of(
+        def stepped(values: list[Value], returned: list[Any] = returned) -> list[Value | Scalar]:
+            carried = nesting.leaves_of(
                 body_fun(_built(carry, nesting, values)),
                 f"{NAME}: the carry that the {of_body} gives")
-            made.extend(found)
+            returned.extend(carried)
             return [
                 as_result(x, f"{NAME}: leaf {i} of the carry that the {of_body} gives", t, like)
-                for i, (x, t) in enumerate(zip(found, carry.types, strict=True))]
+                for i, (x, t) in enumerate(zip(carried, carry.types, strict=True))]
 
         body = Recorded(
             BodyCall(NAME, user_site(), of_body, True), stepped, carry.types, outside)
@@ -92,36 +92,36 @@ def while_loop(
 
     condition = Recorded(
         BodyCall(NAME, user_site(), of_condition, True), holds, carry.types, outside)
-    found = _Loop(carry.values(), condition, body, outside, max_steps).record()
+    last = _Loop(carry.values(), condition, body, outside, max_steps).record()
     return nesting.build(
         [wrap_as(t, v) if isinstance(t, Tensor) else carry.tensor(i, v)
-         for i, (t, v) in enumerate(zip(made, found, strict=True))])
+         for i, (t, v) in enumerate(zip(returned, last, strict=True))])
 
 
 def _built(carry: Leaves, nesting: TreeDef, values: list[Value]) -> Any:
     return nesting.build([carry.tensor(i, v) for i, v in enumerate(values)])
 
 
-def _truth(given: Any, of: str) -> Value | Scalar:
+def _truth(pred: Any, of: str) -> Value | Scalar:
     expected = scalar_type(bool_)
-    if isinstance(given, bool):
-        return Scalar(given, bool_)
-    if isinstance(given, Tensor):
-        t: TensorType = given.value.type
+    if isinstance(pred, bool):
+        return Scalar(pred, bool_)
+    if isinstance(pred, Tensor):
+        t: TensorType = pred.value.type
         if t is expected:
-            return given.value
-        what = t.text
+            return pred.value
+        shown = t.text
     else:
-        what = type_name(given)
+        shown = type_name(pred)
     raise ArgumentError(
-        f"{NAME}: the {of} returned a {what}, expected a bool without dimensions")
+        f"{NAME}: the {of} returned a {shown}, expected a bool without dimensions")
 
 
 class _Loop:
     """A loop whose functions were recorded.
 
-    Behind the carry of the functions it has the number of the step, if one of them draws random
-    numbers, and what they check: the first flag of each that is not zero.
+    After the carry of the functions it carries the number of the step, if one of them draws random
+    numbers, and the flags of their checks: for each the first that is not zero.
     """
 
     def __init__(
@@ -134,48 +134,48 @@ class _Loop:
     def record(self) -> list[Value]:
         condition, body = self.condition, self.body
         count = len(self.start)
-        own = [*self.start]
-        types = [v.type for v in own]
+        operands = [*self.start]
+        types = [v.type for v in operands]
         results = list(body.results)
-        asked_at_end = bool(condition.flags)
-        if condition.step or body.step or asked_at_end and self.max_steps is not None:
+        checks_at_end = bool(condition.flags)
+        if condition.step or body.step or checks_at_end and self.max_steps is not None:
             number = leaf(count)
-            own.append(_zeros(scalar_type(int64)))
+            operands.append(_zeros(scalar_type(int64)))
             types.append(scalar_type(int64))
             results.append(body.add("add", [number, constant(1, scalar_type(int64))]))
         flags = body.flags + condition.flags
-        # a condition is asked once more at the end, below; of the other times the body knows
+        # the condition is evaluated once more at the end, below; the body includes the other times
         uses = [f.use for f in body.flags] + body.include(condition)
         for flag, use in zip(flags, uses, strict=True):
-            before = leaf(len(own))
+            before = leaf(len(operands))
             seen = body.add("not_equal", [before, constant(0, flag.type)])
             results.append(body.add("where", [seen, before, use]))
-            own.append(_zeros(flag.type))
+            operands.append(_zeros(flag.type))
             types.append(flag.type)
-            # what went wrong may be why the condition never becomes false
+            # an error may be the reason why the condition never becomes false
             right = condition.add("equal", [before, constant(0, flag.type)])
             if flag.type.shape:
                 right = condition.add("all", [right], {"axes": None})
             condition.results[0] = condition.add(
                 "logical_and", [condition.results[0], right])
-        body.own = condition.own = len(own)
+        body.own = condition.own = len(operands)
         body.own_types = condition.own_types = types
-        found = results_of(
-            "while_loop", [*own, *self.outside.operands()],
-            {"condition": condition.text(), "body": body.text(results), "carry": len(own),
+        outputs = results_of(
+            "while_loop", [*operands, *self.outside.operands()],
+            {"condition": condition.text(), "body": body.text(results), "carry": len(operands),
              "max_steps": self.max_steps}, [condition, body])
-        at = len(found) - len(flags)
-        looked_at = list(zip(found[at:], flags, strict=True))
-        if asked_at_end:
-            looked_at += list(zip(self._last(found), condition.flags, strict=True))
-        return checked(found[:count], looked_at)
+        at = len(outputs) - len(flags)
+        flagged = list(zip(outputs[at:], flags, strict=True))
+        if checks_at_end:
+            flagged += list(zip(self._last(outputs), condition.flags, strict=True))
+        return checked(outputs[:count], flagged)
 
-    def _last(self, found: list[Value]) -> list[Value]:
-        """What the condition checks when it is asked for the last time, if it is."""
-        asked: Any = Scalar(True, bool_)
+    def _last(self, carry: list[Value]) -> list[Value]:
+        """The flags of the condition's last evaluation, if it takes place."""
+        evaluated: Any = Scalar(True, bool_)
         if self.max_steps is not None:
-            asked = record(
-                "less", [found[len(self.start)], Scalar(self.max_steps, int64, bake=False)])
+            evaluated = record(
+                "less", [carry[len(self.start)], Scalar(self.max_steps, int64, bake=False)])
         flags = self.condition.flags
         leaves = [*self.condition.own_types, *self.outside.types]
         nothing = [
@@ -183,12 +183,12 @@ class _Loop:
                 f.type.dtype)),))
             for f in flags]
         return results_of(
-            "cond", [asked, *found, *self.outside.operands()],
+            "cond", [evaluated, *carry, *self.outside.operands()],
             {"if_true": self.condition.text([f.use for f in flags]),
              "if_false": body_text(
                  leaves, nothing, [Use(BodyResult(i, 0)) for i in range(len(flags))])}, [])
 
 
 def _zeros(type: TensorType) -> Value:
-    made: Value = record("full", [Scalar(0, type.dtype)], {"shape": type.shape})
-    return made
+    zeros: Value = record("full", [Scalar(0, type.dtype)], {"shape": type.shape})
+    return zeros

@@ -2,8 +2,8 @@
 
 Whether an index that is data is out of range is known only when the program has run, and no
 program can raise an error. So the op ``checked`` (:mod:`lazyloom.ops.structural`) passes a value
-on together with a flag; a run keeps the flags, and each of its results the checks that it
-depends on. Whoever reads the data looks at them first. Nothing waits for a flag before that: a
+through together with a flag; a run keeps the flags, and each of its results the checks that it
+depends on. Whoever reads the data examines them first. Nothing waits for a flag before that: a
 flag costs the program one small output, and the read one more copy of a number.
 """
 
@@ -22,11 +22,11 @@ from ..trace.graph import Buffer, Node
 from ..trace.source import Site
 from ..types import TensorType
 
-#: says what a flag that is not zero means: an error, or None where it was dealt with
+#: says what a flag that is not zero means: an error, or None if the judge has dealt with it
 Judge = Callable[[Any, "Check"], LoomError | None]
 
 _judges: Final[dict[str, Judge]] = {}
-#: held while a flag is looked at, so that its judge is asked once; a judge may read values itself
+#: held while a flag is examined, so that its judge is called once; a judge may read values itself
 _looking: Final = threading.RLock()
 
 
@@ -36,8 +36,8 @@ class Check:
     Attributes:
         flag, type: the buffer of the flag, and its type.
         kind, of, info: the node's attributes.
-        site: where in the user's program it was recorded.
-        passed: it was looked at, and nothing is wrong.
+        site: the place in the user's program where it was recorded.
+        passed: it was examined, and nothing is wrong.
         error: what is wrong.
     """
 
@@ -54,7 +54,7 @@ class Check:
         self.error: LoomError | None = None
 
     def known_to_pass(self) -> bool:
-        """Whether nothing is wrong, as far as that can be told without waiting."""
+        """Return True if nothing is wrong, as far as is known without waiting."""
         if not self.passed and self.error is None:
             array = self.flag.array
             host = self.flag.host
@@ -95,24 +95,24 @@ class Check:
 
 
 def _is_set(flag: Any) -> bool:
-    """Whether any element is not zero."""
+    """Return True if any element is not zero."""
     # NumPy takes ten times as long for any()
     return bool(flag.item() if flag.size == 1 else flag.any())
 
 
 def register(kind: str, judge: Judge) -> None:
-    """Say what a flag of this kind that is not zero means.
+    """Register the meaning of a flag of this kind that is not zero.
 
     ``judge(data, check)`` gets the flag as a NumPy array and returns the error that readers
-    get, or None where it has dealt with it (a warning, say). It is called at most once for
-    each check, when something that depends on it is read.
+    get, or None if it has dealt with it (by a warning, say). It is called at most once for
+    each check, when something that depends on the check is read.
     """
     _judges[kind] = judge
 
 
 def _judge(kind: str) -> Judge:
-    found = _judges.get(kind)
-    return _unknown if found is None else found
+    judge = _judges.get(kind)
+    return _unknown if judge is None else judge
 
 
 def _unknown(data: Any, check: Check) -> LoomError:
@@ -135,7 +135,7 @@ def failed(buffer: Buffer) -> LoomError | None:
 
 
 def _open(buffer: Buffer) -> tuple[Check, ...]:
-    """A leaf's checks less those that are known to have passed."""
+    """A leaf's checks except those that are known to have passed."""
     checks = buffer.checks
     if checks is None:
         return ()
@@ -145,15 +145,15 @@ def _open(buffer: Buffer) -> tuple[Check, ...]:
     else:
         buffer.checks = None
         return ()
-    left = tuple([c for c in checks if not c.known_to_pass()])
-    buffer.checks = left or None
-    return left
+    remaining = tuple([c for c in checks if not c.known_to_pass()])
+    buffer.checks = remaining or None
+    return remaining
 
 
 def attach(
     nodes: list[Node], leaves: list[Buffer], wanted: list[tuple[int, int]], results: list[Buffer],
 ) -> None:  # fmt: skip
-    """Give each result of a plan the checks that it depends on, those of its leaves included.
+    """Give each result of a plan the checks that it depends on, including those of its leaves.
 
     Called while the nodes still have their operands; the caller holds the lock.
     """
@@ -162,14 +162,14 @@ def attach(
         spec = nodes[slot].spec
         if index == 1 and spec is not None and spec.checked:
             flags[slot] = buffer
-    known: list[Check] = []
+    all_checks: list[Check] = []
     bit_of: dict[Check, int] = {}
     of_leaf: dict[Buffer, int] = {}
     for leaf in leaves:
         if leaf.checks is not None:
             mask = 0
             for check in _open(leaf):
-                mask |= _bit(check, known, bit_of)
+                mask |= _bit(check, all_checks, bit_of)
             if mask:
                 of_leaf[leaf] = mask
     if not flags and not of_leaf:
@@ -183,66 +183,66 @@ def attach(
                     mask |= masks[m.slot]
                 elif of_leaf:
                     assert m.buffers is not None
-                    held = m.buffers[0 if n.indices is None else n.indices[position]]
-                    if held is not None:
-                        mask |= of_leaf.get(held, 0)
+                    leaf_buffer = m.buffers[0 if n.indices is None else n.indices[position]]
+                    if leaf_buffer is not None:
+                        mask |= of_leaf.get(leaf_buffer, 0)
         flag = flags.get(slot)
         if flag is not None:
             assert n.spec is not None
-            flag.owners += 1  # the check's own: it is never donated
-            mask |= _bit(Check(flag, n.types[1], n.spec.attrs, n.site), known, bit_of)
+            flag.owners += 1  # the check owns it too: it is never donated
+            mask |= _bit(Check(flag, n.types[1], n.spec.attrs, n.site), all_checks, bit_of)
         masks.append(mask)
-    made: dict[int, tuple[Check, ...]] = {}
+    checks_by_mask: dict[int, tuple[Check, ...]] = {}
     for (slot, _), buffer in zip(wanted, results, strict=True):
         mask = masks[slot]
         if mask and buffer is not flags.get(slot):
-            if mask not in made:
-                made[mask] = tuple([c for i, c in enumerate(known) if mask >> i & 1])
-            buffer.checks = made[mask]
+            if mask not in checks_by_mask:
+                checks_by_mask[mask] = tuple([c for i, c in enumerate(all_checks) if mask >> i & 1])
+            buffer.checks = checks_by_mask[mask]
 
 
 def attach_known(
     flags: dict[int, int], owns: list[list[int]], leaves_of: list[list[int]],
     leaves: list[Buffer], results: list[Buffer], nodes: list[Node],
 ) -> None:  # fmt: skip
-    """:func:`attach` where it is known what depends on what.
+    """:func:`attach` if the dependences are already known.
 
     Args:
         flags: the number of the result that is a checked op's flag, by the op's number.
-        owns: of each result, the checked ops that it depends on.
-        leaves_of: of each result, the leaves that it depends on.
+        owns: for each result, the checked ops that it depends on.
+        leaves_of: for each result, the leaves that it depends on.
     """
-    made: dict[int, Check] = {}
+    new_checks: dict[int, Check] = {}
     for slot, number in flags.items():
         n = nodes[slot]
         assert n.spec is not None
-        made[slot] = Check(results[number], n.types[1], n.spec.attrs, n.site)
-    left: dict[int, tuple[Check, ...]] = {}
+        new_checks[slot] = Check(results[number], n.types[1], n.spec.attrs, n.site)
+    open_checks: dict[int, tuple[Check, ...]] = {}
     for k, leaf in enumerate(leaves):
         if leaf.checks is not None:
-            still = _open(leaf)
-            if still:
-                left[k] = still
-    if not made and not left:
+            of_leaf = _open(leaf)
+            if of_leaf:
+                open_checks[k] = of_leaf
+    if not new_checks and not open_checks:
         return
     for number, buffer in enumerate(results):
-        found: dict[Check, None] = {}
-        if left:
+        result_checks: dict[Check, None] = {}
+        if open_checks:
             for k in leaves_of[number]:
-                for check in left.get(k, ()):
-                    found[check] = None
+                for check in open_checks.get(k, ()):
+                    result_checks[check] = None
         for slot in owns[number]:
-            found[made[slot]] = None
-        if found:
-            buffer.checks = tuple(found)
+            result_checks[new_checks[slot]] = None
+        if result_checks:
+            buffer.checks = tuple(result_checks)
 
 
-def _bit(check: Check, known: list[Check], bit_of: dict[Check, int]) -> int:
-    found = bit_of.get(check)
-    if found is None:
-        found = bit_of[check] = 1 << len(known)
-        known.append(check)
-    return found
+def _bit(check: Check, all_checks: list[Check], bit_of: dict[Check, int]) -> int:
+    bit = bit_of.get(check)
+    if bit is None:
+        bit = bit_of[check] = 1 << len(all_checks)
+        all_checks.append(check)
+    return bit
 
 
 def _index(data: Any, check: Check) -> LoomError:

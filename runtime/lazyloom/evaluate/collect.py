@@ -19,7 +19,7 @@ from ..trace.scalars import Scalar
 from ..types import TensorType
 from . import checks, matching
 
-#: bytes of a node's results up to which they are kept for a derivative that takes them
+#: a node's results of up to this many bytes are kept for a derivative that takes them
 SMALL: Final = 4096
 
 
@@ -32,7 +32,7 @@ def pending_in(component: Component) -> list[Node]:
 
 
 def pending_of(component: Component) -> list[Node]:
-    """:func:`pending_in`, which the component keeps as its nodes if it had to sort them."""
+    """:func:`pending_in`; the component keeps the list as its nodes if it had to be sorted."""
     nodes = pending_in(component)
     if not component.ordered:
         component.nodes = nodes
@@ -42,14 +42,14 @@ def pending_of(component: Component) -> list[Node]:
 
 
 def in_dependency_order(component: Component) -> list[list[Component]]:
-    """What must run before a component (across boundaries), then itself.
+    """The components that must run before a component (across boundaries), then itself.
 
     Components that depend on each other run as one: they are one entry.
     """
     required = _required(component)
     if not required:
         return [[component]]
-    # Tarjan's strongly connected components, which come out with what they need first
+    # Tarjan's strongly connected components, which come out after those they need
     order: list[list[Component]] = []
     number: dict[Component, int] = {component: 0}
     lowest: dict[Component, int] = {component: 0}
@@ -80,30 +80,30 @@ def in_dependency_order(component: Component) -> list[list[Component]]:
 
 
 def joined(together: list[Component]) -> Component:
-    """Make the components of an entry one."""
-    found = together[0]
+    """Join the components of an entry into one."""
+    component = together[0]
     for c in together[1:]:
-        found = graph.join(found, c)
-    return found
+        component = graph.join(component, c)
+    return component
 
 
 def _required(component: Component) -> list[Component]:
-    found: dict[Component, None] = {}
+    required: dict[Component, None] = {}
     for n in component.nodes:
         if n.state == PENDING:
             for m in n.inputs:
                 if isinstance(m, Node) and m.state == PENDING and m.boundary:
                     c = graph.find(m)
                     if c is not None and c is not component:
-                        found[c] = None
-    return list(found)
+                        required[c] = None
+    return list(required)
 
 
 def groups(nodes: list[Node]) -> list[list[Node]]:
-    """Split nodes so that one that can fail while running fails nothing unrelated.
+    """Split nodes so that a node that fails while running fails nothing unrelated.
 
     Nodes are grouped by the set of fallible nodes they depend on; each group is a program
-    of its own and the groups come in an order in which they can run.
+    of its own, and the groups come in an order in which they can run.
     """
     for n in nodes:
         spec = n.spec
@@ -115,15 +115,15 @@ def groups(nodes: list[Node]) -> list[list[Node]]:
     result: dict[frozenset[int], list[Node]] = {}
     none: frozenset[int] = frozenset()
     for n in nodes:
-        found = none
+        fallible = none
         for m in n.inputs:
             if isinstance(m, Node):
-                found |= ancestors.get(m, none)
+                fallible |= ancestors.get(m, none)
         assert n.spec is not None
         if n.spec.fallible:
-            found |= {n.seq}
-        ancestors[n] = found
-        result.setdefault(found, []).append(n)
+            fallible |= {n.seq}
+        ancestors[n] = fallible
+        result.setdefault(fallible, []).append(n)
     # a proper subset has fewer members; equal sizes never depend on each other
     return [result[key] for key in sorted(result, key=len)]
 
@@ -133,9 +133,9 @@ def canonical(
 ) -> tuple[Structure, list[Buffer], dict[DType, list[Any]]]:
     """The structure of these nodes, their leaves' buffers, and scalar values.
 
-    Numbers the nodes and buffers, and counts the uses of each node, for who goes on from here
-    (:func:`wanted_outputs`); the next call numbers and counts anew. Operands go into the stream as
-    :data:`lazyloom.program.stream.Item` says, without an object for each.
+    Numbers the nodes and buffers, and counts the uses of each node, for the next steps
+    (:func:`wanted_outputs`); the next call numbers and counts anew. Operands go into the stream in
+    the form of :data:`lazyloom.program.stream.Item`, without an object for each.
     """
     epoch = graph.trace.epoch + 1
     graph.trace.epoch = epoch
@@ -185,36 +185,36 @@ def canonical(
 def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]]:
     """Which results must be kept, and which nodes must keep their operands.
 
-    Wanted are results that a live value or a node outside refers to, and results that a
-    surviving tape may need: those of heavy ops, and small ones, which take longer to record again
-    than to keep. Nodes keep their operands where a gradient may yet be taken through them, or
-    where they would have to be computed again for one.
+    The wanted results are those that a live value or a node outside refers to, and those that a
+    surviving tape may need: results of heavy ops, and small ones, which take longer to record
+    again than to keep. Nodes keep their operands if a gradient may still be taken through them,
+    or if a gradient would have to compute them again.
     """
     wanted: list[tuple[int, int]] = []
     keeps = [False] * len(nodes)
     needed = [False] * len(nodes)
     #: a derivative takes the node's data
     taken = [False] * len(nodes)
-    #: so does one that takes what is computed again from these
-    asked = [False] * len(nodes)
+    #: a derivative takes the node's data, or data computed again from it
+    data_used = [False] * len(nodes)
     for slot in range(len(nodes) - 1, -1, -1):
         n = nodes[slot]
         outside = n.handles > 0 or n.refs > n.uses
         kept = False
-        # a handle that no gradient flows through, as a detached loss is, has no use for the tape
+        # a handle that no gradient flows through, such as a detached loss, does not use the tape
         tape = n.tracked and not n.freed and (
             n.carried > 0 or n.refs > n.uses or needed[slot])
         if outside:
             kept = True
             counts = n.out_handles
             everything = n.refs > n.uses or counts is None
-            looked_at = 1 if n.spec is not None and n.spec.checked else -1
+            flag_index = 1 if n.spec is not None and n.spec.checked else -1
             for index in range(len(n.types) - 1, -1, -1):
-                if everything or index == looked_at or (
+                if everything or index == flag_index or (
                     counts is not None and counts.of(index) > 0
                 ):
                     wanted.append((slot, index))
-        elif needed[slot] and n.spec is not None and (not n.freed or asked[slot]) and (
+        elif needed[slot] and n.spec is not None and (not n.freed or data_used[slot]) and (
             n.spec.heavy or taken[slot] and _is_small(n)
         ):
             kept = True
@@ -222,26 +222,26 @@ def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]
                 wanted.append((slot, index))
         elif n.spec is not None and n.spec.checked:
             wanted.append((slot, 1))
-        # through a freed node no pass goes: it matters only where its data are asked for
-        if tape or (needed[slot] and not kept and (not n.freed or asked[slot])):
+        # no pass goes through a freed node: it matters only if its data are used
+        if tape or (needed[slot] and not kept and (not n.freed or data_used[slot])):
             keeps[slot] = True
             spec = n.spec
-            again = asked[slot] and not kept or kept and len(n.types) > 1
+            again = data_used[slot] and not kept or kept and len(n.types) > 1
             for position, m in enumerate(n.inputs):
                 if isinstance(m, Node) and m.epoch == n.epoch:
                     needed[m.slot] = True
                     if again:
-                        asked[m.slot] = True
+                        data_used[m.slot] = True
                     if tape and not taken[m.slot] and spec is not None and (
                         spec.needs(position, n.grad_mask)
                     ):
-                        taken[m.slot] = asked[m.slot] = True
+                        taken[m.slot] = data_used[m.slot] = True
     wanted.reverse()
     return wanted, keeps
 
 
 def _is_small(n: Node) -> bool:
-    """Whether a node's results are kept rather than computed again."""
+    """Return True if a node's results are kept rather than computed again."""
     size = 0
     for t in n.types:
         size += t.nbytes
@@ -259,18 +259,18 @@ def failed_operand(n: Node) -> Node | None:
 def schedule(nodes: list[Node], evaluation: Any, plans: list[Plan]) -> Plan | None:
     """Turn pending nodes into a plan, add it to the plans and mark them as scheduled.
 
-    The plan is complete before any node changes its state, so that :func:`restore` can undo it
-    from wherever an interrupt leaves it.
+    The plan is complete before any node changes its state, so :func:`restore` can undo it
+    wherever an interrupt leaves it.
 
-    Nodes whose operand has failed fail at once with the same error. Returns None if
-    nothing is left to run.
+    Nodes with a failed operand fail at once with the same error. Returns None if nothing is
+    left to run.
     """
     failures = False
     for n in nodes:
-        bad = failed_operand(n)
-        if bad is not None:
-            assert bad.error is not None
-            fail(n, bad.error)
+        failed = failed_operand(n)
+        if failed is not None:
+            assert failed.error is not None
+            fail(n, failed.error)
             failures = True
     if failures:
         # failing a node also releases operands that only it needed
@@ -322,7 +322,7 @@ def _results(wanted: list[tuple[int, int]], evaluation: Any) -> list[Buffer]:
 
 
 def _take_over(plan: Plan, evaluation: Any, keeps: list[bool], plans: list[Plan]) -> None:
-    """Add a plan to the others, and mark its nodes as scheduled."""
+    """Add a plan to the list of plans, and mark its nodes as scheduled."""
     plans.append(plan)
     work: list[Node] = []
     for slot, n in enumerate(plan.nodes):
@@ -335,8 +335,8 @@ def _take_over(plan: Plan, evaluation: Any, keeps: list[bool], plans: list[Plan]
 
 
 def _need_checks(plan: Plan, checked: bool) -> bool:
-    """Take hold of a plan's leaves; whether its results need checks, as they do where there are
-    ops that are ``checked``."""
+    """Hold a plan's leaves; return True if its results need checks, as they do if any of its ops
+    is ``checked``."""
     for leaf in plan.leaves:
         leaf.holds += 1
         if leaf.checks is not None:
@@ -345,7 +345,7 @@ def _need_checks(plan: Plan, checked: bool) -> bool:
 
 
 def _await_results(plan: Plan, work: list[Node]) -> None:
-    """Give the buffers of results to their nodes, and take apart the nodes that are let go of."""
+    """Give the buffers of results to their nodes, and take apart the nodes that were released."""
     nodes = plan.nodes
     for (slot, index), buffer in zip(plan.wanted, plan.results, strict=True):
         n = nodes[slot]
@@ -358,7 +358,7 @@ def _await_results(plan: Plan, work: list[Node]) -> None:
 
 
 def finish(plan: Plan) -> None:
-    """After the dispatch: scheduled nodes are done, and those nobody wants are released."""
+    """After the dispatch, mark scheduled nodes as done and release those that nobody wants."""
     if plan.finished:
         return
     work: list[Node] = []
@@ -381,7 +381,7 @@ def finish(plan: Plan) -> None:
 
 
 def restore(plans: list[Plan]) -> None:
-    """Make the nodes of plans that never ran pending again, operands and all."""
+    """Make the nodes of plans that never ran pending again, and restore their operands."""
     produced: dict[Buffer, tuple[Node, int]] = {}
     for plan in plans:
         if plan.finished:
@@ -403,7 +403,7 @@ def restore(plans: list[Plan]) -> None:
             n.state = PENDING
             n.buffers = None
             n.evaluation = None
-            # what reads it may be in another component by now
+            # the nodes that read it may be in another component by now
             n.boundary = True
             n.component = component
             component.nodes.append(n)
@@ -416,15 +416,15 @@ def restore(plans: list[Plan]) -> None:
 
 
 def adopt(taken: list[list[Node]]) -> None:
-    """Give pending nodes that were taken from their component, and left, a new one."""
-    held = {n for c in graph.trace.components for n in c.nodes}
+    """Give pending nodes that were taken from their component and not run a new one."""
+    placed = {n for c in graph.trace.components for n in c.nodes}
     for nodes in taken:
-        left = [n for n in nodes if n.state == PENDING and n not in held]
-        if left:
+        homeless = [n for n in nodes if n.state == PENDING and n not in placed]
+        if homeless:
             component = Component()
-            component.nodes = left
+            component.nodes = homeless
             graph.trace.components[component] = None
-            for n in left:
+            for n in homeless:
                 n.component = component
                 # operands may be in another component now
                 n.boundary = True
@@ -462,7 +462,7 @@ def _release_effect(n: Node) -> None:
 
 
 def fail(n: Node, error: Any) -> None:
-    """Make a node's results the given error."""
+    """Mark a node as failed with an error."""
     reach(n, error)
     work: list[Node] = []
     _release_effect(n)
@@ -478,31 +478,31 @@ def fail(n: Node, error: Any) -> None:
 
 
 def reach(n: Node, error: Any) -> None:
-    """Note that a node failed with an error, for storages that wrote its result over."""
+    """Note that a node failed with an error, for storages whose contents its result replaced."""
     if type(error.reached) is not set:
         error.reached = set()
     error.reached.add(n.seq)
 
 
 def _unheld(m: Node, buffer: Buffer) -> bool:
-    """Whether there is no handle of the results of a node that are in a buffer."""
+    """Return True if no result of a node that is in the buffer has a handle."""
     counts = m.out_handles
     if counts is None or m.buffers is None:
         return m.handles == 0
     return all(
-        own is not buffer or counts.of(index) == 0 for index, own in enumerate(m.buffers))
+        other is not buffer or counts.of(index) == 0 for index, other in enumerate(m.buffers))
 
 
 class Preview:
-    """The programs that would run, one after the other; what is pending stays as it is.
+    """The programs that would run, one after the other; pending work stays as it is.
 
-    Stand-ins for buffers that are still to come are taken away again.
+    Stand-ins for buffers that do not exist yet are removed again.
     """
 
     __slots__ = ("released",)
 
     def __init__(self) -> None:
-        #: of each node, how many of the uses counted in it will have been released by then
+        #: for each node, how many of the uses counted in it will have been released by then
         self.released: dict[Node, int] = {}
 
     def program(self, nodes: list[Node]) -> Program:
@@ -512,13 +512,13 @@ class Preview:
         for n in nodes:
             for m in n.inputs:
                 if isinstance(m, Node) and m.buffers is None and m not in inside:
-                    # still pending: an input whose buffer is to come
+                    # still pending: an input that has no buffer yet
                     m.buffers = [Buffer(None, None, False) for _ in m.types]
                     stand_ins.append(m)
         try:
             structure, leaves, _ = canonical(nodes)
             wanted, keeps = wanted_outputs(nodes)
-            held: dict[int, set[Node]] = {}
+            holders: dict[int, set[Node]] = {}
             for slot, n in enumerate(nodes):
                 for position, m in enumerate(n.inputs):
                     if not isinstance(m, Node):
@@ -530,11 +530,11 @@ class Preview:
                         assert m.buffers is not None
                         buffer = m.buffers[index]
                         assert buffer is not None
-                        held.setdefault(buffer.slot, set()).add(m)
+                        holders.setdefault(buffer.slot, set()).add(m)
             donatable = []
             for slot, buffer in enumerate(leaves):
-                if not buffer.shared and len(held[slot]) == (buffer.owners or 1) and all(
-                    _unheld(m, buffer) and m.refs == self.released.get(m, 0) for m in held[slot]
+                if not buffer.shared and len(holders[slot]) == (buffer.owners or 1) and all(
+                    _unheld(m, buffer) and m.refs == self.released.get(m, 0) for m in holders[slot]
                 ):
                     donatable.append(slot)
         finally:

@@ -1,10 +1,10 @@
 """Cuts of long traces where they repeat, so that a loop without reads settles.
 
-A component that has grown deep is looked at: if its op stream repeats, it is cut at a
+A component that has grown deep is examined: if its op stream repeats, it is cut at a
 multiple of the period, always at the same phase, so that every later block is the same
-program. A stream without any repetition is cut at a fixed size; where that goes on for
-long in reproducible mode, each op is a program, which compiles each kind of op once. The
-decision rests on the trace and that option, never on what happens to be cached: results do
+program. A stream without any repetition is cut at a fixed size; if that continues for long
+in reproducible mode, each op is a program, which compiles each kind of op once. The
+decision depends on the trace and that option, never on what happens to be cached: results do
 not depend on what ran before.
 """
 
@@ -22,7 +22,7 @@ from .evaluate import Batch, evaluate_component, run_batch, schedule_nodes
 
 
 class _Look(Batch):
-    """Schedules what of a component is to be cut off, if anything."""
+    """Schedules the part of a component that is to be cut off, if any."""
 
     __slots__ = ("component",)
 
@@ -35,17 +35,17 @@ class _Look(Batch):
 
 
 def cut_grown(component: Component) -> None:
-    """Called when a component has reached the size at which it asked to be looked at."""
+    """Examine a component that has reached the size at which this is due."""
     nodes = component.nodes
-    # where the newest was recorded is where the user is
+    # the place of the newest node is the user's present place
     site = nodes[-1].site if nodes else user_site()
     run_batch(_Look(component, "cut", site))
 
 
 def at_seam(node: Node) -> None:
-    """Run a pending node's component whole if it has grown large.
+    """Run a pending node's whole component if it has grown large.
 
-    A backward pass calls this where it has gone through all that it computed again: the
+    A backward pass calls this when it has processed everything that it computed again: the
     segments of a long chain are then programs of one structure.
     """
     with graph.trace.lock:
@@ -90,7 +90,7 @@ def _look(component: Component, site: Site, batch: Batch) -> None:
         if period:
             blocks = blocks_of(period)
             after = CutHistory(ids[: len(ids) - margin], past.misses, blocks, margin)
-            # what came before the first whole block, then blocks like those to come
+            # the ops before the first whole block, then blocks like those to come
             whole = len(nodes) - margin
             size = blocks[0] if len(blocks) == 1 else tuning.cut_ops
             sizes = [size] * (whole // size)
@@ -101,7 +101,7 @@ def _look(component: Component, site: Site, batch: Batch) -> None:
     if not past.misses and len(nodes) < 2 * tuning.cut_ops:
         component.check_at = len(nodes) + tuning.cut_ops // 2
         return
-    # what runs in pieces anyway gains nothing from programs of one op
+    # ops that run in pieces anyway gain nothing from programs of one op
     each = past.misses >= tuning.cut_misses and reproducible()
     size = 1 if each else tuning.cut_ops
     after = CutHistory(ids, past.misses + 1)
@@ -117,11 +117,11 @@ def _cut(
 ) -> None:  # fmt: skip
     """Schedule the first nodes of a component in blocks of these sizes.
 
-    What follows from them carries the history.
+    The trace that continues from them carries the history.
     """
     *before, together = collect.in_dependency_order(component)
     if len(together) > 1:
-        # what depends on each other is one from now on; it is looked at when it grows again
+        # components that depend on each other become one, which is examined when it grows again
         collect.joined(together)
         return
     counters["cuts"] += 1

@@ -1,7 +1,7 @@
 """The evaluation policy: when and how recorded work runs.
 
-A value that is needed runs the connected component of pending work that contains it, as
-one program; work of other components stays pending. Components across a boundary that it
+When a value is needed, the connected component of pending work that contains it runs as one
+program; work of other components stays pending. Components across a boundary that it
 depends on run first, each as its own program. A batch schedules these as plans; each plan awaits
 its inputs, runs and is finished.
 """
@@ -28,7 +28,7 @@ from .matching import ending_of
 
 
 def evaluate(node: Node, reason: str, site: Site | None = None) -> None:
-    """Run the component of a pending node; returns when its program is dispatched."""
+    """Run the component of a pending node; return when its program is dispatched."""
     run_batch(_OfNode(node, reason, site if site is not None else user_site()))
     if node.state == SCHEDULED:
         node.evaluation.dispatched.wait()
@@ -42,8 +42,8 @@ def evaluate_component(component: Component, reason: str, site: Site | None = No
 def run_batch(batch: Batch) -> None:
     """Schedule under the lock what the batch chooses, then run it in order.
 
-    When interrupted (Ctrl-C), what did not run yet is pending again, as if it had never been
-    asked for, and the interrupt goes on.
+    When interrupted (Ctrl-C), work that did not run yet is pending again, as if it had never
+    been requested, and the interrupt propagates.
 
     Raises ReadForbiddenError in code that a program waits for (:mod:`lazyloom.foreign`).
     """
@@ -61,9 +61,9 @@ def run_batch(batch: Batch) -> None:
 
 
 def run_prepared(plan: Plan) -> None:
-    """Run a plan that somebody else made; its failure becomes its values' error.
+    """Run a plan that the caller prepared; its failure becomes its values' error.
 
-    Whoever made it puts things back where this raises and the plan is not ``attached``.
+    If this raises and the plan is not ``attached``, the caller restores the state from before.
     """
     if foreign.inside[0]:
         foreign.check()
@@ -104,8 +104,8 @@ def _run_plan(plan: Plan) -> None:
 class Batch:
     """What is scheduled together: the plans so far, and nodes taken from their component.
 
-    Subclasses say what to schedule. (A function that is made for each call would be a cycle with
-    what it refers to, in compiled code, and keep that until the cycle collector runs.)
+    Subclasses say what to schedule. (In compiled code, a closure created for each call would form
+    a cycle with what it refers to, and keep that alive until the cycle collector runs.)
     """
 
     __slots__ = ("plans", "taken", "reason", "site")
@@ -121,7 +121,7 @@ class Batch:
         raise AssertionError("a batch says what it schedules")
 
     def put_back(self) -> None:
-        """Make pending again what did not run."""
+        """Make the nodes that did not run pending again."""
         with graph.trace.lock:
             for plan in self.plans:
                 if plan.attached:
@@ -219,14 +219,14 @@ def _schedule(nodes: list[Node], reason: str, site: Site, batch: Batch) -> None:
 
 
 def _await_inputs(plan: Plan) -> dict[int, LoomError] | None:
-    """Wait until the inputs' programs are dispatched; the failed ones by leaf number, if any.
+    """Wait until the inputs' programs are dispatched; return errors by leaf number, if any failed.
 
-    Results of programs that may fail while they run are waited for, so that a failure
-    reaches only what depends on it.
+    Also waits for results of programs that may fail while they run, so that a failure reaches
+    only what depends on it.
     """
     for buffer in plan.leaves:
-        made: Evaluation | None = buffer.origin
-        if made is not None and (not made.results_ready or buffer.array is None):
+        producer: Evaluation | None = buffer.origin
+        if producer is not None and (not producer.results_ready or buffer.array is None):
             break
     else:
         return None

@@ -1,4 +1,4 @@
-"""Failures: exceptions of runs and reads as the errors of nodes."""
+"""Failures: turning exceptions of runs and reads into the errors of nodes."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from . import collect
 
 
 def definition_error(plan: Plan, error: Any) -> LoomError:
-    """The error of an op whose definition does not work, named with the place of its call."""
+    """The error of an op whose definition does not work; it names the place of the call."""
     n = plan.nodes[error.number]
     assert n.spec is not None
     cause = error.__cause__
-    what = str(cause).strip().split("\n")[0] or type(cause).__name__
+    message = str(cause).strip().split("\n")[0] or type(cause).__name__
     op = n.spec.op.name
     kind = OutOfMemoryError if out_of_memory(cause) else ExecutionError
     wrapped = kind(
         f"op {op}, recorded at {n.site}, could not be compiled: "
-        f"{type(cause).__name__}: {what.removeprefix(op + ': ')}", op=op, site=str(n.site))
+        f"{type(cause).__name__}: {message.removeprefix(op + ': ')}", op=op, site=str(n.site))
     wrapped.__cause__ = cause
     plan.evaluation.error = wrapped
     return wrapped
@@ -40,7 +40,7 @@ def definition_error(plan: Plan, error: Any) -> LoomError:
 def run_rest(
     plan: Plan, failed: dict[int, LoomError], errors: dict[int, LoomError]
 ) -> None:
-    """Run the plan less what depends on failed leaves, or on ops that have an error."""
+    """Run the plan without the ops that depend on failed leaves, or on ops that have an error."""
     while True:
         rest, kept = _without(plan, failed, errors)
         try:
@@ -56,20 +56,20 @@ def run_rest(
 def _without(
     plan: Plan, failed: dict[int, LoomError], errors: dict[int, LoomError]
 ) -> tuple[Plan, list[int]]:
-    """The plan less what depends on what failed, which fails; and its nodes' old numbers."""
+    """The plan without the ops that depend on a failure, which fail; and its nodes' old numbers."""
     structure = plan.structure
     for number, instruction in enumerate(structure.instructions):
         if number in errors:
             continue
         for item in instruction.operands:
             if isinstance(item, Result):
-                bad = errors.get(item.instruction)
+                error_of_operand = errors.get(item.instruction)
             elif isinstance(item, Leaf):
-                bad = failed.get(item.number)
+                error_of_operand = failed.get(item.number)
             else:
-                bad = None
-            if bad is not None:
-                errors[number] = bad
+                error_of_operand = None
+            if error_of_operand is not None:
+                errors[number] = error_of_operand
                 break
     keep = [i for i in range(len(plan.nodes)) if i not in errors]
     smaller, kept, leaves = structure.restrict(keep)
@@ -84,7 +84,7 @@ def _without(
         if number in renumber:
             wanted.append((renumber[number], index))
             results.append(target)
-    # what failed may have been written over these: they are what it goes back to
+    # a failed result may have been written over these: its storage goes back to them
     donatable = [leaves.index(k) for k in plan.donatable
                  if k in leaves and not plan.leaves[k].recoverable]
     rest = Plan([plan.nodes[i] for i in kept], smaller, [plan.leaves[k] for k in leaves],
@@ -102,7 +102,7 @@ def _without(
 
 
 def fail(plan: Plan, error: Exception) -> None:
-    """Make the exception of a run the error of all that the plan was to compute."""
+    """Make the exception of a run the error of everything that the plan should compute."""
     if half_imported(error):
         raise LoomError(
             "an array was read while the module that runs it was being imported, by a "
@@ -135,8 +135,8 @@ def run_error(
     error: Exception, evaluation: Evaluation, plan: Plan | None = None,
     place: tuple[str, Any] | None = None,
 ) -> ExecutionError:
-    """The error of a failed run, naming op and place where they are known."""
-    what = str(error).strip().split("\n")[0]
+    """The error of a failed run, naming op and place if they are known."""
+    message = str(error).strip().split("\n")[0]
     op: str | None = None
     site: Any = evaluation.site
     if isinstance(error, WrongResult):
@@ -149,8 +149,8 @@ def run_error(
     if op is not None:
         where = f"op {op}, recorded at {site},"
     else:
-        left = [n for n in plan.nodes if n.state != FAILED] if plan is not None else []
-        named = sorted({n.spec.op.name for n in left if n.spec})
+        unfailed = [n for n in plan.nodes if n.state != FAILED] if plan is not None else []
+        named = sorted({n.spec.op.name for n in unfailed if n.spec})
         of = f" of {evaluation.ops} ops ({', '.join(named[:8])}{', ...' if named[8:] else ''})" if (
             named) else f" of {evaluation.ops} ops"
         where = f"a program{of}, run for the {evaluation.reason} at {evaluation.site},"
@@ -160,25 +160,25 @@ def run_error(
     kind = ExecutionError
     if out_of_memory(error):
         kind = OutOfMemoryError
-        if "out of memory" not in what.lower():
-            what = f"out of memory: {what}" if what else "out of memory"
+        if "out of memory" not in message.lower():
+            message = f"out of memory: {message}" if message else "out of memory"
     elif not isinstance(error, WrongResult):
-        what = f"{type(error).__name__}: {what}" if what else type(error).__name__
-        what = what.rstrip(".") + of_shadowed_module(error)
-    wrapped = kind(f"{where} failed: {what.rstrip('.')}.{lost}", op=op, site=str(site))
+        message = f"{type(error).__name__}: {message}" if message else type(error).__name__
+        message = message.rstrip(".") + of_shadowed_module(error)
+    wrapped = kind(f"{where} failed: {message.rstrip('.')}.{lost}", op=op, site=str(site))
     wrapped.__cause__ = error
     return wrapped
 
 
 def out_of_memory(error: Any) -> bool:
-    """Whether an error, of Python or of XLA, says that memory could not be had."""
+    """Return True if an error, of Python or of XLA, says that memory could not be allocated."""
     text = str(error)
     return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in text or (
         "Out of memory" in text)
 
 
 def not_copied(value: Value, buffer: Buffer, error: Exception) -> None:
-    """Raise OutOfMemoryError if the value was computed, and only its copy found no memory."""
+    """Raise OutOfMemoryError if the value was computed and only its copy found no memory."""
     try:
         backend().wait(buffer.array)
     except Exception as raised:
@@ -190,12 +190,12 @@ def not_copied(value: Value, buffer: Buffer, error: Exception) -> None:
 
 
 def read_error(value: Value, buffer: Buffer, error: Exception) -> LoomError:
-    """The error to raise for a value whose data could not be read, and its node's from now on."""
+    """The error to raise for a value whose data could not be read; its node keeps that error."""
     origin = buffer.origin
     wrapped: LoomError
     if origin is None:
-        what = str(error) if isinstance(error, WrongResult) else f"{type(error).__name__}: {error}"
-        wrapped = ExecutionError(f"reading a value of type {value.type.text} failed: {what}")
+        text = str(error) if isinstance(error, WrongResult) else f"{type(error).__name__}: {error}"
+        wrapped = ExecutionError(f"reading a value of type {value.type.text} failed: {text}")
     elif isinstance(error, WrongResult):
         # other results of the run may be right
         spec = value.node.spec

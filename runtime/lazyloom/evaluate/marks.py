@@ -23,7 +23,7 @@ def _axis(value: Value, axis: Any, function: str) -> int:
 
 
 def _integer(x: Any) -> int | None:
-    """An int of Python's, NumPy's or any other that is exact; None for what is no number."""
+    """An integer of Python, NumPy or any other exact type as an int; None if it is not one."""
     if isinstance(x, bool):
         return None
     try:
@@ -43,7 +43,7 @@ def _bound(name: str, bound: Any) -> int | None:
 
 
 def mark_dynamic(value: Value, axis: int, low: int | None, high: int | None) -> None:
-    """Say that an extent changes; see :func:`lazyloom.mark_dynamic`. Raises ArgumentError."""
+    """Mark an extent as dynamic; see :func:`lazyloom.mark_dynamic`. Raises ArgumentError."""
     axis = _axis(value, axis, "mark_dynamic")
     low, high = _bound("min", low), _bound("max", high)
     extent = value.type.shape[axis]
@@ -60,7 +60,7 @@ def mark_dynamic(value: Value, axis: int, low: int | None, high: int | None) -> 
 
 
 def mark_static(value: Value, axis: int | None) -> None:
-    """Say that an extent, or all of them, are part of programs; see :func:`lazyloom.mark_static`.
+    """Mark one extent or all as part of programs; see :func:`lazyloom.mark_static`.
 
     Raises ArgumentError.
     """

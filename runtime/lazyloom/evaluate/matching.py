@@ -1,9 +1,9 @@
-"""Matching of ends: what ran as it did before need not be collected again.
+"""Matching of ends: a trace that runs as it did before need not be collected again.
 
-A match (:mod:`lazyloom.trace.matching`) has the structure of its past trace. What is left to look
-at where it ends is what no recorded op says: which results somebody can still see, which leaves are
-there, and the numbers. Where all of that is as it was, so are what is wanted and what nodes keep;
-else the component is collected like any other.
+A match (:mod:`lazyloom.trace.matching`) has the structure of its past trace. At its end, what no
+recorded op says has to be checked: which results somebody can still see, which leaves exist, and
+the numbers. If all of that is as before, so are the wanted results and what nodes keep; otherwise
+the component is collected like any other.
 
 Everything here runs under the graph's lock and executes nothing.
 """
@@ -30,12 +30,13 @@ from ..types import TensorType
 @mypyc_attr(acyclic=True)
 @final
 class Ending:
-    """What a trace ran as.
+    """How a trace ended and ran.
 
     Attributes:
         structure, wanted, keeps: of the plan, see :mod:`lazyloom.evaluate.collect`.
-        slots, positions, dtypes: of each run-time scalar, where it is, in order.
-        checked: there are ops whose flags are looked at.
+        slots, positions, dtypes: of each run-time scalar, in order: its node's number, its operand
+            position and its dtype.
+        checked: there are ops whose flags have to be checked.
     """
 
     __slots__ = ("structure", "wanted", "keeps", "slots", "positions", "dtypes", "checked")
@@ -54,10 +55,10 @@ class Ending:
 
 
 def visibility(n: Node, uses: int) -> int:
-    """By whom beside those that use it in its program a node's results can be seen: 0 by nobody,
-    1 all of them, or a bit for each that a handle is left of, from the second bit on.
+    """Which of a node's results can be seen outside its program: 0 for none, 1 for all, or a bit
+    for each result that still has a handle, from the second bit on (1 for the only result).
 
-    Negative where its tape can be seen by none of them.
+    Negative if nobody who sees them can see its tape.
     """
     if n.refs > uses:
         return 1
@@ -77,7 +78,7 @@ def visibility(n: Node, uses: int) -> int:
 def learn(
     nodes: list[Node], structure: Structure, wanted: list[tuple[int, int]], keeps: list[bool]
 ) -> None:
-    """Take note of a trace that is about to run, to match it once it has come back.
+    """Remember a trace that is about to run, to match it when it comes again.
 
     The nodes are numbered and have their operands.
     """
@@ -91,7 +92,7 @@ def learn(
     if len(structures) >= STRUCTURES:
         del structures[next(iter(structures))]
     structures[structure] = count
-    # what comes to nothing again and again is tried ever more rarely
+    # a trace that fails to match again and again is tried ever more rarely
     if count < 2 or count & (count - 1):
         return
     for past in start.traces:
@@ -100,14 +101,14 @@ def learn(
                 return
             forget(start, past)
             break
-    made = _past_trace(nodes, structure, wanted, keeps)
-    if made is not None:
+    new_past = _past_trace(nodes, structure, wanted, keeps)
+    if new_past is not None:
         if len(start.traces) >= PAST_TRACES:
             for past in reversed(start.traces):
                 if not past.matched:
                     forget(start, past)
                     break
-        start.traces.insert(0, made)
+        start.traces.insert(0, new_past)
 
 
 def _past_trace(
@@ -128,7 +129,7 @@ def _past_trace(
         for position, m in enumerate(n.inputs):
             source: Source | None = None
             index = 0
-            what: Any = None
+            constant: Any = None
             if isinstance(m, Node):
                 index = 0 if n.indices is None else n.indices[position]
                 if m.epoch == n.epoch:
@@ -142,15 +143,15 @@ def _past_trace(
                     source = sources[buffer.slot]
                     index = 0
             elif isinstance(m, Scalar):
-                what = m.baked
-                if what is None:
-                    what = m.type.dtype
+                constant = m.baked
+                if constant is None:
+                    constant = m.type.dtype
                     ending.slots.append(slot)
                     ending.positions.append(position)
                     ending.dtypes.append(m.type.dtype)
             operands.append(source)
             results.append(index)
-            fixed.append(what)
+            fixed.append(constant)
         recorded = _as_recorded(spec)
         types = n.types
         if recorded is not spec:
@@ -176,7 +177,7 @@ def _type_of(n: Node, position: int) -> TensorType | None:
 
 
 def _as_recorded(spec: Spec) -> Spec:
-    """The spec of an op before a backward pass had it emit residuals."""
+    """The spec of an op before a backward pass made it emit residuals."""
     base = spec.op.base
     if base is None or spec.op.kind != FORWARD or "forward_argnums" not in spec.attrs:
         return spec
@@ -186,7 +187,7 @@ def _as_recorded(spec: Spec) -> Spec:
 
 
 def ending_of(match: Match) -> Ending | None:
-    """How a match ends, if it ends here and as its past trace did."""
+    """The ending of a match, if it ends here as its past trace did."""
     if not ends(match):
         return None
     aside = match.aside
@@ -218,7 +219,7 @@ def ending_of(match: Match) -> Ending | None:
 
 
 def number(match: Match) -> None:
-    """Number nodes and leaves, as :func:`lazyloom.evaluate.collect.canonical` does."""
+    """Number nodes and leaves as :func:`lazyloom.evaluate.collect.canonical` does."""
     epoch = trace.epoch + 1
     trace.epoch = epoch
     for slot, n in enumerate(match.nodes):
@@ -232,9 +233,9 @@ def number(match: Match) -> None:
 
 
 def release(match: Match, evaluation: Any) -> list[Node]:
-    """Mark the nodes of a match that has ended as scheduled; those to be taken apart.
+    """Mark the nodes of a match that has ended as scheduled; return those to be taken apart.
 
-    Who lets go of which operands is known, so that it is not gone through them.
+    The past trace says which nodes release their operands, so nothing iterates over operands.
     """
     past = match.past
     work: list[Node] = []
@@ -244,7 +245,7 @@ def release(match: Match, evaluation: Any) -> list[Node]:
         n = source.node
         assert n is not None
         n.component = None
-        # runs op by op let go of a result with its last use
+        # runs op by op release a result with its last use
         n.uses = op.uses
         refs = n.refs - source.released
         n.refs = refs
@@ -273,25 +274,25 @@ def release(match: Match, evaluation: Any) -> list[Node]:
 
 def leaves_of(match: Match) -> list[Buffer]:
     """The leaves of a match that has ended."""
-    found: list[Buffer] = []
+    leaves: list[Buffer] = []
     for source in match.past.leaves:
         buffer = source.buffer
         assert buffer is not None
-        found.append(buffer)
-    return found
+        leaves.append(buffer)
+    return leaves
 
 
 def numbers(match: Match, ending: Ending) -> dict[DType, list[Any]]:
     """The run-time scalars of a match, in order."""
-    found: dict[DType, list[Any]] = {}
+    scalars: dict[DType, list[Any]] = {}
     nodes = match.nodes
     positions = ending.positions
     dtypes = ending.dtypes
     for k, slot in enumerate(ending.slots):
         scalar = nodes[slot].inputs[positions[k]]
         assert isinstance(scalar, Scalar)
-        values = found.get(dtypes[k])
+        values = scalars.get(dtypes[k])
         if values is None:
-            values = found[dtypes[k]] = []
+            values = scalars[dtypes[k]] = []
         values.append(scalar.number)
-    return found
+    return scalars

@@ -1,14 +1,14 @@
 """Overwritten contents, to which a storage goes back when a run in place fails.
 
-A program that catches the error of a run goes on with the state from before it, as one does
-whose operations run at once: parameters, an optimizer's moments, running statistics, and arrays
-that were written in place hold what they held. So a storage that is written over remembers the
-memory of what it held, if that was computed, without owning it: programs may take it as before,
-and it is freed when a run that had it as its input was dispatched. What is left of it after a
-failure is there again for those who use the storage, once the error was raised to somebody.
+A program that catches the error of a run continues with the state from before it, as if its
+operations had run at once: parameters, an optimizer's moments, running statistics, and arrays
+that were written in place hold their previous contents. So a storage that is written over
+remembers the memory of its previous contents, if they were computed, without owning it: programs
+may still donate it, and it is freed when a run that had it as input was dispatched. After a
+failure, users of the storage see what remains of it again, once the error was raised to somebody.
 
-With ``options(donate=False)`` the storage holds on to what was written over until what was
-written is known to be good, so it is there in any case.
+With ``options(donate=False)`` the storage keeps its previous contents until the new ones are known
+to be good, so they are always available.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Overwritten:
 
     Attributes:
         buffer, type: the last contents that were computed by then; None if there are none.
-        leaf: the token of the tape's leaf that they were, or None.
-        between: the numbers of the nodes whose results were written over since, still pending;
-            None for none.
-        seen: how often readers had been told of failures when this was last looked at.
+        leaf: the token of the leaf of the tape that they were, or None.
+        between: the numbers of the nodes whose results were written over since then while still
+            pending; None if there are none.
+        seen: how often errors had been raised to readers when this was last examined.
         held: with ``options(donate=False)``, all contents since the last that are known to be
             good, oldest first; else None.
     """
@@ -52,16 +52,16 @@ class Overwritten:
         self.held: list[Value] | None = None
 
     def copy(self) -> Overwritten:
-        """The same for another storage."""
-        made = Overwritten(self.buffer, self.type, self.leaf)
-        made.seen = self.seen
-        made.between = None if self.between is None else list(self.between)
-        made.held = None if self.held is None else list(self.held)
-        return made
+        """A copy for another storage."""
+        other = Overwritten(self.buffer, self.type, self.leaf)
+        other.seen = self.seen
+        other.between = None if self.between is None else list(self.between)
+        other.held = None if self.held is None else list(self.held)
+        return other
 
 
 def written_over(old: Value, before: Overwritten | None) -> Overwritten | None:
-    """What a storage can go back to once ``old`` is written over, from what it could before."""
+    """What a storage can go back to once ``old`` is written over; ``before`` is what it had."""
     if not donates():
         return _held(old, before)
     node = old.node
@@ -69,7 +69,7 @@ def written_over(old: Value, before: Overwritten | None) -> Overwritten | None:
         buffer = _buffer(old)
         token = graph.token_of(node, old.index)
         if buffer is None or (old.requires_grad and token is None):
-            return None  # its place on the tape goes with it
+            return None  # its place on the tape would be lost
         buffer.recoverable = True
         if before is None:
             return Overwritten(buffer, node.types[old.index], token)
@@ -87,7 +87,7 @@ def written_over(old: Value, before: Overwritten | None) -> Overwritten | None:
 
 
 def _held(old: Value, before: Overwritten | None) -> Overwritten | None:
-    """:func:`written_over` where nothing may be lost."""
+    """:func:`written_over` with ``options(donate=False)``, where nothing may be lost."""
     state = old.node.state
     if state == FAILED:
         return before
@@ -103,15 +103,15 @@ def _held(old: Value, before: Overwritten | None) -> Overwritten | None:
 
 
 def restored(value: Value, before: Overwritten) -> Value | None:
-    """The contents from before, where a run that was to compute ``value`` is known to have failed.
+    """The contents from before, if the run that should compute ``value`` is known to have failed.
 
-    None where it has not failed, nobody has been told yet, or the contents are lost.
+    None if it has not failed, nobody has seen the error yet, or the contents are lost.
     """
     if before.seen == reports[0]:
         return None
     node = value.node
     if node.state == PENDING:
-        # it may depend on what has failed
+        # it may depend on a failed node
         evaluate.evaluate(node, "use after a failure")
     before.seen = reports[0]
     if node.state == FAILED:
@@ -138,8 +138,8 @@ def restored(value: Value, before: Overwritten) -> Value | None:
             return None
         assert before.type is not None
         buffer.recoverable = False
-        found = graph.hold(graph.leaf_node(before.type, buffer), 0, False)
-    return found if leaf is None else found.as_leaf(leaf)
+        recovered = graph.hold(graph.leaf_node(before.type, buffer), 0, False)
+    return recovered if leaf is None else recovered.as_leaf(leaf)
 
 
 def _buffer(value: Value) -> Buffer | None:
@@ -148,7 +148,7 @@ def _buffer(value: Value) -> Buffer | None:
 
 
 def _failed_since(value: Value, before: Overwritten) -> bool:
-    """Whether all that was written since then failed in one run, and somebody was told."""
+    """Return True if everything written since then failed in one run and somebody saw the error."""
     error = value.node.error
     if error is None or not error.raised:
         return False
@@ -156,13 +156,13 @@ def _failed_since(value: Value, before: Overwritten) -> bool:
 
 
 def _bad(value: Value) -> bool:
-    """Whether a check that a computed value depends on has failed; waits for it."""
+    """Return True if a check that a computed value depends on has failed; waits for it."""
     buffer = _buffer(value) if value.node.state == DONE else None
     return buffer is not None and checks.failed(buffer) is not None
 
 
 def _known_to_fail(value: Value) -> bool:
-    """Whether somebody was told of a check's failure that a computed value depends on."""
+    """Return True if somebody saw the failure of a check that a computed value depends on."""
     buffer = _buffer(value)
     if buffer is not None and buffer.checks is not None:
         for check in buffer.checks:

@@ -1,4 +1,4 @@
-"""Previews: the programs that pending values would run, without a run."""
+"""Previews: the programs that pending values would run, without running them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from . import collect
 def programs_of(values: Iterable[Value]) -> tuple[list[Program], set[int]]:
     """The programs that evaluating these pending values would run, in order; runs none of them.
 
-    Also the numbers of those that compute one of the values. Raises ArgumentError if none of the
-    values is pending, and the error of one that can only fail.
+    Also returns the numbers of the programs that compute one of the values. Raises ArgumentError
+    if none of the values is pending, and the error of a value that can only fail.
     """
     with graph.trace.lock:
         graph.drain()
-        asked: set[Node] = set()
-        found: dict[Component, None] = {}
+        requested: set[Node] = set()
+        components: dict[Component, None] = {}
         for value in values:
             c = graph.find(value.node) if value.node.state == PENDING else None
             if c is not None:
-                asked.add(value.node)
-                found[c] = None
-        if not asked:
+                requested.add(value.node)
+                components[c] = None
+        if not requested:
             raise ArgumentError(
                 "program_of: none of the given values is pending; ask before they are read")
         programs: list[Program] = []
@@ -34,7 +34,7 @@ def programs_of(values: Iterable[Value]) -> tuple[list[Program], set[int]]:
         seen: set[Component] = set()
         failed: dict[Node, LoomError] = {}
         preview = collect.Preview()
-        for component in found:
+        for component in components:
             for together in collect.in_dependency_order(component):
                 if together[0] in seen:
                     continue
@@ -45,23 +45,23 @@ def programs_of(values: Iterable[Value]) -> tuple[list[Program], set[int]]:
                 for group in collect.groups(nodes):
                     runnable = _runnable(group, failed)
                     if runnable:
-                        if not asked.isdisjoint(runnable):
+                        if not requested.isdisjoint(runnable):
                             computing.add(len(programs))
                         programs.append(preview.program(runnable))
         if not computing:
-            raise reraised(next(e for n, e in failed.items() if n in asked))
+            raise reraised(next(e for n, e in failed.items() if n in requested))
         return programs, computing
 
 
 def _runnable(nodes: list[Node], failed: dict[Node, LoomError]) -> list[Node]:
-    """Those of the nodes that need nothing that has failed; the others are added to ``failed``."""
-    found: list[Node] = []
+    """The nodes that need nothing that has failed; the others are added to ``failed``."""
+    runnable: list[Node] = []
     for n in nodes:
         errors = (m.error if m.state == FAILED else failed.get(m)
                   for m in n.inputs if isinstance(m, Node))
         error = next((e for e in errors if e is not None), None)
         if error is None:
-            found.append(n)
+            runnable.append(n)
         else:
             failed[n] = error
-    return found
+    return runnable

@@ -1,4 +1,4 @@
-"""Reads: the data of values, evaluated where they are pending."""
+"""Reads: the data of values, which are evaluated if they are pending."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from . import checks
 from .evaluate import evaluate
 from .failures import not_copied, out_of_memory, read_error
 
-#: threads that record a call to be captured: what they ask to be handed over waits for its end
+#: threads that record a call to be captured: their syncs wait until the call ends
 held_back: Final[set[int]] = set()
 #: how many values each of them has read
 reads_of: Final[dict[int, int]] = {}
-#: threads that record for data to come: what is known of data on the host is not asked
+#: threads that record for future data: what is known about data on the host is not used
 blind: Final[set[int]] = set()
 
 
 def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
-    """The buffer of a value's data, evaluating what is pending; raises its error."""
-    # what a parent process was computing never becomes ready in its child
+    """The buffer of a value's data; evaluates a pending value and raises its error."""
+    # data that a parent process was computing never becomes ready in its child
     graph.check_process()
     if foreign.inside[0]:
         foreign.check()
@@ -65,7 +65,7 @@ def read(value: Value, reason: str = "read") -> Any:
 
 
 def look(value: Value, reason: str = "read") -> Any:
-    """The value's data as a NumPy array to read for as long as the caller has the value.
+    """The value's data as a NumPy array, to be read as long as the caller has the value.
 
     It may be the memory of the device.
     """
@@ -78,18 +78,18 @@ def read_number(value: Value) -> Any:
 
 
 def await_data(value: Value) -> None:
-    """Wait until the value's data are there; raises like :func:`read`, and counts as none."""
+    """Wait until the value's data exist; raises like :func:`read`, but does not count as a read."""
     _read(value, "read", NOTHING)
 
 
-#: what is read of a value's data
+#: the forms in which a value's data are read
 COPY: Final = 0
 VIEW: Final = 1
 NUMBER: Final = 2
 NOTHING: Final = 3
 
 
-def _read(value: Value, reason: str, what: int) -> Any:
+def _read(value: Value, reason: str, form: int) -> Any:
     site = user_site()
     if settings.get_option("forbid_reads"):
         raise ReadForbiddenError(
@@ -102,22 +102,22 @@ def _read(value: Value, reason: str, what: int) -> Any:
         if me in held_back:
             reads_of[me] = reads_of.get(me, 0) + 1
     host = buffer.host
-    if what == NOTHING:
+    if form == NOTHING:
         if host is not None:
             return None
     else:
         counters["reads"] += 1
         counters["bytes_read"] += value.type.nbytes
     if host is not None:
-        if what == VIEW:
+        if form == VIEW:
             return host
-        return host.item() if what == NUMBER else host.copy()
+        return host.item() if form == NUMBER else host.copy()
     try:
-        if what == NUMBER:
+        if form == NUMBER:
             return host_number(buffer.array, value.type)
-        if what == VIEW:
+        if form == VIEW:
             return device_view(buffer.array, value.type)
-        if what == COPY:
+        if form == COPY:
             return host_array(buffer.array, value.type)
         backend().wait(buffer.array)
         return None
@@ -129,7 +129,7 @@ def _read(value: Value, reason: str, what: int) -> Any:
 
 
 def read_for_shape(value: Value, function: str) -> Any:
-    """:func:`read` where a result's shape depends on the data; the record says of which function.
+    """:func:`read` where the shape of a result depends on the data; the record names the function.
 
     Raises ReadForbiddenError, like any other read, where reads are forbidden.
     """

@@ -1,4 +1,4 @@
-"""Syncs: pending work that is dispatched without being read."""
+"""Syncs: dispatching pending work without reading it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .reading import held_back, materialize
 def sync_older(sequence: int) -> None:
     """Dispatch the pending work that this thread began up to an op's number.
 
-    Another thread's is left alone: where that stands would decide what is one program.
+    Leaves other threads' work alone: how far they are would decide what is one program.
     """
     me = get_ident()
     if me in held_back:
@@ -42,7 +42,7 @@ def sync_older(sequence: int) -> None:
 def _components(sequence: int) -> list[Component]:
     """The components of pending work, oldest first; the caller holds the lock.
 
-    Matches that do not end here are settled, if they began up to that number.
+    Settles matches that do not end here, if they began up to that number.
     """
     for match in list(matching.matches):
         if match.nodes[0].seq <= sequence and ending_of(match) is None:
@@ -51,7 +51,7 @@ def _components(sequence: int) -> list[Component]:
 
 
 def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> None:
-    """Dispatch the pending work of some values, or all there is; wait for it if asked."""
+    """Dispatch the pending work of some values, or all pending work; wait for it if ``wait``."""
     if held_back and not wait and get_ident() in held_back:
         return
     site = user_site()

@@ -1,4 +1,4 @@
-"""What several op definitions need, in ``jax.lax`` terms."""
+"""Helpers of several op definitions, in ``jax.lax`` terms."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
 
 
 def divided(x: Any, y: Any) -> Any:
-    """x / y, broadcast, rounded once, as IEEE 754 has it.
+    """x / y, broadcast, rounded once, as in IEEE 754.
 
-    XLA writes the quotient by what it sees to be broadcast as the product with the reciprocal,
-    which rounds twice; it does not see through the barrier, which it removes before it fuses.
+    XLA rewrites a quotient by an operand that it recognizes as broadcast into the product with the
+    reciprocal, which rounds twice; the barrier, which it removes before it fuses, prevents that.
     """
-    given = y
+    original = y
     x, y = broadcast(x, y)
-    if y is not given and is_inexact(y):
+    if y is not original and is_inexact(y):
         y = lax.optimization_barrier(y)
     return lax.div(x, y)
 
@@ -68,7 +68,7 @@ def is_inexact(x: Any) -> bool:
 
 
 def is_half(x: Any) -> bool:
-    """Whether the dtype has fewer bits than float32."""
+    """Return True if the dtype has fewer bits than float32."""
     return kind(x) == "f" and x.dtype.itemsize == 2
 
 
@@ -101,16 +101,16 @@ def convert(x: Any, dtype: DType | Any) -> Any:
 
 
 def signbit(x: Any) -> Any:
-    """Whether the sign bit of a floating-point array is set, that of -0.0 and NaN too."""
+    """True where the sign bit of a floating-point array is set, for -0.0 and NaN too."""
     bits = {2: jnp.int16, 4: jnp.int32, 8: jnp.int64}[x.dtype.itemsize]
-    found = lax.bitcast_convert_type(x, bits)
-    return lax.lt(found, constant(found, 0))
+    pattern = lax.bitcast_convert_type(x, bits)
+    return lax.lt(pattern, constant(pattern, 0))
 
 
 def modulus(x: Any) -> Any:
     """|x|, with gradient 0 at 0 and at NaN, where real operands of ``lax.abs`` have 1 and -1.
 
-    So are the higher ones; for complex operands ``lax.abs`` has others.
+    The same holds for higher derivatives; for complex operands ``lax.abs`` has others.
     """
     if kind(x) == "u":
         return x
@@ -129,7 +129,7 @@ def modulus(x: Any) -> Any:
 
 
 def isnan(x: Any) -> Any:
-    """Elementwise x != x, which no compiler may drop for a NaN."""
+    """Elementwise x != x, which no compiler may drop, since it is true for a NaN."""
     return lax.ne(x, x)
 
 
@@ -156,15 +156,15 @@ def with_tangent(tangent: Callable[[Any, Any, Any], Any]) -> Callable[[Function]
 
     def decorate(f: Function) -> Function:
         def function(x: Any) -> Any:
-            made = jax.custom_jvp(f)
+            custom = jax.custom_jvp(f)
 
             def rule(primals: Any, tangents: Any) -> Any:
                 (x,), (dx,) = primals, tangents
                 value = function(x)
                 return value, tangent(x, value, dx)
 
-            made.defjvp(rule)
-            return made(x)
+            custom.defjvp(rule)
+            return custom(x)
 
         return function
 
@@ -172,7 +172,7 @@ def with_tangent(tangent: Callable[[Any, Any, Any], Any]) -> Callable[[Function]
 
 
 def differentiated(derivative: Callable[[Any, Any], Any]) -> Callable[[Function], Function]:
-    """A decorator: the function of one array with the derivative that is given.
+    """A decorator: the function of one array with the given derivative.
 
     The derivative is called with the array and the function's value.
     """
@@ -181,7 +181,7 @@ def differentiated(derivative: Callable[[Any, Any], Any]) -> Callable[[Function]
 
 def _signed(x: Any, value: Any, dx: Any) -> Any:
     zero = constant(x, 0)
-    # at NaN a tangent that is NaN or infinite stays to be seen
+    # at NaN a tangent that is NaN or infinite remains visible
     other = lax.select(lax.eq(x, x), constant(dx, 0), lax.mul(dx, constant(dx, 0)))
     positive = lax.select(lax.gt(x, zero), dx, other)
     return lax.select(lax.lt(x, zero), lax.neg(dx), positive)

@@ -1,6 +1,6 @@
 """``jax`` and parts of it for op definitions, imported on first use.
 
-The op table is read at import and must not import JAX; the functions in it run
+The op table is built at import and must not import JAX; the functions in it run
 only while an op is lowered.
 """
 
@@ -15,9 +15,9 @@ class _LazyModule:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        found = getattr(importlib.import_module(self._name), attribute)
-        setattr(self, attribute, found)
-        return found
+        value = getattr(importlib.import_module(self._name), attribute)
+        setattr(self, attribute, value)
+        return value
 
 
 jax: Any = _LazyModule("jax")

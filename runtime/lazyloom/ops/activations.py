@@ -156,8 +156,8 @@ def _elu(x: Any, alpha: float, rate: float) -> Any:
     """x above 0, alpha * (exp(x * rate) - 1) below."""
     zero = constant(x, 0)
     under = lax.le(x, zero)  # false for NaN, whose gradient is that of x
-    # The unused side must not overflow: its gradient would be infinity times zero. With 0 there it
-    # would be a minimum, which may give a -0.0 another sign.
+    # The unused side must not overflow: its gradient would be infinity times zero. With 0 there,
+    # it would be a minimum, which may change the sign of -0.0.
     below = lax.select(under, x, constant(x, -1))
     below = lax.mul(below, constant(x, rate)) if rate != 1.0 else below
     curve = expm1_of_real(below)

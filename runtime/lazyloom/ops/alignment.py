@@ -29,7 +29,7 @@ def _logs(*shape: int) -> Any:
     rules.ctc_loss, T="floating", execution=HEAVY,
     derivative=Derivative(residuals=True, differentiable=("log_probabilities",)),
     source="Graves et al., Connectionist Temporal Classification, 2006", tolerance=32.0,
-    # by intent the derivative is that of the logits of which the operand is the log_softmax
+    # intentionally, the derivative is that by the logits whose log_softmax the operand is
     samples=Cases(
         case(_logs(5, 2, 4), [[1, 2], [3, 3]], [5, 4], [2, 2]),
         case(_logs(6, 3, 3), [[1, 1, 2], [2, 0, 0], [1, 2, 1]], [6, 3, 2], [3, 0, 3]),
@@ -71,8 +71,8 @@ def ctc_loss(
     start = lax.select(first, constant(never, 0), never)
     fill = np.array(-np.inf, logs.dtype)
 
-    def step(state: Any, given: Any) -> Any:
-        time, emission = given
+    def step(state: Any, time_and_emission: Any) -> Any:
+        time, emission = time_and_emission
         from_one = lax.pad(state, fill, [(0, 0, 0), (1, -1, 0)])
         from_two = lax.pad(state, fill, [(0, 0, 0), (2, -2, 0)]) if places > 2 else never
         moved = lax.add(_log_sum(state, from_one, lax.select(skips, from_two, never)), emission)
@@ -88,7 +88,7 @@ def ctc_loss(
     empty = lax.eq(last, constant(last, 0))
     none = lax.full_like(ends[1], -math.inf)
     loss = lax.neg(_log_sum(ends[0], lax.select(empty, none, ends[1]), none))
-    # what log_softmax's derivative would take off again: nothing to the value
+    # a term that the derivative of log_softmax takes off again; its value is 0
     counted = lax.lt(lax.broadcasted_iota("int64", logs.shape, 0),
                      lax.broadcast_in_dim(length, logs.shape, (1,)))
     mass = lax.reduce_sum(lax.select(counted, lax.exp(logs), constant(logs, 0)), (0, 2))

@@ -1,14 +1,14 @@
-"""Bodies: recorded functions that an op holds as an attribute, such as what a scan does in a step.
+"""Bodies: recorded functions that an op holds as an attribute, such as the step of a scan.
 
-A body is text, so that it is part of a structure like any other attribute: two are equal exactly
-if their text is. It has no strings in quotes, so that bodies in bodies do not grow by escapes::
+A body is text, so it is part of a structure like any other attribute: two are equal exactly
+if their texts are. It has no quoted strings, so bodies in bodies do not grow by escapes::
 
     float32[3] float32[] int64[]|multiply{}$0 $1;add{}%0 !$0|%1 %0
 
-The types of its leaves; its instructions, each the name of an op, its attributes and operands;
-its results. An operand is a leaf ``$number``, a result ``%instruction`` or
-``%instruction.number``, a constant ``#number:dtype`` or ``_`` where it is absent; ``!`` before it
-says that no gradient passes.
+These are the types of its leaves; its instructions, each the name of an op, its attributes and
+operands; its results. An operand is a leaf ``$number``, a result ``%instruction`` or
+``%instruction.number``, a constant ``#number:dtype``, or ``_`` if it is absent; ``!`` before it
+means that no gradient passes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class BodyInput(NamedTuple):
 
 
 class BodyResult(NamedTuple):
-    """Result ``number`` of that instruction."""
+    """Result ``number`` of an instruction."""
 
     instruction: int
     number: int
@@ -47,13 +47,13 @@ class BodyConstant(NamedTuple):
 
 
 class Use(NamedTuple):
-    """What an instruction or the body's end reads; ``stopped``: no gradient passes."""
+    """What an instruction or the end of the body reads; ``stopped``: no gradient passes."""
 
     source: BodyInput | BodyResult | BodyConstant
     stopped: bool = False
 
 
-#: an operand of an instruction; None is one that is absent
+#: an operand of an instruction; None if it is absent
 Operand: TypeAlias = "Use | None"
 
 
@@ -70,10 +70,10 @@ class Body:
 
     Attributes:
         leaves: the types of its operands.
-        instructions: each one's operands come before it.
-        results: what it gives.
+        instructions: each comes after its operands.
+        results: what the function returns.
         types: the types of the results of each instruction.
-        result_types: those of ``results``.
+        result_types: the types of ``results``.
     """
 
     __slots__ = ("leaves", "instructions", "results", "types", "result_types")
@@ -87,8 +87,8 @@ class Body:
         self.results: Final = tuple(results)
         self.types: Final[list[tuple[TensorType, ...]]] = []
         for i in self.instructions:
-            given = [None if o is None else self._type(o) for o in i.operands]
-            self.types.append(i.op.infer(given, i.attrs))
+            operand_types = [None if o is None else self._type(o) for o in i.operands]
+            self.types.append(i.op.infer(operand_types, i.attrs))
         self.result_types: Final = tuple([self._type(r) for r in self.results])
 
     def _type(self, use: Use) -> TensorType:
@@ -101,34 +101,34 @@ class Body:
 
     def __call__(self, operands: Sequence[Any]) -> list[Any]:
         """The results for JAX arrays, by the definitions of its ops."""
-        made: list[Any] = []
+        values: list[Any] = []
 
         def read(use: Use) -> Any:
             source = use.source
             if isinstance(source, BodyInput):
-                found = operands[source.number]
+                x = operands[source.number]
             elif isinstance(source, BodyResult):
-                found = made[source.instruction][source.number]
+                x = values[source.instruction][source.number]
             else:
-                found = lax.full((), source.number, source.dtype.numpy)
-            return lax.stop_gradient(found) if use.stopped else found
+                x = lax.full((), source.number, source.dtype.numpy)
+            return lax.stop_gradient(x) if use.stopped else x
 
         for i in self.instructions:
-            found = i.op.fn(*[None if o is None else read(o) for o in i.operands], **i.attrs)
-            made.append(found if isinstance(found, (tuple, list)) else (found,))
-        # without JAX's weak types, which a carry may not come to have
+            results = i.op.fn(*[None if o is None else read(o) for o in i.operands], **i.attrs)
+            values.append(results if isinstance(results, (tuple, list)) else (results,))
+        # without JAX's weak types, which a carry must not get
         return [lax.convert_element_type(read(r), t.dtype.numpy)
                 for r, t in zip(self.results, self.result_types, strict=True)]
 
     def ops(self) -> set[OpDef]:
         """The ops of its instructions, and of bodies that these hold."""
-        found: set[OpDef] = set()
+        ops: set[OpDef] = set()
         for i in self.instructions:
-            found |= held_ops(i.op, i.attrs)
-        return found
+            ops |= held_ops(i.op, i.attrs)
+        return ops
 
     def refuses_reverse(self, moving: Iterable[int] | None) -> str:
-        """Why no cotangents can be pulled back through it, "" if they can.
+        """The reason why no cotangents can be pulled back through it, "" if they can.
 
         ``moving`` are the leaves that have a derivative, None for all.
         """
@@ -155,23 +155,23 @@ class Body:
         return ""
 
     def lines(self, indent: str) -> list[str]:
-        """The body for people to read."""
-        found = [f"{indent}({', '.join(f'${n}: {t.text}' for n, t in enumerate(self.leaves))}) {{"]
+        """The body in readable form."""
+        lines = [f"{indent}({', '.join(f'${n}: {t.text}' for n, t in enumerate(self.leaves))}) {{"]
         for number, i in enumerate(self.instructions):
             attrs, inner = shown_attributes(i.op, i.attrs, indent + "    ")
             operands = ", ".join(map(_operand_text, i.operands))
             results = ", ".join(t.text for t in self.types[number])
-            found.append(f"{indent}  %{number} = {i.op.name}({operands}){attrs} : {results}")
-            found += inner
-        found.append(f"{indent}  return {', '.join(map(_operand_text, self.results))}")
-        found.append(f"{indent}}}")
-        return found
+            lines.append(f"{indent}  %{number} = {i.op.name}({operands}){attrs} : {results}")
+            lines += inner
+        lines.append(f"{indent}  return {', '.join(map(_operand_text, self.results))}")
+        lines.append(f"{indent}}}")
+        return lines
 
 
 def shown_attributes(
     op: OpDef, attrs: Mapping[str, Any], indent: str
 ) -> tuple[str, list[str]]:
-    """Attributes for people to read: those in one line, and the lines of bodies below it."""
+    """Attributes in readable form: plain ones in one line, and the lines of bodies below it."""
     bodies = op.root.signature.bodies
     plain = ", ".join(f"{k}={_shown(v)}" for k, v in attrs.items() if k not in bodies)
     lines: list[str] = []
@@ -188,24 +188,24 @@ def _shown(value: Any) -> str:
 
 
 def held_ops(op: OpDef, attrs: Mapping[str, Any]) -> set[OpDef]:
-    """An op with the ops of all bodies that it holds."""
-    found = {op}
+    """An op and the ops of all bodies that it holds."""
+    ops = {op}
     for name in op.root.signature.bodies:
-        found |= parsed(op.root, attrs[name]).ops()
-    return found
+        ops |= parsed(op.root, attrs[name]).ops()
+    return ops
 
 
 def refuses_reverse(
     op: OpDef, attrs: Mapping[str, Any], moving: Sequence[int] | None
 ) -> str:
-    """Why no cotangents can be pulled back through an op to the operands at these positions.
+    """The reason why no cotangents can be pulled back through an op to these operands.
 
     "" if they can; None stands for all operands.
     """
     why = op.root.derivative.irreversible
     if why is None:
         return ""
-    # which operands of a derived op are those of the root is for its kind to know
+    # only its kind knows which operands of a derived op are those of the root
     return why(attrs, moving if op.base is None else None)
 
 
@@ -238,7 +238,7 @@ def _operand_text(use: Operand) -> str:
 
 
 def _packed(value: Any) -> str:
-    """An attribute, exact in type and bits; it says itself where it ends."""
+    """An attribute, exact in type and bits, in a self-delimiting form."""
     if value is None:
         return "n"
     if isinstance(value, bool):
@@ -270,7 +270,7 @@ def parsed(op: OpDef, text: str) -> Body:
 
 
 class _Reader:
-    """What reads a body's text from front to back."""
+    """Reads the text of a body from front to back."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -278,9 +278,9 @@ class _Reader:
 
     def until(self, end: str) -> str:
         stop = self.text.index(end, self.at)
-        found = self.text[self.at : stop]
+        part = self.text[self.at : stop]
         self.at = stop + len(end)
-        return found
+        return part
 
     def body(self) -> Body:
         leaves = [_type(t) for t in self.until("|").split()]
@@ -332,9 +332,9 @@ class _Reader:
             return struct.unpack("<d", bytes.fromhex(digits))[0]
         if kind == "s":
             size = int(self.until(":"))
-            found = self.text[self.at : self.at + size]
+            text = self.text[self.at : self.at + size]
             self.at += size
-            return found
+            return text
         if kind == "T":
             return dtype_named(self.until(";"))
         if kind != "(":
@@ -369,7 +369,7 @@ def _operand(word: str) -> Operand:
 
 
 def _check(use: Use, leaves: Sequence[TensorType], before: int) -> None:
-    """Raise IndexError for what is not there yet."""
+    """Raise IndexError for a leaf or result that does not exist yet."""
     source = use.source
     if isinstance(source, BodyInput) and not 0 <= source.number < len(leaves):
         raise IndexError(f"leaf {source.number} of {len(leaves)}")

@@ -40,7 +40,7 @@ def case(*operands: Given, **attributes: Any) -> Case:
 
 
 def rough(*operands: Given, **attributes: Any) -> Case:
-    """One sample at which a numerical derivative is not the op's."""
+    """One sample at which a numerical derivative differs from the op's."""
     return Case(operands, attributes, False)
 
 
@@ -50,7 +50,7 @@ def integers(values: Any, dtype: type[np.generic] = np.int64) -> Host:
 
 
 def distinct(*shape: int) -> Callable[[np.random.Generator, DType], Host]:
-    """Values of which no two are closer than 0.1 (as far as the dtype has so many)."""
+    """Values no two of which are closer than 0.1 (as far as the dtype has so many)."""
 
     def make(rng: np.random.Generator, dtype: DType) -> Host:
         count = int(np.prod(shape))
@@ -65,11 +65,11 @@ class Cases:
     """Samples from cases, the first of them for each dtype that the op takes.
 
     Attributes:
-        cases: what :func:`case` returns.
-        low, high: the interval that random values come from.
+        cases: the results of :func:`case`.
+        low, high: the interval from which random values come.
         smooth: a numerical derivative can be compared around the values.
         each: how many cases, from the first, are given for each dtype.
-        only: a dtype class that the samples keep to, the op's own if None.
+        only: the dtype class of the samples, the op's own if None.
     """
 
     def __init__(
@@ -83,26 +83,26 @@ class Cases:
         self.each: Final = each
         self.only: Final = only
 
-    def _host(self, op: OpDef, given: Given, at: int, dtype: DType, rng: Any) -> Host | None:
-        if given is None:
+    def _host(self, op: OpDef, operand: Given, at: int, dtype: DType, rng: Any) -> Host | None:
+        if operand is None:
             return None
-        if isinstance(given, np.ndarray):
-            # real numbers follow the sample's dtype, everything else is as it is
-            return given.astype(dtype.numpy) if given.dtype.kind == "f" else given
-        if isinstance(given, list):
-            return np.array(given) if given else np.array(given, dtype=np.int64)
+        if isinstance(operand, np.ndarray):
+            # real numbers take the sample's dtype, everything else stays as it is
+            return operand.astype(dtype.numpy) if operand.dtype.kind == "f" else operand
+        if isinstance(operand, list):
+            return np.array(operand) if operand else np.array(operand, dtype=np.int64)
         classes = op.operands[min(at, len(op.operands) - 1)].classes
         kinds = CLASSES_SORTED[op.T if classes == "T" else classes]
-        mine = dtype if dtype in kinds else int64 if int64 in kinds else preferred(kinds)
-        if isinstance(given, tuple):
-            return data(rng, mine, given, self.low, self.high)
-        return given(rng, mine)
+        chosen = dtype if dtype in kinds else int64 if int64 in kinds else preferred(kinds)
+        if isinstance(operand, tuple):
+            return data(rng, chosen, operand, self.low, self.high)
+        return operand(rng, chosen)
 
     def __call__(self, op: OpDef) -> Iterator[Sample]:
         rng = random_source(op.name)
         classes = [o.classes for o in op.operands]
-        own = op.T if "T" in classes else classes[0]
-        dtypes = CLASSES_SORTED[self.only or own]
+        varied = op.T if "T" in classes else classes[0]
+        dtypes = CLASSES_SORTED[self.only or varied]
         # double precision, so that derivatives can be compared with numerical ones
         main = float64 if float64 in dtypes else preferred(dtypes)
         for i, c in enumerate(self.cases):

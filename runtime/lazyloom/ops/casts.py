@@ -36,7 +36,7 @@ def cast_to(x: Any, dtype: DType) -> Any:
     if kind(x) == "c" and dtype.kind != "c":
         x = lax.real(x)
     if kind(x) == "b" and dtype.is_inexact:
-        # XLA would make a choice of a product with this, in which 0 times infinity is 0
+        # XLA would turn a product with this into a select, in which 0 times infinity is 0
         return lax.optimization_barrier(convert(x, dtype))
     if is_inexact(x) and dtype.is_integer:
         return _truncated(x, dtype)
@@ -44,19 +44,19 @@ def cast_to(x: Any, dtype: DType) -> Any:
 
 
 def _truncated(x: Any, dtype: DType) -> Any:
-    """Floating point as an integer, by x86's conversion to 32 or 64 signed bits."""
+    """Floating point to integer, by x86's conversion to 32 or 64 signed bits."""
     wide = jnp.int32 if dtype.itemsize < 4 or dtype.name == "int32" else jnp.int64
     limit = -float(jnp.iinfo(wide).min)
     x = widened(x)
     below = lax.lt(x, constant(x, limit))
     fits = lax.bitwise_and(below, lax.ge(x, constant(x, -limit)))
-    found = lax.convert_element_type(x, wide)
-    found = lax.select(fits, found, constant(found, jnp.iinfo(wide).min))
+    truncated = lax.convert_element_type(x, wide)
+    truncated = lax.select(fits, truncated, constant(truncated, jnp.iinfo(wide).min))
     if dtype.name == "uint64":
-        # what 64 signed bits do not hold may still be one of unsigned bits
+        # a number that 64 signed bits do not hold may still fit into unsigned bits
         above = lax.bitwise_not(lax.bitwise_or(below, lax.ne(x, x)))
-        return lax.select(above, convert(x, dtype), convert(found, dtype))
-    return convert(found, dtype)
+        return lax.select(above, convert(x, dtype), convert(truncated, dtype))
+    return convert(truncated, dtype)
 
 
 @op(rules.bitcast, source="XLA BitcastConvertType; C memcpy", derivative=NOT_DIFFERENTIABLE)
@@ -79,7 +79,7 @@ def _part_size(kind: str, itemsize: int) -> int:
 
 
 def _to_words(x: Any, dtype: DType) -> Any:
-    """Unsigned words that divide the parts of both dtypes; one more axis, of an element's words."""
+    """Unsigned words whose size divides the parts of both dtypes, along an additional last axis."""
     size = x.dtype.itemsize
     word = min(_part_size(kind(x), size), _part_size(dtype.kind, dtype.itemsize))
     if kind(x) == "c":

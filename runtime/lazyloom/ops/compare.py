@@ -57,11 +57,11 @@ def greater_equal(x: T, y: T) -> Array:
     return lax.ge(*broadcast(x, y))
 
 
-# Logic: anything but zero is true, a NaN too; the operands' dtypes may differ
+# Logic: everything but zero is true, including NaN; the operands' dtypes may differ
 
 
 def truth(x: Any) -> Any:
-    """The array as bool: whether each element differs from zero."""
+    """The array as bool: true where an element differs from zero."""
     return x if kind(x) == "b" else lax.ne(x, constant(x, 0))
 
 

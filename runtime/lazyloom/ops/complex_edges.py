@@ -1,9 +1,9 @@
-"""Complex functions at their edges: signed zeros, infinities and NaN as C99's Annex G has them.
+"""Complex functions at their edges: signed zeros, infinities and NaN as in C99's Annex G.
 
 XLA's complex functions are accurate inside the plane, but most drop the sign of a zero, which
 decides the side of a branch cut (the root of -1 - 0i is -i), and give NaN for many infinite
-operands. Each function here is XLA's with those values put right; derivatives do not go through
-the corrections. Where Annex G leaves a sign open, it is as NumPy has it.
+operands. Each function here is XLA's with those values corrected; derivatives do not go through
+the corrections. If Annex G leaves a sign unspecified, it is NumPy's.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from ._helpers import constant, isnan, signbit
 from ._jax import jax, lax
 
-#: from the operand's parts and those of XLA's result to the parts of the right one
+#: from the parts of the operand and of XLA's result to the parts of the right result
 Edges = Callable[[Any, Any, Any, Any], tuple[Any, Any]]
 
 
@@ -23,8 +23,8 @@ def _corrected(function: Any, edges: Edges, x: Any, derivative: Any = None) -> A
     """``function(x)`` with its parts corrected; ``derivative(x, result)`` if not XLA's."""
 
     def value(x: Any) -> Any:
-        found = function(x)
-        return lax.complex(*edges(lax.real(x), lax.imag(x), lax.real(found), lax.imag(found)))
+        plain = function(x)
+        return lax.complex(*edges(lax.real(x), lax.imag(x), lax.real(plain), lax.imag(plain)))
 
     def rule(primals: Any, tangents: Any) -> Any:
         (x,), (dx,) = primals, tangents
@@ -76,9 +76,9 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 
 def _rotated(function: Any, x: Any) -> Any:
-    """``i f(-i x)``: what an odd function of the circle is to its hyperbolic relative."""
-    found = function(lax.complex(lax.imag(x), lax.neg(lax.real(x))))
-    return lax.complex(lax.neg(lax.imag(found)), lax.real(found))
+    """``i f(-i x)``: a trigonometric function from the hyperbolic one, both odd."""
+    value = function(lax.complex(lax.imag(x), lax.neg(lax.real(x))))
+    return lax.complex(lax.neg(lax.imag(value)), lax.real(value))
 
 
 # Exponentials and logarithms
@@ -113,7 +113,7 @@ def exp2(x: Any) -> Any:
 
 
 def _of_modulus(a: Any, b: Any, re: Any, im: Any) -> tuple[Any, Any]:
-    # a number with an infinite part is infinitely large whatever the other part is
+    # a number with an infinite part has an infinite modulus, whatever the other part is
     return _where(_or(_infinite(a), _infinite(b)), math.inf, re), _with_sign(im, b)
 
 
@@ -155,11 +155,11 @@ def sinh(x: Any) -> Any:
 
 def cosh(x: Any) -> Any:
     def edges(a: Any, b: Any, re: Any, im: Any) -> tuple[Any, Any]:
-        known = lax.is_finite(b)
-        re = _where(_and(_infinite(a), lax.bitwise_not(known)), math.inf, re)
+        finite = lax.is_finite(b)
+        re = _where(_and(_infinite(a), lax.bitwise_not(finite)), math.inf, re)
         # the imaginary part is sinh(a) sin(b), and has its sign if it is zero
         left = _and(signbit(a), lax.bitwise_not(isnan(a)))
-        negative = _and(known, lax.bitwise_xor(left, signbit(lax.sin(b))))
+        negative = _and(finite, lax.bitwise_xor(left, signbit(lax.sin(b))))
         im = _where(_or(_is(a, 0), _is(b, 0)), _signed(constant(b, 0), negative), im)
         return re, im
 
@@ -186,12 +186,12 @@ def cos(x: Any) -> Any:
 
 
 def tan(x: Any) -> Any:
-    # not as the sine: where a sign is open, this one is NumPy's
-    found = tanh(lax.complex(lax.neg(lax.imag(x)), lax.real(x)))
-    return lax.complex(lax.imag(found), lax.neg(lax.real(found)))
+    # unlike the sine: where a sign is unspecified, this one is NumPy's
+    value = tanh(lax.complex(lax.neg(lax.imag(x)), lax.real(x)))
+    return lax.complex(lax.imag(value), lax.neg(lax.real(value)))
 
 
-# Their inverses: even or odd in either part, so that the signs are those of the operand
+# Their inverses: even or odd in each part, so the signs are those of the operand
 
 
 def asinh(x: Any) -> Any:
@@ -214,7 +214,7 @@ def acosh(x: Any) -> Any:
         return re, _where(isnan(b), im, _with_sign(im, b))
 
     def derivative(x: Any, result: Any) -> Any:
-        # the product of two roots has the cuts of the function, the root of the product has not
+        # the product of two roots has the function's branch cuts, the root of the product does not
         one = constant(x, 1)
         return lax.div(one, lax.mul(sqrt(lax.sub(x, one)), sqrt(lax.add(x, one))))
 
@@ -289,7 +289,7 @@ def _quotient(x: Any, y: Any) -> Any:
 
 
 def reciprocal(x: Any) -> Any:
-    """1 / x as :func:`divide`, but NaN for 0."""
+    """1 / x like :func:`divide`, but NaN for 0."""
 
     def edges(a: Any, b: Any, re: Any, im: Any) -> tuple[Any, Any]:
         wide = lax.le(lax.abs(b), lax.abs(a))
@@ -304,36 +304,36 @@ def reciprocal(x: Any) -> Any:
 
 
 def power(x: Any, y: Any) -> Any:
-    """x ** y: exp(y log(x)), by multiplication for whole exponents below 100 in modulus."""
+    """x ** y: exp(y log(x)), or by multiplication for integers y below 100 in modulus."""
     return _of_two(_power, _plain_power, x, y)
 
 
 def _plain_power(x: Any, y: Any) -> Any:
-    # XLA finds the modulus of 0 ** (a + bi) but no angle; a modulus of 0 needs none.
-    found = lax.pow(x, y)
+    # XLA computes the modulus of 0 ** (a + bi) but no angle; a modulus of 0 needs none.
+    value = lax.pow(x, y)
     vanishes = lax.gt(lax.real(y), constant(lax.real(y), 0))
     vanishes = lax.bitwise_and(vanishes, lax.eq(x, constant(x, 0)))
-    return lax.select(lax.bitwise_and(vanishes, isnan(found)), constant(x, 0), found)
+    return lax.select(lax.bitwise_and(vanishes, isnan(value)), constant(x, 0), value)
 
 
 def _power(x: Any, y: Any) -> Any:
     c, d = lax.real(y), lax.imag(y)
     whole = _and(_is(d, 0), lax.lt(lax.abs(c), constant(c, 100)), lax.eq(lax.floor(c), c))
-    left = lax.convert_element_type(lax.abs(_where(whole, c, constant(c, 0))), "int32")
-    few = lax.lt(left, constant(left, 4))
+    bits = lax.convert_element_type(lax.abs(_where(whole, c, constant(c, 0))), "int32")
+    few = lax.lt(bits, constant(bits, 4))
     product, factor = constant(x, 1), x
     for bit in range(7):
-        odd = lax.eq(lax.bitwise_and(left, constant(left, 1)), constant(left, 1))
+        odd = lax.eq(lax.bitwise_and(bits, constant(bits, 1)), constant(bits, 1))
         times = lax.mul(product, factor)
         if bit < 2:  # small powers do not begin with 1 * x, which is NaN for an infinite x
             first = _and(few, lax.eq(product, constant(x, 1))) if bit else few
             times = lax.select(first, factor, times)
         product = lax.select(odd, times, product)
-        factor, left = lax.mul(factor, factor), lax.shift_right_logical(left, constant(left, 1))
+        factor, bits = lax.mul(factor, factor), lax.shift_right_logical(bits, constant(bits, 1))
     product = lax.select(_and(whole, lax.lt(c, constant(c, 0))),
                          _quotient(constant(x, 1), product), product)
-    found = lax.select(whole, product, exp(lax.mul(y, log(x))))
+    result = lax.select(whole, product, exp(lax.mul(y, log(x))))
     nan = lax.complex(constant(c, math.nan), constant(c, math.nan))
     at_zero = lax.select(lax.gt(c, constant(c, 0)), constant(x, 0), nan)
-    found = lax.select(lax.eq(x, constant(x, 0)), at_zero, found)
-    return lax.select(lax.eq(y, constant(y, 0)), constant(x, 1), found)
+    result = lax.select(lax.eq(x, constant(x, 0)), at_zero, result)
+    return lax.select(lax.eq(y, constant(y, 0)), constant(x, 1), result)

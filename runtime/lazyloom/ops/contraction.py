@@ -62,8 +62,8 @@ def dot_general(
     dtype to sum in and to return, of the same kind and at least as wide: int8 by int8
     in int32, for example. Raises ShapeError, ArgumentError, DTypeError.
     """
-    def axes(given: Ints, ndim: int) -> Ints:
-        return tuple(a % ndim for a in given)
+    def axes(positions: Ints, ndim: int) -> Ints:
+        return tuple(a % ndim for a in positions)
 
     numbers = ((axes(lhs_contract, x.ndim), axes(rhs_contract, y.ndim)),
                (axes(lhs_batch, x.ndim), axes(rhs_batch, y.ndim)))
@@ -178,11 +178,11 @@ def kron(x: T, y: T) -> Array:
 
 
 def product_of(x: Array, y: Array, dtype: Any = None) -> Array:
-    """The matrix product of ``matmul``, summed and returned in ``dtype`` if there is one."""
+    """The matrix product of ``matmul``, summed and returned in ``dtype`` if that is not None."""
     last, inner = x.ndim - 1, max(y.ndim - 2, 0)
     nx, ny = max(x.ndim - 2, 0), max(y.ndim - 2, 0)
     total = max(nx, ny)
-    # an axis that only one side has (or has with more than one element) stays a free
+    # an axis that only one side has (or only one with more than one element) stays a free
     # axis of that side: nothing is copied to make the other side as large
     both: list[int] = []
     squeeze_x: list[int] = []
@@ -212,7 +212,7 @@ def product_of(x: Array, y: Array, dtype: Any = None) -> Array:
         x, y, (((last,), (inner,)), batch), preferred_element_type=dtype)
     free_x = [d for d in at_x if d not in both] + (["m"] if x.ndim > 1 else [])
     free_y = [d for d in at_y if d not in both] + (["n"] if y.ndim > 1 else [])
-    found = [*both, *free_x, *free_y]
-    wanted = [*range(total), *(c for c in ("m", "n") if c in found)]
-    order = [found.index(d) for d in wanted]
+    axes = [*both, *free_x, *free_y]
+    wanted = [*range(total), *(c for c in ("m", "n") if c in axes)]
+    order = [axes.index(d) for d in wanted]
     return product if order == list(range(len(order))) else lax.transpose(product, order)

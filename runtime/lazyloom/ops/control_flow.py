@@ -1,8 +1,8 @@
 """Loops and branches whose bodies are recorded functions (:mod:`lazyloom.ops.bodies`).
 
-Recorded by ``lazyloom.scan``, ``lazyloom.while_loop`` and ``lazyloom.cond``, which record the
-functions that they are given as bodies. What a body uses from outside are operands, behind those
-that the loop gives it.
+``lazyloom.scan``, ``lazyloom.while_loop`` and ``lazyloom.cond`` record them, with the functions
+that they receive as bodies. Values that a body uses from outside are operands, after those that the
+loop passes to it.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from .traits import HEAVY, Derivative, Signature
 
 
 def _leaves_fit(
-    entry: OpDef, name: str, body: Body, given: Sequence[TensorType | None]
+    entry: OpDef, name: str, body: Body, types: Sequence[TensorType | None]
 ) -> None:
-    if list(given) != list(body.leaves):
+    if list(types) != list(body.leaves):
         raise ArgumentError(
-            f"{entry.name}: operands of types {_texts(given)} are given to attribute {name!r}, "
+            f"{entry.name}: operands of types {_texts(types)} are given to attribute {name!r}, "
             f"which was recorded for {_texts(body.leaves)}; call lazyloom.{entry.name}, which "
             "records it", op=entry.name)
 
 
 def _results_fit(
-    entry: OpDef, name: str, given: Sequence[TensorType], expected: Sequence[TensorType]
+    entry: OpDef, name: str, types: Sequence[TensorType], expected: Sequence[TensorType]
 ) -> None:
-    if list(given) != list(expected):
+    if list(types) != list(expected):
         raise ArgumentError(
-            f"{entry.name}: attribute {name!r} gives {_texts(given)}, expected "
+            f"{entry.name}: attribute {name!r} gives {_texts(types)}, expected "
             f"{_texts(expected)}", op=entry.name)
 
 
@@ -80,20 +80,20 @@ def _given_back(results: Sequence[Any]) -> Any:
 def _scanned(
     entry: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
 ) -> tuple[TensorType, ...]:
-    """The carry after the last step, then what each step gives, stacked."""
+    """The carry after the last step, then the results of the steps, stacked."""
     _counts(entry, attrs, "carry", "xs", "length")
     carry, rows, length = attrs["carry"], attrs["xs"], attrs["length"]
     body = parsed(entry, attrs["body"])
-    one: list[TensorType] = list(types)
+    element_types: list[TensorType] = list(types)
     for p in range(carry, min(carry + rows, len(types))):
         t = types[p]
         if t.shape[:1] != (length,):
             raise ArgumentError(
                 f"{entry.name}: operand {p} is a {t.text}, expected {length} elements along its "
                 "first axis, one for each step", op=entry.name)
-        one[p] = tensor_type(t.shape[1:], t.dtype, t.placement)
-    _leaves_fit(entry, "body", body, one)
-    _results_fit(entry, "body", body.result_types[:carry], one[:carry])
+        element_types[p] = tensor_type(t.shape[1:], t.dtype, t.placement)
+    _leaves_fit(entry, "body", body, element_types)
+    _results_fit(entry, "body", body.result_types[:carry], element_types[:carry])
     return _nonempty(entry, (*types[:carry], *(
         tensor_type((length, *t.shape), t.dtype) for t in body.result_types[carry:])))
 
@@ -103,13 +103,13 @@ _scanned.family = "control_flow"  # type: ignore[attr-defined]
 
 def _scan_irreversible(attrs: Mapping[str, Any], moving: Sequence[int] | None) -> str:
     body = parsed(lookup("scan"), attrs["body"])
-    # what the carry has become in one step moves in the next
+    # a carry that one step has moved moves in the next
     return body.refuses_reverse(
         None if moving is None else {*moving, *range(attrs["carry"])})
 
 
 def _scan_samples(entry: OpDef) -> Iterator[Sample]:
-    """A sum and a product that go on from step to step, for each dtype."""
+    """A sum and a product that continue from step to step, for each dtype."""
     rng = random_source(entry.name)
     for d in CLASSES_SORTED["any"]:
         t = tensor_type((2,), d)
@@ -155,12 +155,12 @@ def scan(
     step = parsed(lookup("scan"), body)
     rest = operands[carry + xs :]
 
-    def one(state: Any, row: Any) -> Any:
-        found = step([*state, *row, *rest])
-        return tuple(found[:carry]), tuple(found[carry:])
+    def stepped(state: Any, row: Any) -> Any:
+        results = step([*state, *row, *rest])
+        return tuple(results[:carry]), tuple(results[carry:])
 
     last, stacked = lax.scan(
-        one, tuple(operands[:carry]), tuple(operands[carry : carry + xs]), length=length,
+        stepped, tuple(operands[:carry]), tuple(operands[carry : carry + xs]), length=length,
         reverse=reverse, unroll=unroll)
     return _given_back([*last, *stacked])
 
@@ -196,7 +196,7 @@ def _while_irreversible(attrs: Mapping[str, Any], moving: Sequence[int] | None) 
 
 
 def _while_samples(entry: OpDef) -> Iterator[Sample]:
-    """Halving until what is left is small."""
+    """Counting down to 1, with a product in each step."""
     rng = random_source(entry.name)
     for d in (*CLASSES_SORTED["floating"], *CLASSES_SORTED["integer"][:1]):
         t, flag = tensor_type((), d), tensor_type((2,), d)
@@ -216,7 +216,7 @@ def _while_samples(entry: OpDef) -> Iterator[Sample]:
     for d in CLASSES_SORTED["any"]:
         if d in counted:
             continue
-        # what is counted is another value of the carry
+        # another value of the carry counts
         t, number = tensor_type((2,), d), tensor_type((), float64)
         condition = body_text([t, number, t], [
             BodyInstruction(lookup("greater"), {}, (Use(BodyInput(1)), Use(BodyConstant(1,
@@ -262,14 +262,14 @@ def while_loop(
 
     start, rest = tuple(operands[:carry]), tuple(operands[carry:])
     if max_steps is None:
-        found = lax.while_loop(lambda s: holds(s, rest), lambda s: stepped(s, rest), start)
+        last = lax.while_loop(lambda s: holds(s, rest), lambda s: stepped(s, rest), start)
     else:
-        found = _bounded(holds, stepped, max_steps)(start, rest)
-    return _given_back(found)
+        last = _bounded(holds, stepped, max_steps)(start, rest)
+    return _given_back(last)
 
 
 def _bounded(holds: Any, stepped: Any, most: int) -> Any:
-    """A loop of at most so many steps, whose derivative is that of as many steps or nothing."""
+    """A loop of at most ``most`` steps; its derivative is that of ``most`` conditional steps."""
 
     def short(state: Any, rest: Any) -> Any:
         def again(counted: Any) -> Any:
@@ -282,15 +282,15 @@ def _bounded(holds: Any, stepped: Any, most: int) -> Any:
         return lax.while_loop(again, step, (zero, state))[1]
 
     def full(state: Any, rest: Any) -> Any:
-        def step(known: Any, _: Any) -> Any:
-            running, state = known
+        def step(carry: Any, _: Any) -> Any:
+            running, state = carry
             running = lax.bitwise_and(running, holds(state, rest))
             return (running, lax.cond(running, lambda s: stepped(s, rest), lambda s: s, state)), ()
 
         return lax.scan(step, (lax.full((), True), state), None, length=most)[0][1]
 
     loop = jax.custom_jvp(short)
-    loop.defjvp(lambda given, tangents: jax.jvp(full, given, tangents))
+    loop.defjvp(lambda primals, tangents: jax.jvp(full, primals, tangents))
     return loop
 
 
@@ -300,17 +300,17 @@ def _bounded(holds: Any, stepped: Any, most: int) -> Any:
 def _chosen(
     entry: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
 ) -> tuple[TensorType, ...]:
-    """The types that both branches give."""
+    """The types of the results of both branches."""
     if types[0].shape != ():
         raise ArgumentError(
             f"{entry.name}: operand 'which' is a {types[0].text}, expected bool[]", op=entry.name)
-    found: list[tuple[TensorType, ...]] = []
+    result_types: list[tuple[TensorType, ...]] = []
     for name in ("if_true", "if_false"):
         body = parsed(entry, attrs[name])
         _leaves_fit(entry, name, body, types[1:])
-        found.append(body.result_types)
-    _results_fit(entry, "if_false", found[1], found[0])
-    return _nonempty(entry, found[0])
+        result_types.append(body.result_types)
+    _results_fit(entry, "if_false", result_types[1], result_types[0])
+    return _nonempty(entry, result_types[0])
 
 
 _chosen.family = "control_flow"  # type: ignore[attr-defined]
@@ -358,5 +358,5 @@ def cond(
     """
     branches = [parsed(lookup("cond"), text) for text in (if_true, if_false)]
     return _given_back(lax.cond(
-        which, lambda given: tuple(branches[0](given)), lambda given: tuple(branches[1](given)),
+        which, lambda xs: tuple(branches[0](xs)), lambda xs: tuple(branches[1](xs)),
         operands))

@@ -86,7 +86,7 @@ def linspace(start: T, stop: T, *, num: int, endpoint: bool = True) -> Array:
     first, last = broadcast_to(first, shape), broadcast_to(last, shape)
     offset = lax.mul(convert(index, first.dtype), step)
     # A compiler that fuses the product with the sum rounds some elements twice and others once,
-    # so that numbers would depend on how many there are; it does not see through the selection.
+    # so numbers would depend on how many there are; the selection prevents the fusion.
     offset = lax.select(isnan(offset), constant(offset, math.nan), offset)
     at_end = lax.eq(index, constant(index, pieces))
     return convert(lax.select(at_end, last, lax.add(first, offset)), dtype)

@@ -42,8 +42,8 @@ def cumprod(x: T, *, axis: int, reverse: bool = False) -> Array:
 def _products(x: Any, *, axis: int, reverse: bool) -> Any:
     """Running products; differentiated, XLA compiles them far faster than ``lax.cumprod``.
 
-    Up to the first zero the derivative in one element is product / element. From the
-    first zero on only the derivative in that zero is left: the product without it.
+    Up to the first zero, the derivative by an element is product / element. From the first zero
+    on, only the derivative by that zero remains: the product without it.
     """
 
     def rule(primals: Any, tangents: Any) -> Any:
@@ -65,7 +65,7 @@ def _products(x: Any, *, axis: int, reverse: bool) -> Any:
 
 
 def _extremum(scan: Any, x: Any, axis: int, reverse: bool) -> Any:
-    """A running extremum; differentiated, it takes the element that set it."""
+    """A running extremum; its derivative is that of the element that set it."""
     axis %= x.ndim
     if kind(x) == "b":
         return convert(scan(convert(x, jnp.uint8), axis=axis, reverse=reverse), x.dtype)
@@ -74,15 +74,15 @@ def _extremum(scan: Any, x: Any, axis: int, reverse: bool) -> Any:
 
     def rule(primals: Any, tangents: Any) -> Any:
         (x,), (dx,) = primals, tangents
-        found = running(x)
-        sets = lax.bitwise_or(lax.eq(x, found), isnan(x))
+        extremum = running(x)
+        sets = lax.bitwise_or(lax.eq(x, extremum), isnan(x))
         position = lax.broadcasted_iota(jnp.int64, x.shape, axis)
         if reverse:
             beyond = constant(position, x.shape[axis])
             source = lax.cummin(lax.select(sets, position, beyond), axis=axis, reverse=True)
         else:
             source = lax.cummax(lax.select(sets, position, constant(position, 0)), axis=axis)
-        return found, jnp.take_along_axis(dx, source, axis, mode="clip")
+        return extremum, jnp.take_along_axis(dx, source, axis, mode="clip")
 
     running = jax.custom_jvp(lambda x: scan(x, axis=axis, reverse=reverse))
     running.defjvp(rule)
@@ -109,7 +109,7 @@ def cummin(x: T, *, axis: int, reverse: bool = False) -> Array:
 
 def _log_sums(x: Any, *, axis: int, reverse: bool) -> Any:
     if kind(x) != "c":
-        # from an infinity on the sums are infinite, whatever the finite elements do
+        # from an infinity on, the sums are infinite, whatever the finite elements are
         infinity = constant(x, math.inf)
         infinite = lax.eq(lax.cummax(lax.stop_gradient(x), axis=axis, reverse=reverse), infinity)
         finite = lax.select(lax.eq(x, infinity), constant(x, 0), x)
@@ -118,7 +118,7 @@ def _log_sums(x: Any, *, axis: int, reverse: bool) -> Any:
 
     def added(a: Any, b: Any) -> Any:
         top = lax.stop_gradient(lax.max(lax.real(a), lax.real(b)))
-        # An infinite maximum has no difference from itself; 0 leaves exp to say so.
+        # Subtracting an infinite maximum from itself gives NaN; with 0, exp gives the infinity.
         top = convert(lax.select(lax.is_finite(top), top, constant(top, 0)), x.dtype)
         return lax.add(lax.log(lax.add(lax.exp(lax.sub(a, top)), lax.exp(lax.sub(b, top)))), top)
 

@@ -52,5 +52,5 @@ def custom(*operands: AnyType, results: int) -> tuple[Array, ...] | Array:
 def barrier(*operands: AnyType) -> tuple[Array, ...] | Array:
     """The operands themselves; what is computed from them is not merged with the same
     computation elsewhere, nor begun before all of them are there."""
-    found = lax.optimization_barrier(operands)
-    return found[0] if len(operands) == 1 else tuple(found)
+    results = lax.optimization_barrier(operands)
+    return results[0] if len(operands) == 1 else tuple(results)

@@ -136,7 +136,7 @@ def remainder(x: T, y: T) -> Array:
 
 
 def _float_remainder(x: Any, y: Any) -> Any:
-    """x - y * floor(x / y), whose derivatives say so: they are 1 and -floor(x / y)."""
+    """x - y * floor(x / y), with derivatives 1 and -floor(x / y)."""
 
     def definition(x: Any, y: Any) -> Any:
         rem = lax.rem(x, y)
@@ -148,9 +148,9 @@ def _float_remainder(x: Any, y: Any) -> Any:
         quotient = _float_floor_divide(lax.stop_gradient(x), lax.stop_gradient(y))
         return _float_remainder(x, y), lax.sub(dx, lax.mul(dy, quotient))
 
-    made = jax.custom_jvp(definition)
-    made.defjvp(rule)
-    return made(x, y)
+    function = jax.custom_jvp(definition)
+    function.defjvp(rule)
+    return function(x, y)
 
 
 @op(rules.elementwise, T="real", source="C99 fmod", reference="numpy.fmod",
@@ -193,22 +193,22 @@ def sign(x: T) -> Array:
         return lax.select(lax.eq(x, zero), zero, lax.sign(x))
     if kind(x) != "c":
         return lax.sign(x)
-    # lax.sign says that the derivative is zero, which holds for real operands only.
+    # lax.sign has derivative zero, which is right for real operands only.
     size = modulus(x)
     zero = lax.eq(size, constant(size, 0))
     safe = lax.select(zero, constant(size, 1), size)
-    found = lax.complex(_direction(lax.real(x), lax.imag(x), safe),
-                        _direction(lax.imag(x), lax.real(x), safe))
-    return lax.select(zero, constant(x, 0), found)
+    quotient = lax.complex(_direction(lax.real(x), lax.imag(x), safe),
+                           _direction(lax.imag(x), lax.real(x), safe))
+    return lax.select(zero, constant(x, 0), quotient)
 
 
 def _direction(part: Any, other: Any, size: Any) -> Any:
-    """One part of x / |x|: that of an infinity along an axis lies on the axis."""
+    """One part of x / |x|; an infinity along an axis stays on that axis."""
     infinity = constant(part, math.inf)
-    own = lax.eq(lax.abs(part), infinity)
-    both = lax.bitwise_and(own, lax.eq(lax.abs(other), infinity))
+    infinite = lax.eq(lax.abs(part), infinity)
+    both = lax.bitwise_and(infinite, lax.eq(lax.abs(other), infinity))
     along = lax.bitwise_and(lax.eq(size, infinity), lax.bitwise_not(both))
-    unit = lax.select(own, lax.sign(part), constant(part, 0))
+    unit = lax.select(infinite, lax.sign(part), constant(part, 0))
     return lax.select(along, unit, lax.div(part, size))
 
 
@@ -226,7 +226,7 @@ def reciprocal(x: T) -> Array:
 
 
 def _larger(f: Any, before: Any) -> Any:
-    """``lax.max`` or ``lax.min`` by its order, with a gradient also where an operand is NaN."""
+    """``lax.max`` or ``lax.min``, given its order, with a gradient also where an operand is NaN."""
     chosen = jax.custom_jvp(f)
 
     def rule(primals: Any, tangents: Any) -> Any:
@@ -260,7 +260,7 @@ def maximum(x: T, y: T) -> Array:
     x, y = broadcast(x, y)
     if is_inexact(x):
         return _larger(lax.max, lax.gt)(x, y)
-    # XLA makes a clamp of two limits, which not each of its code generators has for bools
+    # XLA merges two limits into a clamp, which some of its code generators lack for bools
     return (lax.bitwise_or if kind(x) == "b" else lax.max)(x, y)
 
 
@@ -311,7 +311,7 @@ def hypot(x: T, y: T) -> Array:
     def definition(x: Any, y: Any) -> Any:
         infinity = constant(x, math.inf)
         infinite = lax.eq(lax.max(*_without_nan(lax.abs(x), lax.abs(y))), infinity)
-        # what is not selected has a gradient, too, which must not be NaN
+        # the unselected side has a gradient, too, which must not be NaN
         x, y = [lax.select(infinite, constant(v, 1), v) for v in (x, y)]
         return lax.select(infinite, infinity, modulus(lax.complex(x, y)))
 
@@ -408,7 +408,7 @@ def round_(x: T, *, decimals: int = 0) -> Array:
 
     Negative ``decimals`` round to tens, hundreds, ... Complex parts round on their own.
     """
-    # a power of ten beyond every dtype's range is taken for any larger one
+    # a power of ten beyond the range of every dtype stands for all larger ones
     decimals = max(-_BEYOND, min(decimals, _BEYOND))
     if kind(x) == "c":
         return lax.complex(_round(lax.real(x), decimals), _round(lax.imag(x), decimals))
@@ -422,7 +422,7 @@ def round_(x: T, *, decimals: int = 0) -> Array:
     return convert(_round_to_multiple(convert(x, unit.dtype), unit), x.dtype)
 
 
-#: 10.0 to that power is infinite
+#: 10.0 to this power is infinite
 _BEYOND = 309
 
 
@@ -482,14 +482,14 @@ def angle(x: T) -> Array:
         real, imag = lax.real(x), lax.imag(x)
         zero = constant(real, 0)
         nothing = lax.bitwise_and(lax.eq(real, zero), lax.eq(imag, zero))
-        # seen from there, an angle of 0 or pi by the sign of the real part
+        # at zero, the angle is 0 or pi by the sign of the real part
         aside = lax.select(signbit(real), constant(real, -1), constant(real, 1))
         at_zero = lax.atan2(lax.stop_gradient(imag), aside)
         right = lax.select(nothing, constant(real, 1), real)
         return lax.select(nothing, at_zero, lax.atan2(imag, right))
     x = lax.stop_gradient(x)
-    found = lax.select(signbit(x), constant(x, math.pi), constant(x, 0))
-    return lax.select(isnan(x), x, found)
+    by_sign = lax.select(signbit(x), constant(x, math.pi), constant(x, 0))
+    return lax.select(isnan(x), x, by_sign)
 
 
 def _complex_samples(op: OpDef) -> Iterator[Sample]:
@@ -506,7 +506,7 @@ def complex_(real: T, imag: T) -> Array:
     return lax.complex(*broadcast(real, imag))
 
 
-# Combinations that both frontends name
+# Combinations that have a name in both frontends
 
 
 @op(rules.elementwise, T="number", source="PyTorch addcmul",
@@ -550,8 +550,8 @@ def clip(x: T, min: T = None, max: T = None) -> Array:
     """
     if is_inexact(x):
         x = flat_at_nan(x)
-    given = [v for v in (x, min, max) if v is not None]
-    shapes = iter(broadcast(*given))
+    present = [v for v in (x, min, max) if v is not None]
+    shapes = iter(broadcast(*present))
     x = next(shapes)
     if min is not None:
         min = next(shapes)
@@ -596,6 +596,6 @@ def _finite(x: Any, nan: float, posinf: float | None, neginf: float | None) -> A
     limits = jnp.finfo(x.dtype)
     high = limits.max if posinf is None else posinf
     low = limits.min if neginf is None else neginf
-    found = lax.select(isnan(x), constant(x, nan), x)
-    found = lax.select(lax.eq(x, constant(x, math.inf)), constant(x, high), found)
-    return lax.select(lax.eq(x, constant(x, -math.inf)), constant(x, low), found)
+    replaced = lax.select(isnan(x), constant(x, nan), x)
+    replaced = lax.select(lax.eq(x, constant(x, math.inf)), constant(x, high), replaced)
+    return lax.select(lax.eq(x, constant(x, -math.inf)), constant(x, low), replaced)

@@ -24,7 +24,7 @@ from .traits import HEAVY, NOT_DIFFERENTIABLE, Derivative, Signature
 
 
 def _reflectors(*shape: int) -> Callable[[np.random.Generator, DType], Host]:
-    """Factors that do not make the reflections large."""
+    """Factors small enough that the reflections do not become large."""
 
     def make(rng: np.random.Generator, dtype: DType) -> Host:
         return (data(rng, dtype, shape) / 4).astype(dtype.numpy)
@@ -75,13 +75,13 @@ def pivots_to_permutation(pivots: Integer, *, size: int) -> Array:
 
 
 def _reflected(a: Array, taus: Array) -> Array:
-    """The product of reflections applied from the last to the first to the identity."""
+    """The product of reflections, applied to the identity from the last to the first."""
     m, n = a.shape[-2:]
     below = np.tril(np.ones((m, n)), -1).astype(a.dtype)
     vectors = lax.add(lax.mul(a, jnp.broadcast_to(below, a.shape)), _identity(a))
 
-    def step(q: Array, given: tuple[Array, Array]) -> tuple[Array, None]:
-        v, tau = given
+    def step(q: Array, row_and_factor: tuple[Array, Array]) -> tuple[Array, None]:
+        v, tau = row_and_factor
         row = lax.dot_general(
             _conj(v), q, (((v.ndim - 1,), (q.ndim - 2,)), (tuple(range(v.ndim - 1)),) * 2))
         scaled = lax.mul(v, lax.broadcast_in_dim(tau, v.shape, tuple(range(v.ndim - 1))))
@@ -92,9 +92,9 @@ def _reflected(a: Array, taus: Array) -> Array:
 
 
 def _householder(a: Array, taus: Array) -> Array:
-    found = jax.custom_jvp(lax.linalg.householder_product)
-    found.defjvp(_householder_jvp)
-    return found(a, taus)
+    product = jax.custom_jvp(lax.linalg.householder_product)
+    product.defjvp(_householder_jvp)
+    return product(a, taus)
 
 
 def _householder_jvp(primals: Any, tangents: Any) -> Any:
@@ -120,9 +120,9 @@ def householder_product(a: T, taus: T) -> Array:
 
 
 def _pseudo_inverse(x: Array, atol: Array, rtol: Array, hermitian: bool) -> Array:
-    found = jax.custom_jvp(partial(_inverse_of_factors, hermitian))
-    found.defjvp(partial(_pseudo_inverse_jvp, hermitian))
-    return found(x, atol, rtol)
+    inverse = jax.custom_jvp(partial(_inverse_of_factors, hermitian))
+    inverse.defjvp(partial(_pseudo_inverse_jvp, hermitian))
+    return inverse(x, atol, rtol)
 
 
 def _inverse_of_factors(hermitian: bool, x: Array, atol: Array, rtol: Array) -> Array:
@@ -143,7 +143,7 @@ def _inverted(values: Array, sizes: Array, atol: Array, rtol: Array) -> Array:
 
 
 def _pseudo_inverse_jvp(hermitian: bool, primals: Any, tangents: Any) -> Any:
-    # Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973): exact while the rank stays
+    # Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973): exact while the rank is constant
     x, atol, rtol = primals
     d = tangents[0]
     p = _pseudo_inverse(x, atol, rtol, hermitian)
@@ -201,12 +201,12 @@ def cholesky_failure(x: T, *, upper: bool = False) -> Array:
     n = x.shape[-1]
 
     def step(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
-        rest, found = state
+        rest, failed_at = state
         pivot = lax.real(rest[..., k, k]) if x.dtype.kind == "c" else rest[..., k, k]
-        found = jnp.where((found == 0) & ~(pivot > 0), k + 1, found)
+        failed_at = jnp.where((failed_at == 0) & ~(pivot > 0), k + 1, failed_at)
         column, row = rest[..., :, k, None], rest[..., None, k, :]
         scale = jnp.where(pivot > 0, pivot, 1)[..., None, None].astype(x.dtype)
-        return rest - column * row / scale, found
+        return rest - column * row / scale, failed_at
 
     def search(_: Array) -> Array:
         start = (full, lax.full(x.shape[:-2], 0, jnp.int32))

@@ -99,18 +99,18 @@ def _complex(x: Array, axes: Sequence[int], inverse: bool) -> Array:
         return x
     kind = lax.FftType.IFFT if inverse else lax.FftType.FFT
     for first in range(0, len(axes), _AT_ONCE):
-        some = axes[first:first + _AT_ONCE]
-        counts = tuple(x.shape[a] for a in some)
+        group = axes[first:first + _AT_ONCE]
+        counts = tuple(x.shape[a] for a in group)
 
         def transform(v: Array, counts: Sequence[int] = counts) -> Array:
             return lax.fft(v, kind, counts)
 
-        x = _at_the_end(x, some, transform)
+        x = _at_the_end(x, group, transform)
     return x
 
 
 def _at_the_end(x: Array, axes: Sequence[int], function: Callable[[Array], Array]) -> Array:
-    """The function of the array with these axes moved to the end, moved back."""
+    """Apply a function to the array with these axes moved to the end, and move them back."""
     order = [*(i for i in range(x.ndim) if i not in axes), *axes]
     if order == list(range(x.ndim)):
         return function(x)
@@ -119,7 +119,7 @@ def _at_the_end(x: Array, axes: Sequence[int], function: Callable[[Array], Array
 
 
 def _scaled(y: Array, counts: Sequence[int], inverse: bool, norm: str) -> Array:
-    """The result scaled as ``norm`` asks; XLA has scaled inverse transforms by 1/n."""
+    """The result scaled according to ``norm``; XLA has scaled inverse transforms by 1/n."""
     n = math.prod(counts)
     if norm == "ortho":
         factor = math.sqrt(n) if inverse else 1 / math.sqrt(n)

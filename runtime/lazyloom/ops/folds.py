@@ -27,7 +27,7 @@ Types = tuple[TensorType, ...]
 
 
 def _check_function(entry: OpDef, name: str, elements: tuple[TensorType, ...]) -> TensorType:
-    """The type of the one element that the function gives of some."""
+    """The type of the function's result for these elements. Raises ArgumentError."""
     function = lookup(name)
     arity = len(elements)
     if function.max_operands != arity or function.min_operands != arity or (
@@ -36,27 +36,27 @@ def _check_function(entry: OpDef, name: str, elements: tuple[TensorType, ...]) -
         raise ArgumentError(
             f"{entry.name}: attribute 'function' is {name!r}, expected an elementwise op of "
             f"{arity} operands", op=entry.name)
-    found = function.infer(elements, function.canonical_attributes({}))
-    if len(found) != 1 or found[0].shape:
+    results = function.infer(elements, function.canonical_attributes({}))
+    if len(results) != 1 or results[0].shape:
         raise ArgumentError(
             f"{entry.name}: attribute 'function' is {name!r}, expected an elementwise op with one "
             "result", op=entry.name)
-    return found[0]
+    return results[0]
 
 
 def _along(entry: OpDef, types: Sequence[TensorType | None], attrs: Mapping[str, Any]) -> int:
     x = rules.operand(types, 0)
     element = tensor_type((), x.dtype)
-    found = _check_function(entry, attrs["function"], (element, element))
-    if found is not element:
+    result = _check_function(entry, attrs["function"], (element, element))
+    if result is not element:
         raise DTypeError(
-            f"{entry.name}: {attrs['function']!r} of {x.dtype.name} gives {found.dtype.name}, "
+            f"{entry.name}: {attrs['function']!r} of {x.dtype.name} gives {result.dtype.name}, "
             f"expected {x.dtype.name}", op=entry.name)
     return rules.normalize_axis(entry, "axis", attrs["axis"], x.ndim)
 
 
 def folded(entry: OpDef, types: Sequence[TensorType | None], attrs: Mapping[str, Any]) -> Types:
-    """The operand's type without the axis, which has an element at least."""
+    """The operand's type without the axis, which has at least one element."""
     x = rules.operand(types, 0)
     axis = _along(entry, types, attrs)
     if x.shape[axis] == 0:
@@ -75,7 +75,7 @@ def running(entry: OpDef, types: Sequence[TensorType | None], attrs: Mapping[str
 def in_segments(
     entry: OpDef, types: Sequence[TensorType | None], attrs: Mapping[str, Any]
 ) -> Types:
-    """The operand's type, the axis of the size of the starts."""
+    """The operand's type, with as many elements along the axis as there are starts."""
     x = rules.operand(types, 0)
     axis = _along(entry, types, attrs)
     starts = rules.check_ndim(entry, types, 1, 1)
@@ -215,13 +215,13 @@ def apply_at(
                        where)  # fmt: skip
     where = lax.clamp(jnp.int64(0), where, lax.sub(size, jnp.int64(1)))
     f = _function(function)
-    own = as_dtype(x.dtype)
+    x_dtype = as_dtype(x.dtype)
 
     def step(i: Any, x: Any) -> Any:
         p = lax.dynamic_index_in_dim(where, i, 0, False)
-        old = cast_to(lax.dynamic_index_in_dim(x, p, 0, False), dtype or own)
+        old = cast_to(lax.dynamic_index_in_dim(x, p, 0, False), dtype or x_dtype)
         new = f(old) if update is None else f(
             old, lax.dynamic_index_in_dim(update, i, 0, False))
-        return lax.dynamic_update_index_in_dim(x, cast_to(new, own), p, 0)
+        return lax.dynamic_update_index_in_dim(x, cast_to(new, x_dtype), p, 0)
 
     return lax.fori_loop(0, positions.shape[0], step, x)

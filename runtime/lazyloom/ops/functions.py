@@ -146,7 +146,7 @@ def _float_layout(x: Any) -> tuple[Any, int, int]:
 
 
 def _times_power_of_two(x: Any, exponent: Any, factors: int) -> Any:
-    """x * 2**exponent by factors that are normal powers of two."""
+    """x * 2**exponent, by this many factors that are normal powers of two."""
     _, mantissa, bias = _float_layout(x)
     for _ in range(factors):
         part = lax.clamp(constant(exponent, 1 - bias), exponent, constant(exponent, bias))
@@ -185,9 +185,9 @@ def _log_over(x: Any, base: float) -> Any:
 
     if kind(x) != "c":
         return in_float32(lambda x: scaled(lax.log(x)), x)
-    # Parts on their own: dividing an infinite real part by a complex number gives NaN.
-    found = complex_edges.log(x)
-    return lax.complex(scaled(lax.real(found)), scaled(lax.imag(found)))
+    # Scale each part by itself: dividing an infinite real part by a complex number gives NaN.
+    logarithm = complex_edges.log(x)
+    return lax.complex(scaled(lax.real(logarithm)), scaled(lax.imag(logarithm)))
 
 
 @op(rules.elementwise, T="inexact", source="array API log2", reference="numpy.log2",
@@ -261,8 +261,8 @@ def logaddexp2(x: T, y: T) -> Array:
 
 
 def _times_log(x: Any, y: Any, edge: float, function: Any) -> Any:
-    # Where x is 0 the product is 0 whatever an infinite logarithm says; the gradient
-    # of x is kept where the logarithm is finite.
+    # Where x is 0 the product is 0 even if the logarithm is infinite; the gradient of x is
+    # kept where the logarithm is finite.
     bad = lax.bitwise_or(lax.le(y, constant(y, edge)), lax.eq(y, constant(y, math.inf)))
     bad = lax.bitwise_and(bad, lax.eq(x, constant(x, 0)))
     return lax.mul(x, function(lax.select(bad, constant(y, edge + 1.0), y)))
@@ -309,13 +309,13 @@ def ldexp(x: T, exponent: Integer) -> Array:
     x, exponent = broadcast(x, exponent)
     wide = widened(x)
     bits, _, bias = _float_layout(wide)
-    # Three factors, each a normal power of two, reach from the smallest subnormal
+    # Three factors, each a normal power of two, cover the range from the smallest subnormal
     # number to the largest; beyond that the result is 0 or infinite anyway.
-    left = convert(lax.clamp(constant(exponent, max(-3 * bias, jnp.iinfo(exponent.dtype).min)),
-                             exponent,
-                             constant(exponent, min(3 * bias, jnp.iinfo(exponent.dtype).max))),
-                   bits)
-    return convert(_times_power_of_two(wide, left, 3), x.dtype)
+    bounded = convert(lax.clamp(constant(exponent, max(-3 * bias, jnp.iinfo(exponent.dtype).min)),
+                                exponent,
+                                constant(exponent, min(3 * bias, jnp.iinfo(exponent.dtype).max))),
+                      bits)
+    return convert(_times_power_of_two(wide, bounded, 3), x.dtype)
 
 
 # Trigonometry
@@ -368,7 +368,7 @@ def atan2(y: T, x: T) -> Array:
     y, x = broadcast(y, x)
     zero = constant(x, 0)
     origin = lax.bitwise_and(lax.eq(x, zero), lax.eq(y, zero))
-    # seen from there, an angle of 0 or pi by the sign of x, as the standard has it
+    # at the origin, the angle is 0 or pi by the sign of x, as in the standard
     aside = lax.select(signbit(x), constant(x, -1), constant(x, 1))
     return lax.atan2(lax.select(origin, lax.stop_gradient(y), y), lax.select(origin, aside, x))
 
@@ -460,7 +460,7 @@ def polygamma(x: T, *, order: int) -> Array:
 
 
 def _polygamma(x: Any, order: int) -> Any:
-    # XLA's derivatives are those of positive arguments
+    # XLA's derivatives are right for positive arguments only
     slope = differentiated(lambda x, value: _polygamma(x, order + 1))
     return slope(_digamma if order == 0 else functools.partial(_reflected, order=order))(x)
 
@@ -476,9 +476,8 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 
 
 def _integer_zeta(q: Any, s: int) -> Any:
-    """The Hurwitz zeta function of positive q and an integer s above 1 (DLMF 25.11.5, summed by
-    Euler and Maclaurin); integer powers compile to a few products, which those of lax.zeta do
-    not."""
+    """The Hurwitz zeta function of positive q and an integer s above 1 (DLMF 25.11.5, by the
+    Euler-Maclaurin formula); integer powers compile to a few products, those of lax.zeta do not."""
     near = 10
     total = lax.integer_pow(q, -s)
     for k in range(1, near):
@@ -495,10 +494,10 @@ def _integer_zeta(q: Any, s: int) -> Any:
 def _reflected(x: Any, order: int) -> Any:
     """polygamma of x, from that of 1 - x where x is negative (DLMF 5.15.6)."""
     below = lax.lt(x, constant(x, 0))
-    found = _integer_zeta(lax.select(below, constant(x, 1) - x, x), order + 1)
+    value = _integer_zeta(lax.select(below, constant(x, 1) - x, x), order + 1)
     # order! is infinite from 171 on
-    found = found * (float(math.factorial(order)) if order < 171 else math.inf)
-    found = found if order % 2 else -found
+    value = value * (float(math.factorial(order)) if order < 171 else math.inf)
+    value = value if order % 2 else -value
     # derivatives of pi cot(pi x) are polynomials in cot(pi x)
     terms = np.polynomial.Polynomial([0.0, math.pi])
     for _ in range(order):
@@ -509,9 +508,9 @@ def _reflected(x: Any, order: int) -> Any:
     cotangent, wave = lax.cos(turn) / lax.sin(turn), constant(x, 0)
     for c in reversed(terms.coef):
         wave = wave * cotangent + float(c)
-    reflected = (found if order % 2 == 0 else -found) - wave
+    reflected = (value if order % 2 == 0 else -value) - wave
     infinite = constant(x, math.inf if order % 2 else -math.inf)
-    return lax.select(pole, infinite, lax.select(below, reflected, found))
+    return lax.select(pole, infinite, lax.select(below, reflected, value))
 
 
 @op(rules.elementwise, T="floating", source="SciPy gammainc", reference="scipy.special.gammainc",

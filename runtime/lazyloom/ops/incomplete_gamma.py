@@ -2,7 +2,8 @@
 
 Below x = max(a, 1) the lower function is a series, above it the upper one is a continued
 fraction. Both are computed from their last term to the first by one loop over one array, which
-goes as far as the element that needs the most terms. Derivatives in ``a`` are those of the loop.
+runs for as many terms as the most demanding element needs. Derivatives by ``a`` are those of the
+loop.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ import numpy as np
 from ._helpers import constant, convert
 from ._jax import jax, jnp, lax
 
-#: enough for a of 1e9 in float64; beyond that the result is less accurate
+#: enough for ``a`` up to 1e9 in float64; beyond that the result is less accurate
 _MOST_TERMS = 2**18
 
 
 def _terms(a: Any, x: Any, fraction: Any) -> Any:
-    """How many terms the element that needs the most needs; int32, 0-d.
+    """The number of terms that the most demanding element needs; int32, 0-d.
 
     A bound fitted to the terms that the functions and their derivatives need.
     """
@@ -56,7 +57,7 @@ def _part(a: Any, x: Any) -> tuple[Any, Any]:
 
 
 def _regular(a: Any, x: Any) -> Any:
-    """Where both operands are positive and finite."""
+    """True where both operands are positive and finite."""
     return (a > 0.0) & (x > 0.0) & lax.is_finite(a) & lax.is_finite(x)
 
 
@@ -66,31 +67,31 @@ def _regularised(a: Any, x: Any, upper: bool) -> Any:
     safe, at = lax.select(regular, a, one), lax.select(regular, x, one)
     part, fraction = _part(safe, at)
     part = part * lax.exp(safe * lax.log(at) - at - lax.lgamma(safe))
-    found = lax.select(fraction ^ upper, 1.0 - part, part)
-    # the limits for a or x of 0 or infinity, where there is one
+    value = lax.select(fraction ^ upper, 1.0 - part, part)
+    # the limits for a or x of 0 or infinity, if there is one
     low = ((x == 0.0) & (a > 0.0)) | ((a == math.inf) & lax.is_finite(x))
     valid = (a >= 0.0) & (x >= 0.0) & ~((a == 0.0) & (x == 0.0))
     limit = lax.select(low ^ upper, constant(a, 0.0), one)
     limit = lax.select(valid, limit, constant(a, math.nan))
-    return lax.select(regular, found, limit)
+    return lax.select(regular, value, limit)
 
 
 def _density(a: Any, x: Any, upper: bool) -> Any:
-    found = lax.exp(-x + (a - 1.0) * lax.log(x) - lax.lgamma(a))
-    return -found if upper else found
+    density = lax.exp(-x + (a - 1.0) * lax.log(x) - lax.lgamma(a))
+    return -density if upper else density
 
 
 def _in_a(f: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The derivative in ``a``, forward through the loop, which has none backward."""
+    """The derivative by ``a``, in forward mode through the loop, which has no reverse mode."""
     return lambda a, x: jax.jvp(lambda a: f(a, x), (a,), (constant(a, 1.0),))[1]
 
 
 def _differentiated(
     f: Callable[[Any, Any], Any], in_x: Callable[[Any, Any], Any]
 ) -> Callable[[Any, Any], Any]:
-    """f with derivatives of every order, given that in x."""
-    made = jax.custom_jvp(f)
-    function: Callable[[Any, Any], Any] = made
+    """f with derivatives of every order, given its derivative by x."""
+    custom = jax.custom_jvp(f)
+    function: Callable[[Any, Any], Any] = custom
 
     def rule(primals: Any, tangents: Any) -> tuple[Any, Any]:
         a, x = primals
@@ -102,7 +103,7 @@ def _differentiated(
             total = total + dx * in_x(a, x)
         return function(a, x), total
 
-    made.defjvp(rule, symbolic_zeros=True)
+    custom.defjvp(rule, symbolic_zeros=True)
     return function
 
 
@@ -116,7 +117,7 @@ def incomplete_gamma(a: Any, x: Any, upper: bool) -> Any:
 
 
 def gamma_number_derivative(a: Any, x: Any) -> Any:
-    """The derivative in ``a`` of the gamma number x, of which the lower function stays the same.
+    """The derivative by ``a`` of the gamma number x at which the lower function stays constant.
 
     0 for x = 0, NaN where an operand is negative or NaN, or ``a`` is 0.
     """
@@ -125,7 +126,8 @@ def gamma_number_derivative(a: Any, x: Any) -> Any:
     safe, at = lax.select(regular, a, one), lax.select(regular, x, one)
     part, slope, fraction = jax.jvp(
         lambda a: _part(a, at), (safe,), (one,), has_aux=True)
-    found = at * ((lax.log(at) - lax.digamma(safe)) * part + slope)
-    found = lax.select(fraction, found, -found)
+    derivative = at * ((lax.log(at) - lax.digamma(safe)) * part + slope)
+    derivative = lax.select(fraction, derivative, -derivative)
     still = (x == 0.0) & (a > 0.0)
-    return lax.select(regular, found, lax.select(still, constant(a, 0.0), constant(a, math.nan)))
+    return lax.select(
+        regular, derivative, lax.select(still, constant(a, 0.0), constant(a, math.nan)))

@@ -24,13 +24,13 @@ from .traits import HEAVY, NOT_DIFFERENTIABLE, Access, Derivative
 
 
 def _linear(operands: str) -> Any:
-    """The operands in which an update is linear together, as its mode has it."""
+    """The operands in which an update is jointly linear, depending on its mode."""
     modes = {"set": operands, "add": operands, "multiply": "x"}
     return lambda attrs: modes.get(attrs["mode"], ())
 
 
 def _piecewise(operands: str) -> Any:
-    """Those among which an update chooses, as its mode has it."""
+    """The operands among which an update chooses, depending on its mode."""
     return lambda attrs: operands if attrs["mode"] in ("min", "max") else ()
 
 
@@ -312,7 +312,7 @@ def bincount(x: Integer, weights: T = None, *, length: int) -> Array:
 
 
 def _wide(indices: Array) -> Array:
-    """Indices as int32 or int64; values beyond int64 become its largest."""
+    """Indices as int32 or int64; values beyond int64 become its largest value."""
     kind = indices.dtype.name
     if kind in ("int32", "int64"):
         return indices
@@ -323,7 +323,7 @@ def _wide(indices: Array) -> Array:
 
 
 def _wrapped(indices: Array, size: int) -> Array:
-    """Indices with negative ones counted from the end, where their dtype has any."""
+    """Indices with negative ones counted from the end, if their dtype has negative numbers."""
     wide = _wide(indices)
     if indices.dtype.kind == "u":
         return wide
@@ -334,14 +334,14 @@ def _wrapped(indices: Array, size: int) -> Array:
 
 
 def _starts(starts: tuple[Array, ...], shape: Ints) -> list[Array]:
-    # one dtype for all of them, as XLA asks for
+    # one dtype for all of them, as XLA requires
     wide = "int64" if any(s.dtype.name in ("int64", "uint32") for s in starts) else "int32"
     return [_wrapped(lax.convert_element_type(s, wide), d)
             for s, d in zip(starts, shape, strict=True)]
 
 
 def _along(x: Array, shape: Ints, axis: int) -> tuple[Array, Ints]:
-    """x cut to the indices' sizes but along ``axis``, and those other axes."""
+    """x cut to the indices' sizes except along ``axis``, and the other axes."""
     sizes = tuple(x.shape[a] if a == axis else s for a, s in enumerate(shape))
     if sizes != x.shape:
         x = lax.slice(x, (0,) * x.ndim, sizes)
@@ -367,7 +367,7 @@ def _positions(
 def _gather(x: Array, where: Array, offset: Ints, axes: Ints) -> Array:
     sizes = tuple(1 if a in axes else d for a, d in enumerate(x.shape))
     if 0 in x.shape or 0 in where.shape[:-1]:
-        # a gather from nothing is no valid program, though its result is empty
+        # a gather from an empty array is not a valid program, although its result is empty
         shape = list(where.shape[:-1])
         rest = [d for a, d in enumerate(x.shape) if a not in axes]
         for at, d in zip(offset, rest, strict=True):
@@ -423,7 +423,7 @@ def _scatter_multiply(x: Array, where: Array, updates: Array, numbers: Any) -> A
 
 
 def _at(x: Array, where: Array, numbers: Any) -> Array:
-    """What the positions of a scatter hold: the gather that undoes it."""
+    """The elements at the positions of a scatter: the gather that reverses it."""
     back = lax.GatherDimensionNumbers(
         offset_dims=numbers.update_window_dims,
         collapsed_slice_dims=numbers.inserted_window_dims,

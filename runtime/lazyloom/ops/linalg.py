@@ -35,7 +35,7 @@ def _tame(*shape: int) -> Callable[[np.random.Generator, DType], Host]:
 
 
 def _positive(*shape: int) -> Callable[[np.random.Generator, DType], Host]:
-    """Hermitian matrices with positive eigenvalues, none of them equal."""
+    """Hermitian matrices with positive, distinct eigenvalues."""
 
     def make(rng: np.random.Generator, dtype: DType) -> Host:
         a = data(rng, dtype, shape)
@@ -245,13 +245,13 @@ def svd(x: T) -> Array:
 
 
 def _svd_full(x: Array) -> Any:
-    found = jax.custom_jvp(lambda x: tuple(lax.linalg.svd(x, full_matrices=True)))
-    found.defjvp(_svd_full_jvp)
-    return found(x)
+    decompose = jax.custom_jvp(lambda x: tuple(lax.linalg.svd(x, full_matrices=True)))
+    decompose.defjvp(_svd_full_jvp)
+    return decompose(x)
 
 
 def _svd_full_jvp(primals: Any, tangents: Any) -> Any:
-    # the first columns move as those of ``svd`` do, the others are held
+    # the first columns move like those of ``svd``, the others stay fixed
     (x,), (d,) = primals, tangents
     full_u, s, full_vh = _svd_full(x)
     k = s.shape[-1]
@@ -351,20 +351,20 @@ def pinv(x: T, *, rtol: float = 1e-15) -> Array:
 
 
 #: the Taylor polynomial of degree 20 is exact to the last bit of float64 and of float32 up to
-#: these 1-norms: where the series of the relative backward error, log(exp(-x) p(x)) / x, is 2^-53
-#: and 2^-24
+#: these 1-norms, at which the series of the relative backward error, log(exp(-x) p(x)) / x, is
+#: 2^-53 and 2^-24
 _DEGREE, _BLOCK = 20, 5
 _REACH = {8: 1.438252596804337, 4: 3.5509262147109797}
 
 
 def _exponential_of_scaled(x: Array) -> tuple[Array, Array]:
-    """The exponentials of ``x / 2**k``, and k (..., 1, 1), int32, so that the series reaches."""
+    """The exponentials of ``x / 2**k``, and k (..., 1, 1), int32, such that the series is exact."""
     real = _real(x)
     columns = lax.reduce_sum(lax.abs(lax.stop_gradient(x)), (x.ndim - 2,))
     norms = jnp.max(columns, -1)[..., None, None]
     needed = lax.ceil(jnp.log2(norms / _REACH[np.dtype(real).itemsize]))
     most = np.finfo(real).maxexp - 2
-    # of what is no number, as of a zero matrix, nothing is halved
+    # matrices with NaN, like zero matrices, are not halved
     k = jnp.where(needed > 0, lax.min(needed, lax.full_like(needed, most)), 0)
     x = x * lax.exp2(lax.neg(k)).astype(x.dtype)
     powers = [_identity(x), x]
@@ -379,14 +379,14 @@ def _exponential_of_scaled(x: Array) -> tuple[Array, Array]:
 
 
 def _squared(result: Array, k: Array, i: Array) -> Array:
-    """Those of the matrices squared that ask for more than i squarings."""
+    """The matrices; those that need more than i squarings are squared."""
     return jnp.where(i < k, matmul(result, result), result)
 
 
 def _exponential(x: Array) -> Any:
-    found = jax.custom_jvp(_exponential_by_loop)
-    found.defjvp(_exponential_jvp)
-    return found(x)
+    exponential = jax.custom_jvp(_exponential_by_loop)
+    exponential.defjvp(_exponential_jvp)
+    return exponential(x)
 
 
 def _exponential_by_loop(x: Array) -> Array:
@@ -399,8 +399,8 @@ def _exponential_by_loop(x: Array) -> Array:
 
 
 def _exponential_by_steps(x: Array) -> Array:
-    # a loop that can be gone through backwards is of known length: that of the digits, since each
-    # squaring may cost one
+    # a loop that can be differentiated in reverse has a known length: the number of digits, since
+    # each squaring may cost one
     first, k = _exponential_of_scaled(x)
     most = jnp.max(k)
 
@@ -481,19 +481,19 @@ def _identity(x: Array) -> Array:
 def _mirrored(x: Array, upper: bool) -> Any:
     """The Hermitian matrix that one triangle stands for; its diagonal is real.
 
-    The data is that triangle's, the derivative that of a function of Hermitian matrices: it
-    takes the Hermitian part of a tangent, and so gives a Hermitian gradient.
+    The data comes from that triangle; the derivative is that of a function of Hermitian matrices:
+    it takes the Hermitian part of a tangent, and so gives a Hermitian gradient.
     """
-    found = jax.custom_jvp(partial(_of_triangle, upper))
-    found.defjvp(partial(_mirrored_jvp, upper))
-    return found(x)
+    mirror = jax.custom_jvp(partial(_of_triangle, upper))
+    mirror.defjvp(partial(_mirrored_jvp, upper))
+    return mirror(x)
 
 
 def _of_triangle(upper: bool, x: Array) -> Array:
     row = lax.broadcasted_iota("int32", x.shape, x.ndim - 2)
     column = lax.broadcasted_iota("int32", x.shape, x.ndim - 1)
-    own = lax.le(row, column) if upper else lax.ge(row, column)
-    full = lax.select(own, x, _adjoint(x))
+    in_triangle = lax.le(row, column) if upper else lax.ge(row, column)
+    full = lax.select(in_triangle, x, _adjoint(x))
     if x.dtype.kind != "c":
         return full
     real = lax.real(x)

@@ -1,7 +1,7 @@
 """Losses of classifiers and regressions.
 
 ``reduction`` is ``"none"``, ``"mean"`` or ``"sum"``. Half-precision operands are
-computed on in float32 and rounded once, at the end. A label outside the classes has
+computed in float32 and rounded once, at the end. A label outside the classes has
 no class: its term is NaN, which no later step can overlook, unless it is
 ``ignore_index``, whose terms are zero and not counted by the mean.
 """
@@ -223,7 +223,7 @@ def kl_div(x: T, target: T, *, log_target: bool = False, reduction: str = "mean"
     v, t = widened(x), widened(target)
     if log_target:
         return _reduced(lax.mul(lax.exp(t), lax.sub(t, v)), reduction, x.dtype)
-    # a negative target is NaN, as its logarithm
+    # a negative target gives NaN, like its logarithm
     zero = lax.eq(t, _like(t, 0.0))
     entropy = lax.select(zero, t, lax.mul(t, lax.log(lax.select(zero, _like(t, 1.0), t))))
     return _reduced(lax.sub(entropy, lax.mul(t, v)), reduction, x.dtype)
@@ -252,8 +252,8 @@ def _class_loss(
     where = _wide(labels)
     label = lax.broadcast_in_dim(where, log.shape, others)
     chosen = lax.eq(lax.broadcasted_iota(where.dtype, log.shape, at), label)
-    # comparing every class fuses with the sum beside it, forward and backward, where a
-    # gather would need a scatter
+    # comparing every class fuses with the sum next to it, forward and backward; a gather would
+    # need a scatter
     factor = None
     if weight is not None:
         each = lax.broadcast_in_dim(widened(weight), log.shape, (at,))
@@ -265,8 +265,8 @@ def _class_loss(
         even = lax.mul(lax.reduce_sum(spread, (at,)), _like(picked, smoothing / max(classes, 1)))
         terms = lax.add(lax.mul(terms, _like(terms, 1.0 - smoothing)), even)
     terms = lax.neg(terms)
-    known = lax.bitwise_and(lax.ge(where, _like(where, 0)), lax.lt(where, _like(where, classes)))
-    terms = lax.select(known, terms, _like(terms, float("nan")))
+    valid = lax.bitwise_and(lax.ge(where, _like(where, 0)), lax.lt(where, _like(where, classes)))
+    terms = lax.select(valid, terms, _like(terms, float("nan")))
     counted = _like(terms, 1.0) if factor is None else factor
     if ignore is not None:
         heard = lax.ne(where, _like(where, ignore))

@@ -122,8 +122,8 @@ def batch_norm_train(
     Then ``* weight + bias``, a number per channel. Returns that, the mean and the
     biased variance of each channel. Raises ShapeError.
     """
-    given = [widened(v) for v in (weight, bias) if v is not None]
-    y, mean, variance = _batch_norm(eps, weight is not None)(widened(x), *given)
+    parameters = [widened(v) for v in (weight, bias) if v is not None]
+    y, mean, variance = _batch_norm(eps, weight is not None)(widened(x), *parameters)
     return tuple(lax.convert_element_type(v, x.dtype) for v in (y, mean, variance))
 
 
@@ -178,7 +178,7 @@ def running_moments(
 def stable_softmax(x: Array, axis: int, zeros: bool = False) -> Array:
     """softmax along an axis counted from 0, with the derivative in terms of the result.
 
-    ``zeros``: a row of -inf only gives zeros, not NaN.
+    ``zeros``: a row that is all -inf gives zeros, not NaN.
     """
 
     @jax.custom_jvp  # type: ignore[untyped-decorator]
@@ -213,7 +213,7 @@ def stable_log_softmax(x: Array, axis: int) -> Array:
 def row_max(x: Array, axis: int) -> Array:
     """The largest element along an axis, in the shape of x; constant to derivatives.
 
-    Shifting by it changes no result, so that its derivative would cancel anyway.
+    Shifting by it changes no result, so its derivative would cancel anyway.
     """
     largest = lax.reduce_max(lax.stop_gradient(x), (axis,))
     return _spread(largest, x.shape, (axis,))
@@ -248,7 +248,7 @@ def _standardized(x: Array, axes: Any, eps: float) -> tuple[Array, Array, Array]
 
     @f.defjvp  # type: ignore[untyped-decorator]
     def f_jvp(primals: Any, tangents: Any) -> Any:
-        # in terms of the result both sums over the cotangents are of one pass
+        # in terms of the result, both sums over the cotangents take one pass
         normal, mean, variance = f(*primals)
         (t,) = tangents
         scale = _inverse(variance, eps)
@@ -264,12 +264,12 @@ def _standardized(x: Array, axes: Any, eps: float) -> tuple[Array, Array, Array]
 def _centred(x: Array, axes: Any) -> tuple[Array, Array]:
     """The mean and the distances from it.
 
-    A sum of many numbers that are far from 0 is off by more than their distances are large; the
-    mean of these says by how much.
+    The error of a sum of many numbers far from 0 may exceed their distances from the mean; the mean
+    of the distances is that error.
     """
     mean = _mean(x, axes)
     centred = lax.sub(x, _spread(mean, x.shape, axes))
-    # no more where there is no such number
+    # not if it is not finite
     off = _mean(centred, axes)
     off = lax.select(lax.is_finite(off), off, _like(off, 0.0))
     return lax.add(mean, off), lax.sub(centred, _spread(off, x.shape, axes))
@@ -282,34 +282,34 @@ def _batch_norm(eps: float, weighted: bool) -> Any:
     bias and weight, and for x.
     """
 
-    def parts(x: Array, given: Any) -> tuple[Array, Array, Array, Array, Array]:
+    def parts(x: Array, parameters: Any) -> tuple[Array, Array, Array, Array, Array]:
         axes = (0, *range(2, x.ndim))
         normal, mean, variance = _standardized(x, axes, eps)
         y = normal
         if weighted:
-            y = lax.mul(y, _per_channel(given[0], x.shape))
-        if len(given) > weighted:
-            y = lax.add(y, _per_channel(given[-1], x.shape))
+            y = lax.mul(y, _per_channel(parameters[0], x.shape))
+        if len(parameters) > weighted:
+            y = lax.add(y, _per_channel(parameters[-1], x.shape))
         return y, normal, mean, variance, _inverse(variance, eps)
 
     @jax.custom_jvp  # type: ignore[untyped-decorator]
-    def f(x: Array, *given: Array) -> tuple[Array, Array, Array]:
-        y, _, mean, variance, _ = parts(x, given)
+    def f(x: Array, *parameters: Array) -> tuple[Array, Array, Array]:
+        y, _, mean, variance, _ = parts(x, parameters)
         return y, mean, variance
 
     @f.defjvp  # type: ignore[untyped-decorator]
     def f_jvp(primals: Any, tangents: Any) -> Any:
-        x, *given = primals
-        t, *t_given = tangents
+        x, *parameters = primals
+        t, *t_parameters = tangents
         axes = (0, *range(2, x.ndim))
-        y, normal, mean, variance, scale = parts(x, given)
+        y, normal, mean, variance, scale = parts(x, parameters)
         t_mean, along = _mean(t, axes), _mean(lax.mul(normal, t), axes)
-        factor = lax.mul(scale, given[0]) if weighted else scale
+        factor = lax.mul(scale, parameters[0]) if weighted else scale
         t_scale, t_shift = lax.neg(lax.mul(factor, along)), lax.neg(lax.mul(factor, t_mean))
         if weighted:
-            t_scale = lax.add(t_scale, t_given[0])
-        if len(given) > weighted:
-            t_shift = lax.add(t_shift, t_given[-1])
+            t_scale = lax.add(t_scale, t_parameters[0])
+        if len(parameters) > weighted:
+            t_shift = lax.add(t_shift, t_parameters[-1])
         t_y = lax.add(
             lax.add(lax.mul(_per_channel(factor, x.shape), t), _per_channel(t_shift, x.shape)),
             lax.mul(normal, _per_channel(t_scale, x.shape)))
@@ -323,7 +323,7 @@ def _inverse(variance: Array, eps: float) -> Array:
 
 
 def _t_variance(along: Array, scale: Array) -> Array:
-    """The variance's tangent, of the mean of normal values times tangents."""
+    """The tangent of the variance, from the mean of normal values times tangents."""
     return lax.div(lax.add(along, along), scale)
 
 

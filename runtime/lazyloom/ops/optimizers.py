@@ -1,9 +1,9 @@
 """A step of an optimizer for all parameters of one dtype, and what scaled gradients need.
 
-Each op takes numbers (of any floating-point dtype, computed on in double precision) and then
+Each op takes numbers (of any floating-point dtype, computed in double precision) and then
 the tensors kind by kind: parameters, gradients, and each kind of state. Half-precision
-parameters are computed on in float32 and rounded once; the real and imaginary parts of complex
-ones are parameters of their own. With ``maximize`` the gradients' signs change; with ``decays``
+parameters are computed in float32 and rounded once; the real and imaginary parts of complex
+ones are separate parameters. With ``maximize`` the gradients' signs change; with ``decays``
 ``weight_decay`` times the parameter is added to its gradient, or with ``decoupled`` the
 parameter is first multiplied by ``1 - lr * weight_decay``.
 """
@@ -29,33 +29,33 @@ Update = Callable[..., Sequence[Any]]
 
 
 def _number(x: float) -> Callable[[np.random.Generator, DType], Host]:
-    """A sample's operand: a 0-d array of the operand's own dtype."""
+    """An operand of a sample: a 0-d array of the operand's own dtype."""
     return lambda rng, dtype: np.asarray(x, dtype.numpy)
 
 
 def _given(numbers: Sequence[float], kinds: int, *shapes: tuple[int, ...]) -> list[Given]:
-    """A sample's operands: numbers, and the tensors of parameters of these shapes."""
+    """The operands of a sample: numbers, and the tensors of parameters of these shapes."""
     return [*map(_number, numbers), *(shapes or ((2,),)) * kinds]
 
 
 def _cases(numbers: Sequence[float], kinds: int, *attributes: dict[str, Any]) -> Cases:
     """Samples with each of these attributes, of positive values, at which roots are smooth.
 
-    ``kinds`` is that of the first; an attribute that brings state of its own adds to it. The last
-    sample has two parameters.
+    ``kinds`` belongs to the first; an attribute with state of its own adds to it. The last sample
+    has two parameters.
     """
 
-    def count(given: dict[str, Any]) -> int:
-        extra = sum(bool(given.get(n)) for n in STATEFUL)
+    def count(chosen: dict[str, Any]) -> int:
+        extra = sum(bool(chosen.get(n)) for n in STATEFUL)
         return kinds + extra - sum(bool(attributes[0].get(n)) for n in STATEFUL)
 
-    cases = [case(*_given(numbers, count(given)), **given) for given in attributes]
+    cases = [case(*_given(numbers, count(chosen)), **chosen) for chosen in attributes]
     last = attributes[-1]
     cases.append(rough(*_given(numbers, count(last), (2, 3), ()), **last))
     return Cases(*cases, low=0.4, high=0.9)
 
 
-#: attributes that bring state of their own
+#: attributes with state of their own
 STATEFUL = ("momentous", "amsgrad", "centered")
 
 
@@ -79,20 +79,20 @@ def _stepped(
             converted[dtype] = [lax.convert_element_type(v, dtype) for v in numbers]
         return shared(converted[dtype], *x)
 
-    made = []
+    stepped = []
     for i in range(n):
-        own = [tensors[k * n + i] for k in range(kinds)]
-        dtype = own[0].dtype
-        if kind(own[0]) == "c":
-            parts = zip(apply(*map(lax.real, own)), apply(*map(lax.imag, own)), strict=True)
-            made.append([lax.complex(a, b) for a, b in parts])
+        xs = [tensors[k * n + i] for k in range(kinds)]
+        dtype = xs[0].dtype
+        if kind(xs[0]) == "c":
+            parts = zip(apply(*map(lax.real, xs)), apply(*map(lax.imag, xs)), strict=True)
+            stepped.append([lax.complex(a, b) for a, b in parts])
         else:
-            made.append([lax.convert_element_type(v, dtype) for v in apply(*map(widened, own))])
-    return [results[k] for k in range(len(made[0])) for results in made]
+            stepped.append([lax.convert_element_type(v, dtype) for v in apply(*map(widened, xs))])
+    return [results[k] for k in range(len(stepped[0])) for results in stepped]
 
 
 def _counted(step: Any) -> tuple[Any, Any]:
-    """The step's number, counted from 1, in double precision and as the new state."""
+    """The number of the step, counted from 1, in double precision and as the new state."""
     (before,) = _wide(step)
     count = before + 1.0
     return count, lax.convert_element_type(count, step.dtype)
@@ -101,7 +101,7 @@ def _counted(step: Any) -> tuple[Any, Any]:
 def _decayed(
     p: Any, g: Any, decay: Any, decays: bool, maximize: bool, decoupled: bool = False
 ) -> tuple[Any, Any]:
-    """The parameter and the gradient that a step starts from; see the module."""
+    """The parameter and the gradient from which a step starts; see the module's docstring."""
     g = -g if maximize else g
     if not decays:
         return p, g
@@ -109,7 +109,7 @@ def _decayed(
 
 
 def _sign(x: Any) -> Any:
-    """1, -1 or 0, which is that of a NaN, too, as in PyTorch."""
+    """1, -1 or 0; 0 for NaN, too, as in PyTorch."""
     zero, one = lax.full_like(x, 0.0), lax.full_like(x, 1.0)
     return lax.select(lax.gt(x, zero), one, lax.select(lax.lt(x, zero), -one, zero))
 
@@ -287,7 +287,7 @@ def step_radam(
     longest = 2.0 / (1.0 - b2) - 1.0
     length = longest - 2.0 * count * b2**count / correction
     enough = length > 5.0
-    # what is not selected must not bring a NaN into the derivative
+    # the unselected side must not bring a NaN into the derivative
     long = lax.select(enough, length, lax.full_like(length, 6.0))
     most = lax.select(enough, longest, lax.full_like(longest, 6.0))
     rectified = lax.sqrt(
@@ -343,7 +343,7 @@ def step_rmsprop(
         rate, old, new, small, decay, keep = numbers
         p, g = _decayed(p, g, decay, decays, maximize)
         v = old * v + new * (g * g)
-        made = [v]
+        state = [v]
         spread = v
         if centered:
             mean = _toward(more[-1], g, new)
@@ -351,10 +351,10 @@ def step_rmsprop(
         move = g / (lax.sqrt(spread) + small)
         if momentous:
             move = keep * more[0] + move
-            made.append(move)
+            state.append(move)
         if centered:
-            made.append(mean)
-        return p - rate * move, *made
+            state.append(mean)
+        return p - rate * move, *state
 
     return (new_step, *_stepped(update, numbers, tensors, 3 + momentous + centered))
 
@@ -616,12 +616,12 @@ def unscale(factor: Floating, *tensors: T) -> Array:
         for part in parts:
             here = jnp.all(lax.is_finite(part))
             fine = here if fine is None else lax.bitwise_and(fine, here)
-    found = lax.convert_element_type(lax.bitwise_not(fine), factor.dtype)
+    overflow = lax.convert_element_type(lax.bitwise_not(fine), factor.dtype)
 
     def update(numbers: Any, x: Any) -> Any:
         return (numbers[0] * x,)
 
-    return (found, *_stepped(update, _wide(factor), tensors, 1))
+    return (overflow, *_stepped(update, _wide(factor), tensors, 1))
 
 
 @op(
@@ -669,5 +669,5 @@ def lbfgs_direction(scale: T, gradient: T, *history: T) -> Array:
         return r + (along - inverse * jnp.sum(change * r)) * move, None
 
     q, along = lax.scan(newest_first, start, (changes, moves, inverses), reverse=True)
-    found, _ = lax.scan(oldest_first, scale * q, (changes, moves, inverses, along))
-    return found
+    direction, _ = lax.scan(oldest_first, scale * q, (changes, moves, inverses, along))
+    return direction

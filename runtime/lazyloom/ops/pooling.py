@@ -19,9 +19,9 @@ from .rules.windows import spread
 from .spec import op
 from .traits import HEAVY, Derivative
 
-#: Windows of up to so many elements are met slice by slice, which fuses: on two CPU cores
-#: max_pool of 2x2 in 16x32x56x56 takes 0.2 ms and 3.6 with its derivative, by StableHLO's
-#: reduce_window and select_and_scatter 1.5 and 31 ms. Beyond, the many slices cost more.
+#: Windows of up to this many elements are computed slice by slice, which fuses: on two CPU cores
+#: max_pool of 2x2 in 16x32x56x56 takes 0.2 ms and 3.6 with its derivative, with StableHLO's
+#: reduce_window and select_and_scatter 1.5 and 31 ms. For larger ones, the many slices cost more.
 _UNROLLED = 16
 
 
@@ -56,8 +56,8 @@ def max_pool(
         return lax.reduce_window(
             x, _least(x.dtype), lax.max, (1,) * lead + window, (1,) * lead + steps,
             [(0, 0)] * lead + list(zip(low, high, strict=True)))
-    # XLA would round each of the chain's selects to half precision, and not see that it is exact
-    given = x
+    # XLA would round each select of the chain to half precision, not recognizing it as exact
+    original = x
     x = widened(x)
     parts = _slices(x, _least(x.dtype), window, steps, low, high, away)
     best = next(parts)
@@ -66,7 +66,7 @@ def max_pool(
         if is_inexact(x):
             better = lax.bitwise_or(better, lax.ne(part, part))
         best = lax.select(better, part, best)
-    return lax.convert_element_type(best, given.dtype)
+    return lax.convert_element_type(best, original.dtype)
 
 
 @op(
@@ -174,7 +174,7 @@ def adaptive_max_pool(x: T, *, output: Ints) -> Array:
 
 
 def _least(dtype: Any) -> Any:
-    # a host constant, by which JAX knows the reduction and its derivative
+    # a host constant, by which JAX recognizes the reduction and its derivative
     return np.array(np.iinfo(dtype).min if dtype.kind in "iu" else -math.inf, dtype)
 
 
@@ -185,7 +185,7 @@ def _int(shape: Ints, value: int) -> Array:
 def _slices(
     x: Array, fill: Any, window: Ints, steps: Ints, low: Ints, high: Ints, away: Ints
 ) -> Any:
-    """For each place in the window, the elements that it sees."""
+    """For each place in the window, the elements that it covers."""
     lead = x.ndim - len(window)
     if any(low) or any(high):
         x = lax.pad(x, fill, [(0, 0, 0)] * lead

@@ -46,12 +46,12 @@ def quantize(
     v = widened(x)
     each = _along(widened(scale), v, axis)
     inverse = lax.div(constant(each, 1), each)
-    found = lax.round(
+    rounded = lax.round(
         lax.mul(v, broadcast_to(inverse, v.shape)), lax.RoundingMethod.TO_NEAREST_EVEN)
     zero = _zero(zero_point, v, axis)
     limits = np.iinfo(dtype.numpy)
-    made = lax.clamp(_number(v, limits.min), lax.add(found, zero), _number(v, limits.max))
-    return convert(lax.select(isnan(found), zero, made), dtype)
+    limited = lax.clamp(_number(v, limits.min), lax.add(rounded, zero), _number(v, limits.max))
+    return convert(lax.select(isnan(rounded), zero, limited), dtype)
 
 
 @op(
@@ -79,8 +79,8 @@ def dequantize(
     v = convert(x, wide)
     if zero_point is not None:
         v = lax.sub(v, _zero(zero_point, v, axis))
-    found = lax.mul(v, broadcast_to(_along(convert(scale, wide), v, axis), v.shape))
-    return convert(found, scale.dtype)
+    product = lax.mul(v, broadcast_to(_along(convert(scale, wide), v, axis), v.shape))
+    return convert(product, scale.dtype)
 
 
 @op(
@@ -132,7 +132,7 @@ def _number(x: Any, value: int) -> Any:
 
 
 def _along(each: Any, x: Any, axis: int | None) -> Any:
-    """One number, or one for each place along an axis of x, in a shape that broadcasts to x's."""
+    """One number, or one per place along an axis of x, in a shape that broadcasts to x's."""
     if axis is None:
         return each
     axis %= x.ndim

@@ -1,8 +1,8 @@
-"""Quotients at whose pole the numerator vanishes, too: functions that are smooth there.
+"""Quotients whose numerator vanishes at the pole, too: functions that are smooth there.
 
-By themselves such quotients have derivatives that cancel near the pole: that of ``sin(x) / x`` is
-``(cos(x) - sin(x) / x) / x``. There they are power series, or Chebyshev series, whose derivatives
-of all orders are right.
+The derivatives of such quotients cancel near the pole: that of ``sin(x) / x`` is
+``(cos(x) - sin(x) / x) / x``. There, power series or Chebyshev series replace them, whose
+derivatives of all orders are right.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from . import series
 from ._helpers import constant, differentiated, isnan, modulus
 from ._jax import jax, lax
 
-#: coefficients of sin(x) / x in x * x; below 1 they reach the precision of float64
+#: coefficients of sin(x) / x in x * x; for |x| below 1 they reach the precision of float64
 _SINE = tuple((-1.0) ** k / math.factorial(2 * k + 1) for k in range(11))
 
 
 def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
     """The polynomial with these coefficients, lowest first, by Horner's scheme."""
-    found = constant(x, coefficients[-1])
+    total = constant(x, coefficients[-1])
     for c in reversed(coefficients[:-1]):
-        found = lax.add(lax.mul(found, x), constant(x, c))
-    return found
+        total = lax.add(lax.mul(total, x), constant(x, c))
+    return total
 
 
 def chebyshev(t: Any, coefficients: tuple[float, ...]) -> Any:
@@ -37,7 +37,7 @@ def chebyshev(t: Any, coefficients: tuple[float, ...]) -> Any:
 
 
 def _near(x: Any, limit: float) -> tuple[Any, Any, Any]:
-    """Whether |x| is below a limit, x where it is, and x where it is not; the limit elsewhere."""
+    """Where |x| is below a limit; x where it is, and x where it is not, each else the limit."""
     edge = constant(x, limit)
     near = lax.lt(modulus(x), modulus(edge))
     return near, lax.select(near, x, edge), lax.select(near, edge, x)
@@ -58,18 +58,18 @@ def sine_over(x: Any) -> Any:
     return lax.select(zero, one, lax.div(lax.sin(x), lax.select(zero, one, x)))
 
 
-def over(x: Any, found: Any, at_zero: float) -> Any:
+def over(x: Any, numerator: Any, at_zero: float) -> Any:
     """A quotient by x with its limit at 0: for values, not for derivatives."""
     zero = lax.eq(x, constant(x, 0.0))
-    quotient = found / lax.select(zero, constant(x, 1.0), x)
+    quotient = numerator / lax.select(zero, constant(x, 1.0), x)
     return lax.select(zero, constant(x, at_zero), quotient)
 
 
 def slope_by_series(
     x: Any, limit: float, series_of: Callable[[Any], Any], elsewhere: Callable[[Any], Any]
 ) -> Any:
-    """The derivative of a function that is a series where |x| is below a limit; ``elsewhere`` gives
-    it for other x."""
+    """The derivative of a function that is a series where |x| is below a limit; ``elsewhere``
+    returns it for other x."""
     near, small, large = _near(x, limit)
     below = jax.jvp(series_of, (small,), (constant(x, 1.0),))[1]
     return lax.select(near, below, elsewhere(large))
@@ -107,7 +107,7 @@ def _i1e_over(x: Any) -> Any:
 
 
 def or_half(x: Any, slope: Any) -> Any:
-    """A slope that is 1/2 at 0, which NaN has, too, as in PyTorch."""
+    """A slope that is 1/2 at 0, and at NaN, too, as in PyTorch."""
     return lax.select(isnan(x), constant(x, 0.5), slope)
 
 

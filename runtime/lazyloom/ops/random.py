@@ -1,7 +1,7 @@
 """Counter-based random numbers (Threefry-2x32).
 
 The state is an ordinary operand, a key of type uint32[2]: the same key gives the
-same numbers, so that recording a program again records the same program. Use a key
+same numbers, so recording a program again records the same program. Use a key
 once, and derive others from it by ``random_split`` or ``random_fold_in``. Parameters
 broadcast to attribute ``shape`` and get gradients where the numbers depend on them
 smoothly.
@@ -25,20 +25,20 @@ from .samples import Generator, Sample
 from .spec import OpDef, op
 from .traits import HEAVY, NOT_DIFFERENTIABLE, Derivative
 
-#: what every op here rests on
+#: the generator on which every op here is based
 _SOURCE = "Salmon et al. 2011, Threefry-2x32"
 
 _KEY = np.array([17, 4], np.uint32)
 
 
-#: how far Threefry-2x32 turns its second word: four rounds and four, in turn
+#: how far Threefry-2x32 rotates its second word, in alternating groups of four rounds
 _TURNS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
 def _threefry(key: Any, high: Any, low: Any) -> tuple[Any, Any]:
     """Two words of random bits for each counter, itself two words (all uint32).
 
-    All 20 rounds in a row are one loop over memory, and less to compile than a loop of rounds.
+    All 20 unrolled rounds are one loop over memory, and less to compile than a loop of rounds.
     """
     parity = lax.bitwise_xor(lax.bitwise_xor(key[0], key[1]), np.uint32(0x1BD11BDA))
     keys = (key[0], key[1], parity)
@@ -65,9 +65,9 @@ def _counted(key: Any, shape: Any) -> tuple[Any, Any]:
 
 
 def _keys(key: Any, high: Any, low: Any) -> Any:
-    """Both words of each counter in a new last axis, of shape 2 in ``high`` and ``low`` already.
+    """Both words of each counter in the last axis, which ``high`` and ``low`` already have.
 
-    Each word is chosen where it is: a concatenation's code would have the rounds twice.
+    A select chooses each word: the code of a concatenation would contain the rounds twice.
     """
     first, second = _threefry(key, high, low)
     word = lax.broadcasted_iota(np.dtype("uint32"), low.shape, low.ndim - 1)
@@ -102,7 +102,7 @@ def _new_key(seed: Any) -> Any:
 
 @functools.cache
 def _implementation() -> Any:
-    """JAX's distributions over our Threefry, which gives the bits that JAX's own gives."""
+    """JAX's distributions over our Threefry, which gives the same bits as JAX's own."""
     return extend_random.define_prng_impl(
         key_shape=(2,), seed=_new_key, random_bits=_random_bits,
         split=_split, fold_in=_fold_in,
@@ -123,17 +123,17 @@ def _draws(*params: float, dtypes: str | None = None,
         for d in CLASSES_SORTED[dtypes or op.T]:
             shape: tuple[int, ...]
             for shape in ((3, 2), ()) if d is float32 else ((3, 2),):
-                given: dict[str, Any] = {"shape": shape, **(attributes or {})}
+                chosen: dict[str, Any] = {"shape": shape, **(attributes or {})}
                 if typed:
-                    given["dtype"] = d
+                    chosen["dtype"] = d
                 values = [np.array(p, d.numpy) for p in params]
-                yield Sample([_KEY, *values], given, f"{d.name} {shape}", smooth=False)
+                yield Sample([_KEY, *values], chosen, f"{d.name} {shape}", smooth=False)
                 if values and d is float32 and shape:
                     many = [np.full((1,) * len(shape), p, d.numpy) for p in params]
-                    yield Sample([_KEY, *many], given, f"{d.name} {shape} broadcast", smooth=False)
+                    yield Sample([_KEY, *many], chosen, f"{d.name} {shape} broadcast", smooth=False)
         last = CLASSES_SORTED[dtypes or op.T][-1]
-        given = {"shape": (0, 3), **({"dtype": last} if typed else {}), **(attributes or {})}
-        yield Sample([_KEY, *[np.array(p, last.numpy) for p in params]], given, "empty",
+        chosen = {"shape": (0, 3), **({"dtype": last} if typed else {}), **(attributes or {})}
+        yield Sample([_KEY, *[np.array(p, last.numpy) for p in params]], chosen, "empty",
                      smooth=False)
 
     return generate
@@ -141,8 +141,8 @@ def _draws(*params: float, dtypes: str | None = None,
 
 def _one(attributes: Callable[[], list[dict[str, Any]]], *operands: Any) -> Generator:
     def generate(op: OpDef) -> Iterator[Sample]:
-        for given in attributes():
-            yield Sample([_KEY, *operands], given, str(given), smooth=False)
+        for chosen in attributes():
+            yield Sample([_KEY, *operands], chosen, str(chosen), smooth=False)
 
     return generate
 
@@ -202,20 +202,20 @@ def random_integers(
     that no two probabilities differ by more than 2**-31 (2**-64) of themselves.
     """
     low, high = [broadcast_to(v, shape) for v in (low, high)]
-    # wrapped around, the width is right; 0 stands for all 2**64 of them
+    # the width is right modulo 2**64; 0 stands for all 2**64 numbers
     start, stop = convert(low, jnp.uint64), convert(high, jnp.uint64)
     width = lax.sub(stop, start)
-    some = lax.lt(low, high)
+    nonempty = lax.lt(low, high)
     if endpoint:
-        width, some = lax.add(width, constant(width, 1)), lax.le(low, high)
+        width, nonempty = lax.add(width, constant(width, 1)), lax.le(low, high)
     bits = _drawn("bits", key, (2, *shape), jnp.uint64)
     offset, rest = _times(bits[0], width)
     if low.dtype.itemsize == 8:
         below = lax.add(rest, _times(bits[1], width)[0])
         offset = lax.add(offset, convert(lax.lt(below, rest), jnp.uint64))
     offset = lax.select(lax.eq(width, constant(width, 0)), bits[0], offset)
-    found = convert(lax.add(start, offset), low.dtype)
-    return lax.select(some, found, low)
+    number = convert(lax.add(start, offset), low.dtype)
+    return lax.select(nonempty, number, low)
 
 
 def _times(a: Any, b: Any) -> tuple[Any, Any]:
@@ -243,7 +243,7 @@ def random_bernoulli(key: Integer, p: T, *, shape: Ints) -> Array:
     execution=HEAVY, samples=_one(lambda: [{"n": n} for n in (0, 1, 10)]))
 def random_permutation(key: Integer, *, n: int) -> Array:
     """The integers from 0 to n - 1 (int64) in random order."""
-    # of 64 bits no two are equal, so that one sort is enough
+    # no two draws of 64 bits are equal, so one sort is enough
     bits = _drawn("bits", key, (n,), jnp.uint64)
     _, order = lax.sort_key_val(bits, lax.iota(np.dtype("int32" if n < 2**31 else "int64"), n))
     return convert(order, jnp.int64)
@@ -313,7 +313,7 @@ def random_cauchy(key: Integer, *, shape: Ints, dtype: DType = float32) -> Array
 
 
 def _integers(counts: Any, valid: Any) -> Any:
-    """Whole float64 numbers as int64, the largest one for what is larger; -1 if not valid."""
+    """Integral float64 numbers as int64, clamped to its largest; -1 where not valid."""
     large = counts >= 2.0**63
     counts = convert(lax.select(valid & ~large, counts, lax.full_like(counts, -1.0)), jnp.int64)
     return lax.select(valid & large, lax.full_like(counts, 2**63 - 1), counts)

@@ -1,9 +1,9 @@
 """Random numbers of distributions that are drawn by rejection or by search.
 
-Each loop redraws what is still open, for all elements at once, and ends when nothing is:
-parameters outside their domain never enter it. They give NaN, or -1 where the result is an
-integer. Counts are computed in float64 whatever dtype the parameters have, because
-float32 cannot tell the integers above 2**24 apart.
+Each loop redraws the elements that are still open, all at once, and ends when there are none:
+parameters outside their domain never enter it. They give NaN, or -1 if the result is an
+integer. Counts are computed in float64 whatever the dtype of the parameters, because
+float32 cannot distinguish all integers above 2**24.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .traits import HEAVY, NOT_DIFFERENTIABLE, Derivative
 
 
 def _few(*params: float) -> Generator:
-    """A sample of each dtype, and of each shape only one: loops are slow to compile."""
+    """One sample per dtype, and only one per shape: loops are slow to compile."""
 
     def generate(op: OpDef) -> Iterator[Sample]:
         shapes: list[tuple[int, ...]] = [(3, 2), (), (0, 3), (2, 2)]
@@ -39,14 +39,14 @@ def _few(*params: float) -> Generator:
     return generate
 
 
-#: below this mean a count is searched for from 0, above it the ratio of uniforms draws it
+#: below this mean a count is found by search from 0, above it by the ratio of uniforms
 _FEW = 10.0
-#: further than any count of a mean of _FEW goes: beyond it lies a probability below 1e-80
+#: beyond any count of a mean of _FEW: larger counts have a probability below 1e-80
 _SEARCHED = 200
 
 
 def _uniform(key: Any, i: Any, shape: Any, dtype: Any) -> Any:
-    """Uniform numbers in [0, 1) of the i-th key that follows from ``key``."""
+    """Uniform numbers in [0, 1) of the i-th key derived from ``key``."""
     folded = jax.random.key_data(_drawn("fold_in", key, convert(i, jnp.uint32)))
     return _drawn("uniform", folded, shape, dtype)
 
@@ -57,34 +57,34 @@ def _rejected(
     """Numbers drawn by rejection, and uniform ones that are independent of them.
 
     Args:
-        step: a function of two uniform numbers each: a number, and whether it is accepted.
-        start: NaN where a number is to be drawn; anything else stands.
+        step: a function of two uniform numbers per element: a number, and whether it is accepted.
+        start: NaN where a number is to be drawn; anything else stays.
         uniform: whether uniform numbers are wanted; 0 otherwise.
     """
 
-    # What is open is NaN, so that one result holds all and its computation is compiled once.
+    # Open elements are NaN, so one result holds everything and its computation is compiled once.
     # The uniform numbers come from the same code, run once more. The branches keep the draw
     # from being computed again for each result.
     def body(state: Any) -> Any:
-        i, found, first = state
+        i, drawn, first = state
         u = _uniform(key, i, (2, *start.shape), start.dtype)
 
-        def closed(u: Any, found: Any, first: Any) -> Any:
+        def closed(u: Any, drawn: Any, first: Any) -> Any:
             new, accepted = step(u)
             new = lax.select(accepted, new, constant(new, math.nan))
-            return lax.select(isnan(found), new, found), first
+            return lax.select(isnan(drawn), new, drawn), first
 
-        def begun(u: Any, found: Any, first: Any) -> Any:
-            return found, u[0]
+        def begun(u: Any, drawn: Any, first: Any) -> Any:
+            return drawn, u[0]
 
-        return i + 1, *lax.cond(i == 0, begun, closed, u, found, first)
+        return i + 1, *lax.cond(i == 0, begun, closed, u, drawn, first)
 
     def pending(state: Any) -> Any:
         return (state[0] == 0) | jnp.any(isnan(state[1]))
 
     i = jnp.int32(0 if uniform else 1)
-    _, found, first = lax.while_loop(pending, body, (i, start, constant(start, 0.0)))
-    return found, first
+    _, drawn, first = lax.while_loop(pending, body, (i, start, constant(start, 0.0)))
+    return drawn, first
 
 
 def _open(where: Any, like: Any, value: float) -> Any:
@@ -146,12 +146,12 @@ def random_beta(key: Integer, a: T, b: T, *, shape: Ints) -> Array:
     least = lax.min(lax.min(both[0], both[1]), lax.full_like(both[0], 1.0))
     boost = lax.select(both < 1.0, log_u * (least[None] / both), lax.full_like(both, 0.0))
     logs = least[None] * lax.log(drawn) + boost
-    found = lax.logistic((logs[0] - logs[1]) / least)
+    share = lax.logistic((logs[0] - logs[1]) / least)
     valid = (both[0] > 0.0) & (both[1] > 0.0)
-    return convert(lax.select(valid, found, lax.full_like(found, math.nan)), a.dtype)
+    return convert(lax.select(valid, share, lax.full_like(share, math.nan)), a.dtype)
 
 
-# Counts: search from 0 where few are expected, ratio of uniforms elsewhere
+# Counts: search from 0 if few are expected, otherwise ratio of uniforms
 
 
 def _searched(u: Any, first: Any, ratio: Callable[[Any], Any], open_: Any) -> Any:
@@ -164,10 +164,10 @@ def _searched(u: Any, first: Any, ratio: Callable[[Any], Any], open_: Any) -> An
     """
 
     def body(state: Any) -> Any:
-        i, p, left, count, open_ = state
-        open_ = open_ & (left >= p)
+        i, p, remaining, count, open_ = state
+        open_ = open_ & (remaining >= p)
         count = lax.select(open_, count + 1.0, count)
-        return i + 1.0, p * ratio(i), left - p, count, open_
+        return i + 1.0, p * ratio(i), remaining - p, count, open_
 
     start = (jnp.float64(0), first, u, lax.full_like(u, 0.0), open_)
     return lax.while_loop(
@@ -175,7 +175,7 @@ def _searched(u: Any, first: Any, ratio: Callable[[Any], Any], open_: Any) -> An
 
 
 def _stirling_tail(z: Any) -> Any:
-    """log gamma(z) less Stirling's formula for it, by Stieltjes' continued fraction; z >= 1."""
+    """log gamma(z) minus Stirling's formula for it, by Stieltjes' continued fraction; z >= 1."""
     tail = lax.full_like(z, 0.0)
     for a in (22999 / 22737, 195 / 371, 53 / 210, 1 / 30, 1 / 12):
         tail = a / (z + tail)
@@ -183,7 +183,7 @@ def _stirling_tail(z: Any) -> Any:
 
 
 def _log_factorials(k: Any, m: Any) -> Any:
-    """log(m! / k!) + (k - m) log(m + 1), without loss of digits where k is near m."""
+    """log(m! / k!) + (k - m) log(m + 1), without loss of digits if k is near m."""
     return ((k - m) - (k + 0.5) * lax.log1p((k - m) / (m + 1.0))
             + _stirling_tail(m + 1.0) - _stirling_tail(k + 1.0))
 
@@ -255,8 +255,8 @@ def _binomial(key: Any, n: Any, p: Any) -> Any:
     searched = _searched(
         u, lax.exp(small_n * lax.log1p(-small_p)),
         lambda i: lax.max(small_n - i, 0.0 * one) / (i + 1.0) * odds, few & (mean > 0.0))
-    found = lax.min(lax.select(few, searched, drawn), n)
-    return lax.select(mirrored, n - found, found)
+    count = lax.min(lax.select(few, searched, drawn), n)
+    return lax.select(mirrored, n - count, count)
 
 
 @op(rules.count_draw, T="floating", source=_SOURCE + "; search, and Stadlober 1990",
@@ -286,24 +286,24 @@ def _hypergeometric(key: Any, good: Any, bad: Any, drawn: Any) -> Any:
                     + rare * lax.log1p(-taken / (other + 1.0)))
     variance = mean * (other / total_) * ((total - taken) / lax.max(total - 1.0, one))
     mode = lax.floor((rare + 1.0) * ((taken + 1.0) / (total + 2.0)))
-    left = other - taken
+    never_drawn = other - taken
     step = lax.log((rare - mode + 1.0) * (taken - mode + 1.0)
-                   / ((mode + 1.0) * (left + mode + 1.0)))
+                   / ((mode + 1.0) * (never_drawn + mode + 1.0)))
 
-    # one after the other along a new axis: a quarter of the code
-    modes = jnp.stack([mode, rare - mode, taken - mode, left + mode])
+    # stacked along a new axis: a quarter of the code
+    modes = jnp.stack([mode, rare - mode, taken - mode, never_drawn + mode])
 
     def log_f(k: Any) -> Any:
-        counts = jnp.stack([k, rare - k, taken - k, left + k])
+        counts = jnp.stack([k, rare - k, taken - k, never_drawn + k])
         return jnp.sum(_log_factorials(counts, modes), axis=0) + (k - mode) * step
 
     many, u = _ratio_of_uniforms(key, mean, variance, lax.min(rare, taken), log_f, ~few)
     searched = _searched(
         u, first, lambda i: (lax.max(rare - i, 0.0 * one) * lax.max(taken - i, 0.0 * one)
                              / ((i + 1.0) * (other - taken + i + 1.0))), few & (mean > 0.0))
-    found = lax.min(lax.select(few, searched, many), lax.min(rare, taken))
-    found = lax.select(drawn > taken, rare - found, found)
-    return lax.select(good > bad, drawn - found, found)
+    count = lax.min(lax.select(few, searched, many), lax.min(rare, taken))
+    count = lax.select(drawn > taken, rare - count, count)
+    return lax.select(good > bad, drawn - count, count)
 
 
 def _checked_urn(good: Any, bad: Any, drawn: Any) -> Any:
@@ -323,16 +323,16 @@ def random_hypergeometric(key: Integer, good: T, bad: T, drawn: T, *, shape: Int
     return _integers(_hypergeometric(key, *urn), valid)
 
 
-def _in_turn(key: Any, draw: Callable[..., Any], left: Any, columns: Any) -> Any:
-    """Counts of classes drawn one after the other: ``draw(key, left, column)`` of each."""
+def _in_turn(key: Any, draw: Callable[..., Any], remaining: Any, columns: Any) -> Any:
+    """Counts of classes drawn one after the other, each by ``draw(key, remaining, column)``."""
 
-    def step(left: Any, given: Any) -> Any:
-        key, column = given
-        found = draw(key, left, column)
-        return left - found, found
+    def step(remaining: Any, key_and_column: Any) -> Any:
+        key, column = key_and_column
+        count = draw(key, remaining, column)
+        return remaining - count, count
 
     keys = jax.random.key_data(_drawn("split", key, columns[0].shape[0]))
-    _, counts = lax.scan(step, left, (keys, columns))
+    _, counts = lax.scan(step, remaining, (keys, columns))
     return jnp.moveaxis(counts, 0, -1)
 
 
@@ -356,7 +356,7 @@ def random_multinomial(key: Integer, n: Index, p: Floating, *, shape: Ints) -> A
     """
     classes = p.shape[-1]
     p, n = _wide(p, (*shape, classes)), _wide(n, shape)
-    # of what is left after the classes before, which share is this class's?
+    # the share of this class in what remains after the classes before it
     before = jnp.cumsum(p, axis=-1) - p
     share = p / lax.max(1.0 - before, lax.full_like(p, np.finfo(np.float64).tiny))
     share = lax.min(share, lax.full_like(p, 1.0))
@@ -365,7 +365,7 @@ def random_multinomial(key: Integer, n: Index, p: Floating, *, shape: Ints) -> A
     valid = (n >= 0.0) & jnp.all((share >= 0.0) & (share <= 1.0), axis=-1)
     n = lax.select(valid, n, lax.full_like(n, 0.0))
     share = lax.select(broadcast_to(valid[..., None], p.shape), share, lax.full_like(p, 0.0))
-    counts = _in_turn(key, lambda key, left, column: _binomial(key, left, column[0]), n,
+    counts = _in_turn(key, lambda key, remaining, column: _binomial(key, remaining, column[0]), n,
                       (jnp.moveaxis(share, -1, 0),))
     return _integers(counts, broadcast_to(valid[..., None], p.shape))
 
@@ -394,10 +394,11 @@ def random_multivariate_hypergeometric(
     valid = jnp.all(colors >= 0.0, axis=-1) & (drawn >= 0.0) & (drawn <= total)
     spread = broadcast_to(valid[..., None], colors.shape)
     colors = lax.select(spread, colors, lax.full_like(colors, 0.0))
-    left = lax.select(valid, drawn, lax.full_like(drawn, 0.0))
+    remaining = lax.select(valid, drawn, lax.full_like(drawn, 0.0))
     after = jnp.flip(jnp.cumsum(jnp.flip(colors, -1), axis=-1), -1) - colors
     counts = _in_turn(
-        key, lambda key, left, column: _hypergeometric(key, column[0], column[1], left), left,
+        key, lambda key, remaining, column: _hypergeometric(key, column[0], column[1], remaining),
+        remaining,
         (jnp.moveaxis(colors, -1, 0), jnp.moveaxis(after, -1, 0)))
     return _integers(counts, spread)
 
@@ -429,7 +430,7 @@ def random_von_mises(key: Integer, kappa: T, *, shape: Ints) -> Array:
     """Angles from -pi to pi, von Mises of mean 0; NaN where kappa is negative or NaN."""
     dtype = kappa.dtype
     kappa = broadcast_to(widened(kappa), shape)
-    # beyond these it is uniform or normal to the last digit
+    # beyond these limits the distribution is uniform or normal to the last digit
     flat, steep = kappa < 1e-8, kappa > 1e6
     usual = (kappa >= 1e-8) & ~steep
     k = lax.select(usual, kappa, lax.full_like(kappa, 1.0))
@@ -444,10 +445,10 @@ def random_von_mises(key: Integer, kappa: T, *, shape: Ints) -> Array:
 
     w, u = _rejected(key, step, _open(usual, kappa, 1.0))
     angle = lax.acos(lax.max(lax.min(w, lax.full_like(w, 1.0)), lax.full_like(w, -1.0)))
-    one = 2.0 * u - 1.0
-    angle = lax.select(one < 0.0, -angle, angle)
-    angle = lax.select(flat, math.pi * one, angle)
-    normal = math.sqrt(2.0) * lax.erf_inv(one) / lax.sqrt(kappa)
+    sign = 2.0 * u - 1.0
+    angle = lax.select(sign < 0.0, -angle, angle)
+    angle = lax.select(flat, math.pi * sign, angle)
+    normal = math.sqrt(2.0) * lax.erf_inv(sign) / lax.sqrt(kappa)
     angle = lax.select(steep, normal, angle)
     angle = lax.select(kappa >= 0.0, angle, lax.full_like(angle, math.nan))
     return convert(angle, dtype)

@@ -1,13 +1,13 @@
 """Recurrent layers: one op for all steps of one layer in one direction.
 
 ``x`` is (steps, batch, features). The product with the input's weight is one product for all
-steps; what is left in the loop is the product with the hidden state and elementwise work. The
+steps; only the product with the hidden state and elementwise work remain in the loop. The
 derivative is written by hand only where that matters: the weights' part of it is taken out of
-the loop, as one product over all steps, where ``lax.scan`` would add up a product a step.
+the loop, as one product over all steps, where ``lax.scan`` would add up one product per step.
 
-Gates are in PyTorch's order. ``lengths`` gives the number of steps of each sequence; the state
-stays as it is outside of them, and the output is 0. ``reverse`` runs from the last step to the
-first. Half-precision operands are computed on in float32.
+Gates are in PyTorch's order. ``lengths`` gives the number of steps of each sequence; outside of
+them the state does not change, and the output is 0. ``reverse`` runs from the last step to the
+first. Half-precision operands are computed in float32.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from .rules import recurrent as rules
 from .spec import op
 from .traits import HEAVY, Derivative, Residuals, Signature
 
-#: ``(u, p, states, extra) -> (hidden, *other states), what is kept by name`` for the input's part
-#: ``u`` and the hidden state's part ``p`` of what goes into the gates
+#: ``(u, p, states, extra) -> (hidden, *other states), arrays kept, by name`` for the input's part
+#: ``u`` and the hidden state's part ``p`` of the gates' inputs
 Cell = Callable[[Any, Any, tuple[Any, ...], Any], tuple[tuple[Any, ...], dict[str, Any]]]
 
 
@@ -44,17 +44,17 @@ def _where(keep: Any, new: tuple[Any, ...], old: tuple[Any, ...]) -> tuple[Any, 
 def _scan(step: Any, carry: Any, rows: Any, steps: int, reverse: bool) -> Any:
     """``lax.scan`` without a loop for a single step."""
     if steps == 1:
-        one = jax.tree.map(lambda r: lax.squeeze(r, (0,)), rows)
-        carry, found = step(carry, one)
-        return carry, jax.tree.map(lambda r: lax.expand_dims(r, (0,)), found)
+        row = jax.tree.map(lambda r: lax.squeeze(r, (0,)), rows)
+        carry, results = step(carry, row)
+        return carry, jax.tree.map(lambda r: lax.expand_dims(r, (0,)), results)
     return lax.scan(step, carry, rows, reverse=reverse)
 
 
 def _layer(cell: Cell, reverse: bool) -> Any:
-    """A function of a layer's arrays that gives its states after each step.
+    """A function of a layer's arrays that returns its states after each step.
 
     Arguments: the input's part of the gates (T, N, G), the first states (N, ...), the hidden
-    weight (G, H), the projection's weight or None, what else the cell takes, and which steps
+    weight (G, H), the projection's weight or None, the cell's extra argument, and which steps
     count (T, N), or None.
     """
 
@@ -62,26 +62,26 @@ def _layer(cell: Cell, reverse: bool) -> Any:
         def step(states: Any, row: Any) -> Any:
             u, keep = row
             p = _product(states[0], weight)
-            (made, *others), _ = cell(u, p, states, extra)
-            hidden = made if project is None else _product(made, project)
+            (outputs, *others), _ = cell(u, p, states, extra)
+            hidden = outputs if project is None else _product(outputs, project)
             new = _where(keep, (hidden, *others), states)
-            return new, (new, p, made)
+            return new, (new, p, outputs)
 
         return _scan(step, states, (u, keep), u.shape[0], reverse)[1]
 
     def before(states: Any, after: Any) -> Any:
-        """Each state as each step found it."""
+        """Each state before each step."""
         if reverse:
             return lax.concatenate([after[1:], lax.expand_dims(states, (0,))], 0)
         return lax.concatenate([lax.expand_dims(states, (0,)), after[:-1]], 0)
 
-    def rule(given: Any, tangents: Any) -> Any:
-        u, states, weight, project, extra, keep = given
+    def rule(arrays: Any, tangents: Any) -> Any:
+        u, states, weight, project, extra, keep = arrays
         t_u, t_states, t_weight, t_project, t_extra, _ = tangents
-        after, p, made = forward(*given)
-        found = jax.tree.map(before, states, after)
-        q = _product(found[0], t_weight)
-        r = None if project is None else _product(made, t_project)
+        after, p, outputs = forward(*arrays)
+        earlier = jax.tree.map(before, states, after)
+        q = _product(earlier[0], t_weight)
+        r = None if project is None else _product(outputs, t_project)
 
         def step(t_states: Any, row: Any) -> Any:
             u, p, states, keep, t_u, q, r = row
@@ -93,22 +93,22 @@ def _layer(cell: Cell, reverse: bool) -> Any:
             new = _where(keep, (t_hidden, *others), t_states)
             return new, new
 
-        t_after = _scan(step, t_states, (u, p, found, keep, t_u, q, r), u.shape[0], reverse)[1]
+        t_after = _scan(step, t_states, (u, p, earlier, keep, t_u, q, r), u.shape[0], reverse)[1]
         return after, t_after
 
-    layer = jax.custom_jvp(lambda *given: forward(*given)[0])
+    layer = jax.custom_jvp(lambda *arrays: forward(*arrays)[0])
     layer.defjvp(rule)
-    return lambda *given: (layer(*given), {})
+    return lambda *arrays: (layer(*arrays), {})
 
 
 def _keeping(cell: Cell, reverse: bool) -> Any:
-    """As :func:`_layer`, with what the cell keeps at each step."""
+    """Like :func:`_layer`, with the arrays that the cell keeps at each step."""
 
     def forward(u: Any, states: Any, weight: Any, project: Any, extra: Any, keep: Any) -> Any:
         def step(states: Any, row: Any) -> Any:
             u, keep = row
-            (made, *others), kept = cell(u, _product(states[0], weight), states, extra)
-            hidden = made if project is None else _product(made, project)
+            (output, *others), kept = cell(u, _product(states[0], weight), states, extra)
+            hidden = output if project is None else _product(output, project)
             new = _where(keep, (hidden, *others), states)
             return new, (new, kept)
 
@@ -121,13 +121,13 @@ def _run(
     cell: Cell, x: Any, states: tuple[Any, ...], w_input: Any, w_hidden: Any, b_input: Any,
     b_hidden: Any, project: Any, extra: Any, lengths: Any, reverse: bool, layer: Any = _layer,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]:  # fmt: skip
-    """The results, the states after each step in the dtype of the loop, and what it kept."""
+    """The results, the states after each step in the dtype of the loop, and the arrays it kept."""
     dtype = x.dtype
     keep = None
     if lengths is not None:
         at = lax.broadcasted_iota(jnp.int64, x.shape[:2], 0)
         keep = lax.lt(at, broadcast_to(convert(lengths, jnp.int64), at.shape))
-        # what lies outside of a sequence may be NaN, which no weight's gradient is to see
+        # elements outside of a sequence may be NaN, which must not reach a weight's gradient
         x = lax.select(lax.broadcast_in_dim(keep, x.shape, (0, 1)), x, constant(x, 0))
     u = _product(widened(x), widened(w_input))
     for bias in (b_input, b_hidden):
@@ -171,7 +171,7 @@ def _gru_cell(u: Any, p: Any, states: tuple[Any, ...], extra: Any) -> Any:
 def _rnn_cell(activation: str) -> Cell:
     if activation == "tanh":
         return lambda u, p, states, extra: ((lax.tanh(lax.add(u, p)),), {})
-    # the derivative at 0 is 0, as that of op relu
+    # the derivative at 0 is 0, like that of op relu
     return lambda u, p, states, extra: ((jax.nn.relu(lax.add(u, p)),), {})
 
 
@@ -200,7 +200,7 @@ def _run_lstm(
 
 
 def _kept(op: str, run: Any, states: dict[str, int]) -> Residuals:
-    """What an op keeps: ``states`` are those that its loop keeps, by name."""
+    """The residuals of an op: ``states`` are those that its loop keeps, by name."""
 
     def running(*operands: Any, **attributes: Any) -> Any:
         results, after, kept = run(*operands, layer=_keeping, **attributes)

@@ -1,12 +1,12 @@
-"""What recurrent layers keep for their derivatives, and these from it.
+"""The residuals of recurrent layers, and the derivatives computed from them.
 
-The forward loop keeps the gates, the backward loop gives the cotangents of what goes into them,
-and those of the weights are products over all steps. ``jax.vjp`` would keep each factor of each
-gate's slope by itself.
+The forward loop keeps the gates, the backward loop computes the cotangents of their inputs, and
+those of the weights are products over all steps. ``jax.vjp`` would keep each factor of each gate's
+slope separately.
 
-Kept beside operands are, in float32 for half precision: of ``lstm`` the gates (T, N, 4 C) and the
-cells (T, N, C); of ``gru`` the gates (T, N, 3 H), the hidden state's part of the third of them
-(T, N, H) and the states (T, N, H); of ``rnn`` the states (T, N, H).
+The residuals besides operands are, in float32 for half precision: for ``lstm`` the gates
+(T, N, 4 C) and the cells (T, N, C); for ``gru`` the gates (T, N, 3 H), the hidden state's part of
+the third gate (T, N, H) and the states (T, N, H); for ``rnn`` the states (T, N, H).
 """
 
 from __future__ import annotations
@@ -43,23 +43,23 @@ LAYOUTS: Final = {
 def kept(op: str, argnums: Sequence[int], present: Sequence[bool]) -> tuple[str, ...]:
     """The names of the residuals, in order, for derivatives by the operands at ``argnums``.
 
-    ``present`` says which operands there are; missing ones at the end may be left out.
+    ``present`` says which operands are present; missing ones at the end may be left out.
     """
     names, arrays = LAYOUTS[op]
     by = {names[a] for a in argnums}
-    there = {n for n, p in zip(names, present, strict=False) if p}
-    found = [*arrays, "h", "w_hidden"]
+    present_names = {n for n, p in zip(names, present, strict=False) if p}
+    residuals = [*arrays, "h", "w_hidden"]
     if op == "lstm":
-        found.append("c")
-    if "w_project" in there:
-        found.append("w_project")
-    if "lengths" in there:
-        found.append("lengths")
+        residuals.append("c")
+    if "w_project" in present_names:
+        residuals.append("w_project")
+    if "lengths" in present_names:
+        residuals.append("lengths")
     if "w_input" in by:
-        found.append("x")
+        residuals.append("x")
     if "x" in by:
-        found.append("w_input")
-    return tuple(found)
+        residuals.append("w_input")
+    return tuple(residuals)
 
 
 def _times(x: Any, weight: Any) -> Any:
@@ -86,8 +86,8 @@ class BackwardStep(NamedTuple):
 
     Attributes:
         inputs: the cotangent of the input's part of the gates.
-        hidden: that of the hidden state's part; the same array where they are equal.
-        states: those of the states before, without what comes through ``hidden``, None for 0.
+        hidden: that of the hidden state's part; the same array if they are equal.
+        states: those of the states before, without the part through ``hidden``, None for 0.
     """
 
     inputs: Any
@@ -133,7 +133,7 @@ _STEPS: Final[dict[str, Callable[..., BackwardStep]]] = {
 
 
 def _before(first: Any, after: Any, reverse: bool) -> Any:
-    """Each state as each step found it."""
+    """Each state before each step."""
     first = lax.expand_dims(first, (0,))
     if after.shape[0] == 1:
         return first
@@ -142,20 +142,20 @@ def _before(first: Any, after: Any, reverse: bool) -> Any:
 
 
 def residuals_of(op: str, run: Callable[..., Any], scan: Callable[..., Any]) -> Residuals:
-    """What an op keeps.
+    """The residuals of an op.
 
-    ``run(*operands, **attributes)`` gives the results, and what the loop keeps by its name;
-    ``scan(step, carry, rows, steps, reverse)`` gives each step's carry and rows.
+    ``run(*operands, **attributes)`` returns the results, and the arrays that the loop keeps by
+    name; ``scan(step, carry, rows, steps, reverse)`` returns the last carry and each step's rows.
     """
     names, arrays = LAYOUTS[op]
 
     def forward(
         *operands: Any, argnums: tuple[int, ...], **attributes: Any
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        results, made = run(*operands, **attributes)
-        known = {**dict(zip(names, operands, strict=False)), **made}
+        results, of_loop = run(*operands, **attributes)
+        by_name = {**dict(zip(names, operands, strict=False)), **of_loop}
         wanted = kept(op, argnums, [o is not None for o in operands])
-        return results, tuple(known[n] for n in wanted)
+        return results, tuple(by_name[n] for n in wanted)
 
     def backward(
         types: Sequence[Any], residuals: Sequence[Any], cotangents: Sequence[Any], *,
@@ -179,37 +179,37 @@ def residuals_of(op: str, run: Callable[..., Any], scan: Callable[..., Any]) -> 
         project = r.get("w_project")
         first = tuple(constant(r[n], 0) if d is None else d
                       for n, d in zip("hc", d_last, strict=False))
-        one = _STEPS[activation or op]
+        backward_step = _STEPS[activation or op]
 
         def step(d: Any, row: Any) -> Any:
             row, d_out, keep = row
             if d_out is not None:
                 d = (lax.add(d[0], d_out), *d[1:])
-            made = d if project is None else (_times(d[0], project), *d[1:])
-            found = one(row, made)
-            hidden = _times(found.hidden, r["w_hidden"])
-            if found.states[0] is not None:
-                hidden = lax.add(hidden, found.states[0])
-            before = (hidden, *found.states[1:])
-            inputs, p, outer = found.inputs, found.hidden, d[0]
+            unprojected = d if project is None else (_times(d[0], project), *d[1:])
+            back = backward_step(row, unprojected)
+            hidden = _times(back.hidden, r["w_hidden"])
+            if back.states[0] is not None:
+                hidden = lax.add(hidden, back.states[0])
+            before = (hidden, *back.states[1:])
+            inputs, p, outer = back.inputs, back.hidden, d[0]
             if keep is not None:
                 before = tuple(_select(keep, n, o) for n, o in zip(before, d, strict=True))
                 inputs, p, outer = (_select(keep, v, constant(v, 0)) for v in (inputs, p, outer))
-            same = found.hidden is found.inputs
+            same = back.hidden is back.inputs
             return before, (inputs, None if same else p, None if project is None else outer)
 
         d_first, (d_inputs, d_hidden, d_outer) = scan(
             step, first, (rows, d_out, keep), steps, not reverse)
         if d_hidden is None:
             d_hidden = d_inputs
-        found: dict[str, Any] = dict(zip("hc", d_first, strict=False))
+        by_operand: dict[str, Any] = dict(zip("hc", d_first, strict=False))
         hidden = None
         if op == "lstm" and by & {"w_hidden", "w_project"}:
-            made = lax.mul(_parts(r["gates"], 4)[3], lax.tanh(r["cells"]))
+            outputs = lax.mul(_parts(r["gates"], 4)[3], lax.tanh(r["cells"]))
             if "w_project" in by:
-                found["w_project"] = _over_steps(d_outer, made)
-            hidden = made if project is None else lax.dot_general(
-                made, project, (((2,), (1,)), ((), ())))
+                by_operand["w_project"] = _over_steps(d_outer, outputs)
+            hidden = outputs if project is None else lax.dot_general(
+                outputs, project, (((2,), (1,)), ((), ())))
             if keep is not None:
                 hidden = lax.select(
                     lax.broadcast_in_dim(keep, hidden.shape, (0, 1)), hidden,
@@ -217,16 +217,17 @@ def residuals_of(op: str, run: Callable[..., Any], scan: Callable[..., Any]) -> 
         elif op != "lstm":
             hidden = r["states"]
         if "w_hidden" in by:
-            found["w_hidden"] = _over_steps(d_hidden, _before(r["h"], hidden, reverse))
+            by_operand["w_hidden"] = _over_steps(d_hidden, _before(r["h"], hidden, reverse))
         if "w_input" in by:
             x = r["x"] if keep is None else _kept_only(keep, r["x"])
-            found["w_input"] = _over_steps(d_inputs, x)
+            by_operand["w_input"] = _over_steps(d_inputs, x)
         if "x" in by:
-            found["x"] = _times(d_inputs, r["w_input"])
+            by_operand["x"] = _times(d_inputs, r["w_input"])
         for bias, d in (("b_input", d_inputs), ("b_hidden", d_hidden)):
             if bias in by:
-                found[bias] = lax.reduce(d, np.zeros((), d.dtype), lax.add, (0, 1))
-        return tuple(lax.convert_element_type(found[names[a]], types[a].dtype) for a in argnums)
+                by_operand[bias] = lax.reduce(d, np.zeros((), d.dtype), lax.add, (0, 1))
+        return tuple(
+            lax.convert_element_type(by_operand[names[a]], types[a].dtype) for a in argnums)
 
     return Residuals(forward, backward)
 

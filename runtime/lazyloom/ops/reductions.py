@@ -34,7 +34,7 @@ from .traits import NOT_DIFFERENTIABLE, Derivative
 
 
 def finished(x: Any, axes: tuple[int, ...], keepdims: bool, result: Any) -> Any:
-    """The result of reducing x over axes, in the shape that keepdims asks for."""
+    """The result of reducing x over axes, in the shape that keepdims requires."""
     return lax.expand_dims(result, sorted(axes)) if keepdims else result
 
 
@@ -74,11 +74,11 @@ def prod(x: T, *, axes: Ints | None = None, dtype: DType | None = None,
 
 
 def _product(x: Any, axes: tuple[int, ...]) -> Any:
-    """The product, whose derivative is the product of the others times each one's.
+    """The product; its derivative by an element is the product of the others.
 
-    That is product / x but for zeros: one zero leaves the product of the others to
-    itself alone, several leave nothing. XLA compiles this 20 times faster than the
-    tree of products that ``lax.reduce_prod`` differentiates to.
+    That is product / x except with zeros: with one zero only the derivative by that element is
+    not zero, with several all are. XLA compiles this 20 times faster than the tree of products
+    that ``lax.reduce_prod`` differentiates to.
     """
     rest = [i for i in range(x.ndim) if i not in axes]
 
@@ -93,16 +93,17 @@ def _product(x: Any, axes: tuple[int, ...]) -> Any:
         zero = lax.eq(x, constant(x, 0))
         filled = lax.select(zero, constant(x, 1), x)
         zeros = lax.reduce_sum(convert(zero, jnp.int64), axes)
-        left = product(filled)
-        alone = lax.select(lax.eq(zeros, constant(zeros, 1)), left, constant(left, 0))
+        of_nonzero = product(filled)
+        alone = lax.select(lax.eq(zeros, constant(zeros, 1)), of_nonzero, constant(of_nonzero, 0))
         return lax.select(zero, spread(alone), lax.div(spread(product(x)), filled))
 
     def others(x: Any) -> Any:
-        """For each element the product of the others."""
-        made = jax.custom_jvp(quotients)
-        # where two elements are zero the quotients say nothing of how these products change
-        made.defjvp(lambda primals, tangents: jax.jvp(_products_of_others(axes), primals, tangents))
-        return made(x)
+        """For each element, the product of the others."""
+        function = jax.custom_jvp(quotients)
+        # with two zero elements the quotients do not say how these products change
+        function.defjvp(
+            lambda primals, tangents: jax.jvp(_products_of_others(axes), primals, tangents))
+        return function(x)
 
     product = jax.custom_jvp(lambda x: lax.reduce_prod(x, axes))
     product.defjvp(rule)
@@ -110,7 +111,7 @@ def _product(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _products_of_others(axes: tuple[int, ...]) -> Callable[[Any], Any]:
-    """For each element the product of the others along the axes, by running products."""
+    """For each element, the product of the others along the axes, by running products."""
 
     def function(x: Any) -> Any:
         if 0 in x.shape:
@@ -123,33 +124,33 @@ def _products_of_others(axes: tuple[int, ...]) -> Callable[[Any], Any]:
         one = lax.full((*flat.shape[:-1], 1), 1, flat.dtype)
         before = lax.concatenate([one, flat[..., :-1]], last)
         after = lax.concatenate([flat[..., 1:], one], last)
-        found = lax.mul(lax.cumprod(before, axis=last),
-                        lax.cumprod(after, axis=last, reverse=True))
+        products = lax.mul(lax.cumprod(before, axis=last),
+                           lax.cumprod(after, axis=last, reverse=True))
         back = [order.index(a) for a in range(x.ndim)]
-        return lax.transpose(lax.reshape(found, moved.shape), back)
+        return lax.transpose(lax.reshape(products, moved.shape), back)
 
     return function
 
 
 def _extremum(f: Callable[..., Any], x: Any, axes: tuple[int, ...]) -> Any:
-    """The largest or smallest element, whose gradient those share that are it."""
+    """The largest or smallest element; all elements equal to it share its gradient."""
     if not is_inexact(x):
         return f(x, axes)
-    found = jax.custom_jvp(lambda x: f(x, axes))
+    extremum = jax.custom_jvp(lambda x: f(x, axes))
     rest = [i for i in range(x.ndim) if i not in axes]
 
     def rule(primals: Any, tangents: Any) -> Any:
         (x,), (dx,) = primals, tangents
-        value = found(x)
+        value = extremum(x)
         spread = lax.broadcast_in_dim(value, x.shape, rest)
-        # of the two only NaN differs from itself
+        # NaN differs from itself
         at = lax.bitwise_or(lax.eq(x, spread), lax.bitwise_and(isnan(x), isnan(spread)))
         shares = convert(at, x.dtype)
         total = lax.reduce_sum(lax.select(at, dx, constant(dx, 0)), axes)
         return value, lax.div(total, lax.reduce_sum(shares, axes))
 
-    found.defjvp(rule)
-    return found(x)
+    extremum.defjvp(rule)
+    return extremum(x)
 
 
 @op(rules.extremum, T="ordered", source="array API max",
@@ -198,7 +199,7 @@ def _variance(x: Any, axes: tuple[int, ...], correction: float) -> Any:
     """The variance of x (float32 at least) over axes, of the real dtype."""
     centre = lax.expand_dims(_mean(x, axes), sorted(axes))
     gap = lax.sub(x, lax.broadcast_in_dim(centre, x.shape, range(x.ndim)))
-    # by how much the mean is off, which is no part of the derivative: it is 0 but for rounding
+    # the error of the mean, which is no part of the derivative: it is 0 except for rounding
     if kind(x) != "c":
         off = lax.stop_gradient(_mean(gap, axes))
         off = lax.select(lax.is_finite(off), off, constant(off, 0))
@@ -209,7 +210,7 @@ def _variance(x: Any, axes: tuple[int, ...], correction: float) -> Any:
     else:
         squares = lax.square(gap)
     total = lax.reduce_sum(squares, axes)
-    # a whole number, which the count may be a symbol's for
+    # an integer if possible, since the count may be a symbol
     number = int(correction) if float(correction).is_integer() else correction
     return divided_by(total, max(_count(x, axes) - number, 0))
 
@@ -224,8 +225,8 @@ def var(x: T, *, axes: Ints | None = None, correction: float = 0.0,
     result.
     """
     axes = all_axes(x, axes)
-    found = _variance(widened(x), axes, correction)
-    return finished(x, axes, keepdims, convert(found, jnp.finfo(x.dtype).dtype))
+    variance = _variance(widened(x), axes, correction)
+    return finished(x, axes, keepdims, convert(variance, jnp.finfo(x.dtype).dtype))
 
 
 @op(rules.real_reduction, T="inexact", source="array API std",
@@ -242,12 +243,12 @@ def std(x: T, *, axes: Ints | None = None, correction: float = 0.0,
     broad = lax.broadcast_in_dim(
         lax.expand_dims(scale, sorted(axes)), wide.shape, range(wide.ndim))
     scaled = lax.mul(wide, convert(broad, wide.dtype))
-    found = lax.div(_safe_sqrt(_variance(scaled, axes, correction)), scale)
-    return finished(x, axes, keepdims, convert(found, jnp.finfo(x.dtype).dtype))
+    deviation = lax.div(_safe_sqrt(_variance(scaled, axes, correction)), scale)
+    return finished(x, axes, keepdims, convert(deviation, jnp.finfo(x.dtype).dtype))
 
 
 def _scale_for_squares(x: Any, axes: tuple[int, ...]) -> Any:
-    """A power of two for each result, of the real dtype, 1 but where squares of x overflow."""
+    """A power of two for each result, of the real dtype, 1 unless squares of x overflow."""
     parts = [x] if kind(x) != "c" else [lax.real(x), lax.imag(x)]
     largest = [lax.reduce_max(lax.abs(lax.stop_gradient(part)), axes) for part in parts]
     half = int(jnp.finfo(x.dtype).maxexp) // 2
@@ -274,9 +275,9 @@ def norm(x: T, *, axes: Ints | None = None, order: float = 2.0, keepdims: bool =
     axes = all_axes(x, axes)
     real = jnp.finfo(x.dtype).dtype
     if order == 0.0:
-        found = lax.reduce_sum(convert(truth(x), widened(lax.real(x) if kind(x) == "c" else x)
+        total = lax.reduce_sum(convert(truth(x), widened(lax.real(x) if kind(x) == "c" else x)
                                        .dtype), axes)
-        return finished(x, axes, keepdims, convert(found, real))
+        return finished(x, axes, keepdims, convert(total, real))
     wide = widened(x)
     if order == 2.0:
         squares = lax.square(wide) if kind(x) != "c" else lax.add(
@@ -286,25 +287,26 @@ def norm(x: T, *, axes: Ints | None = None, order: float = 2.0, keepdims: bool =
     size = modulus(wide)
     if order == float("inf"):
         # The norm of nothing is 0.
-        found = (_extremum(lax.reduce_max, size, axes) if _count(x, axes)
+        total = (_extremum(lax.reduce_max, size, axes) if _count(x, axes)
                  else lax.reduce_sum(size, axes))
     elif order == float("-inf"):
-        found = _extremum(lax.reduce_min, size, axes)
+        total = _extremum(lax.reduce_min, size, axes)
     elif order == 1.0:
-        found = lax.reduce_sum(size, axes)
+        total = lax.reduce_sum(size, axes)
     else:
         if kind(x) == "f":
-            # the slope at a NaN is NaN, unlike that of |x|, and 0 at 0, where a power's may be inf
+            # the slope at NaN is NaN, unlike that of |x|, and 0 at 0, where that of a power may be
+            # inf
             zero = lax.eq(wide, constant(wide, 0))
             size = lax.abs(lax.select(zero, lax.stop_gradient(wide), wide))
-        found = lax.reduce_sum(lax.pow(size, constant(size, order)), axes)
+        total = lax.reduce_sum(lax.pow(size, constant(size, order)), axes)
         if order > 0:
-            zero = lax.eq(found, constant(found, 0))
-            root = lax.pow(lax.select(zero, constant(found, 1), found), constant(found, 1 / order))
-            found = lax.select(zero, constant(found, 0), root)
+            zero = lax.eq(total, constant(total, 0))
+            root = lax.pow(lax.select(zero, constant(total, 1), total), constant(total, 1 / order))
+            total = lax.select(zero, constant(total, 0), root)
         else:
-            found = lax.pow(found, constant(found, 1 / order))
-    return finished(x, axes, keepdims, convert(found, real))
+            total = lax.pow(total, constant(total, 1 / order))
+    return finished(x, axes, keepdims, convert(total, real))
 
 
 @op(rules.reduction, T="inexact", source="SciPy logsumexp", tolerance=8.0)
@@ -313,14 +315,14 @@ def logsumexp(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> Arra
     axes = all_axes(x, axes)
     wide = widened(x)
     if _count(x, axes) == 0:
-        found = lax.log(lax.reduce_sum(wide, axes))
-        return finished(x, axes, keepdims, convert(found, x.dtype))
+        result = lax.log(lax.reduce_sum(wide, axes))
+        return finished(x, axes, keepdims, convert(result, x.dtype))
     top = lax.stop_gradient(lax.reduce_max(lax.real(wide) if kind(x) == "c" else wide, axes))
-    # An infinite maximum has no difference from itself; 0 leaves exp to say so.
+    # Subtracting an infinite maximum from itself gives NaN; with 0, exp gives the infinity.
     top = convert(lax.select(lax.is_finite(top), top, constant(top, 0)), wide.dtype)
     spread = lax.broadcast_in_dim(top, x.shape, [i for i in range(x.ndim) if i not in axes])
-    found = lax.add(lax.log(lax.reduce_sum(lax.exp(lax.sub(wide, spread)), axes)), top)
-    return finished(x, axes, keepdims, convert(found, x.dtype))
+    result = lax.add(lax.log(lax.reduce_sum(lax.exp(lax.sub(wide, spread)), axes)), top)
+    return finished(x, axes, keepdims, convert(result, x.dtype))
 
 
 @op(rules.truth_reduction, T="any", source="array API all", derivative=NOT_DIFFERENTIABLE)
@@ -346,8 +348,8 @@ def count_nonzero(x: T, *, axes: Ints | None = None, keepdims: bool = False) -> 
 
 def _arg(x: Any, axis: int | None, keepdims: bool, find: Any) -> Any:
     if axis is None:
-        found = find(lax.reshape(x, (x.size,)), 0, jnp.int64)
-        return lax.reshape(found, (1,) * x.ndim) if keepdims else found
+        position = find(lax.reshape(x, (x.size,)), 0, jnp.int64)
+        return lax.reshape(position, (1,) * x.ndim) if keepdims else position
     axis %= x.ndim
     return finished(x, (axis,), keepdims, find(x, axis, jnp.int64))
 

@@ -45,7 +45,7 @@ def grid_sample(
         return lax.full((*x.shape[:2], *grid.shape[1:-1]), 0, x.dtype)
     v, g = widened(x), widened(grid)
     flat = lax.reshape(v, (*x.shape[:2], _size(sizes)))
-    # from the first of the spatial axes to the last, where the grid has them the other way
+    # from the first spatial axis to the last; the grid has them in reverse order
     at = [_scaled(g[..., n - 1 - i], sizes[i], align_corners) for i in range(n)]
     if mode == "bicubic":
         return convert(_bicubic(flat, at, sizes, padding, align_corners), x.dtype)
@@ -75,7 +75,7 @@ def _size(sizes: Any) -> int:
 
 
 def _scaled(g: Array, size: int, corners: bool) -> Array:
-    """Places of -1 to 1 in units of elements."""
+    """Places from -1 to 1, converted to units of elements."""
     if corners:
         return lax.mul(lax.add(g, constant(g, 1)), constant(g, (size - 1) / 2))
     return lax.mul(lax.sub(lax.mul(lax.add(g, constant(g, 1)), constant(g, size)),
@@ -83,7 +83,7 @@ def _scaled(g: Array, size: int, corners: bool) -> Array:
 
 
 def _placed(at: Array, size: int, padding: str, corners: bool) -> Array:
-    """Places outside brought inside, with PyTorch's derivative: 0 at and beyond the border."""
+    """Places moved inside, with PyTorch's derivative: 0 at and beyond the border."""
     if padding == "zeros":
         return at
     if padding == "reflection":
@@ -104,7 +104,7 @@ def _placed(at: Array, size: int, padding: str, corners: bool) -> Array:
 
 
 def _fetch(flat: Array, at: list[Array], sizes: Any) -> Array:
-    """Elements (N, C, ...) at whole places (N, ...) for each axis; zero outside."""
+    """Elements (N, C, ...) at integral places (N, ...) along each axis; zero outside."""
     inside: Any = None
     index: Any = None
     for p, size in zip(at, sizes, strict=True):
@@ -143,7 +143,7 @@ def _bicubic(flat: Array, at: list[Array], sizes: Any, padding: str, corners: bo
 
 
 def _cubic(t: Array) -> list[Array]:
-    """The weights of four neighbours of a place that lies t beyond the second."""
+    """The weights of the four neighbours of a place that lies t beyond the second one."""
 
     def inner(x: Array) -> Array:
         square = lax.mul(x, x)

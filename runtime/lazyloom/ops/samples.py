@@ -1,9 +1,9 @@
-"""Sample inputs of every op: what the sample-driven tests run.
+"""Sample inputs of every op, which drive the sample-based tests.
 
 ``samples(op)`` yields a few inputs for each dtype that the op takes, 0-d, empty and
 broadcast shapes for one of them, each attribute, and NaN, infinities, signed zeros
-and extreme integers where they have a meaning. They come from the op's family
-(a function entered with :func:`family`) unless the entry brings its own. The same
+and extreme integers where they make sense. They come from the op's family
+(a function registered with :func:`family`) unless the entry has its own. The same
 op always gets the same samples.
 """
 
@@ -27,9 +27,9 @@ class Sample:
     """One input of an op.
 
     Attributes:
-        operands: an array each, ``None`` for an optional operand that is absent.
+        operands: one array each, ``None`` for an optional operand that is absent.
         attributes: only those that differ from the defaults.
-        label: what the sample is about, such as ``"float32 broadcast"``.
+        label: what the sample tests, such as ``"float32 broadcast"``.
         smooth: the op is differentiable around these values, if it is at all, and
             a numerical derivative can be compared.
     """
@@ -46,16 +46,16 @@ class Sample:
         self.smooth: Final = smooth
 
     def __repr__(self) -> str:
-        given = ", ".join("None" if o is None else f"{o.dtype}{list(o.shape)}"
-                          for o in self.operands)
-        return f"Sample({given}, {self.attributes}, {self.label!r})"
+        operands = ", ".join("None" if o is None else f"{o.dtype}{list(o.shape)}"
+                             for o in self.operands)
+        return f"Sample({operands}, {self.attributes}, {self.label!r})"
 
 
 _families: dict[str, Generator] = {}
 
 
 def family(*names: str) -> Callable[[Generator], Generator]:
-    """Enter a generator of samples for the families (rules) of these names."""
+    """Register a generator of samples for the families (rules) of these names."""
 
     def enter(generator: Generator) -> Generator:
         for name in names:
@@ -77,16 +77,16 @@ def samples(op: OpDef) -> Iterator[Sample]:
 
 
 def random_source(name: str) -> np.random.Generator:
-    """A generator of random numbers that depends on the name only."""
+    """A generator of random numbers that depends only on the name."""
     return np.random.default_rng(zlib.crc32(name.encode()))
 
 
 def data(
     rng: np.random.Generator, dtype: DType, shape: Shape, low: float = -2.5, high: float = 2.5
 ) -> Host:
-    """Random values of any dtype in [low, high); both parts of complex ones.
+    """Random values of any dtype in [low, high), in both parts of complex ones.
 
-    Integers reach from ``2 * low`` to ``2 * high``, unsigned ones from 0 at least.
+    Integers range from ``2 * low`` to ``2 * high``, unsigned ones at least from 0.
     """
     if dtype.kind == "b":
         return rng.integers(0, 2, shape).astype(np.bool_)
@@ -101,7 +101,7 @@ def data(
 
 
 def special_values(dtype: DType) -> Host:
-    """A row of values at which definitions differ: NaN, infinities, zeros, extremes."""
+    """A row of values on which definitions differ: NaN, infinities, zeros, extremes."""
     values: list[Any]
     if dtype.kind == "b":
         values = [False, True]
@@ -154,28 +154,28 @@ class Elementwise:
     def _operands(
         self, op: OpDef, rng: np.random.Generator, dtype: DType, shapes: Sequence[Shape]
     ) -> list[Host | None]:
-        found: list[Host | None] = []
+        operands: list[Host | None] = []
         for o, shape in zip(op.operands, shapes, strict=False):
             if o.classes in ("T", "any") or dtype in CLASSES_SORTED[o.classes]:
-                found.append(data(rng, dtype, shape, self.low, self.high))
+                operands.append(data(rng, dtype, shape, self.low, self.high))
             elif o.classes in ("integer", "index"):
-                found.append(data(rng, int32, shape, 0, 2))
+                operands.append(data(rng, int32, shape, 0, 2))
             else:
-                found.append(data(rng, preferred(CLASSES_SORTED[o.classes]), shape))
-        return found
+                operands.append(data(rng, preferred(CLASSES_SORTED[o.classes]), shape))
+        return operands
 
     def _special(self, op: OpDef, dtype: DType) -> list[Host | None]:
         n = len(op.operands)
         values = special_values(dtype)
-        found: list[Host | None] = []
+        operands: list[Host | None] = []
         for i, o in enumerate(op.operands):
-            mine = values if o.classes in ("T", "any") else special_values(
+            column = values if o.classes in ("T", "any") else special_values(
                 preferred(CLASSES_SORTED[o.classes]))
             if n > 1 and i < 2:
-                found.append(mine.reshape((-1, 1)[: 2 - i]))
+                operands.append(column.reshape((-1, 1)[: 2 - i]))
             else:
-                found.append(mine[:1].copy() if n > 2 else mine)
-        return found
+                operands.append(column[:1].copy() if n > 2 else column)
+        return operands
 
     def __call__(self, op: OpDef) -> Iterator[Sample]:
         rng = random_source(op.name)
@@ -197,9 +197,9 @@ class Elementwise:
                              f"{d.name} {variant}")
         for i, o in enumerate(op.operands):
             if o.optional:
-                some = self._operands(op, rng, main, _BROADCAST[0])
-                some[i] = None
-                yield Sample(some, first, f"without {o.name}")
+                without = self._operands(op, rng, main, _BROADCAST[0])
+                without[i] = None
+                yield Sample(without, first, f"without {o.name}")
         if classes == "any" and "T" not in variable and len(variable) > 1:
             mixed = [data(rng, d, (3,)) for d, _ in zip((bool_, float64, int64), variable,
                                                        strict=False)]

@@ -273,7 +273,7 @@ def slice_update(
         return x
     update = _reversed(broadcast_to(update, shape=shape), reverse)
     if any(step > 1 for _, _, step in box):
-        # a select over the bounding box fuses where a scatter would be a serial loop
+        # a select over the bounding box fuses; a scatter would be a serial loop
         sizes = tuple(high - low for low, high, _ in box)
         inside = lax.slice(x, [b[0] for b in box], [b[1] for b in box])
         spread = lax.pad(update, _zero(x), [(0, 0, step - 1) for _, _, step in box])
@@ -330,8 +330,8 @@ def tile(x: T, *, repeats: Ints) -> Array:
     counts = (1,) * (rank - len(repeats)) + repeats
     shape = (1,) * (rank - x.ndim) + tuple(x.shape)
     spread = tuple(n for pair in zip(counts, shape, strict=True) for n in pair)
-    own = tuple(range(2 * (rank - x.ndim) + 1, 2 * rank, 2))
-    return lax.reshape(lax.broadcast_in_dim(x, spread, own),
+    axes = tuple(range(2 * (rank - x.ndim) + 1, 2 * rank, 2))
+    return lax.reshape(lax.broadcast_in_dim(x, spread, axes),
                        tuple(c * n for c, n in zip(counts, shape, strict=True)))
 
 
@@ -375,7 +375,7 @@ def diagonal(x: T, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     lead = x.shape[:-2]
     if not count or 0 in lead:
         return lax.full((*lead, count), _zero(x))
-    # cutting a square and picking every (n+1)-th element of it is a strided slice,
+    # cutting out a square and picking every (n+1)-th element of it is a strided slice,
     # whose derivative is a pad: no gather, no scatter
     square = lax.slice(x, (0,) * len(lead) + (row, column),
                        (*lead, row + count, column + count))

@@ -1,11 +1,11 @@
 """Sorting and searching.
 
 The order is total: -0.0 equals 0.0, NaN comes after inf, and complex numbers are
-compared by their real parts, then by their imaginary ones; those with a NaN come last,
-first the ones whose real part is none, then those whose imaginary part is none.
-Descending is the reverse of that order, so that NaN comes first; equal elements stay
-in order either way. Every form is stable, whether or not that is asked for: an unstable
-order is another one in each of them.
+compared by their real parts, then by their imaginary parts; those with a NaN come last,
+first the ones whose real part is not NaN, then those whose imaginary part is not NaN.
+Descending is the reverse of that order, so NaN comes first; equal elements stay in order
+either way. Every form is stable, whether or not that is requested: each form of a program
+would have another unstable order.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .samples import Host
 from .spec import op
 from .traits import HEAVY, NOT_DIFFERENTIABLE, Access, Derivative, Signature
 
-#: Selection in float32 is what XLA's CPU backend is fast at: the 10 largest of 10,000
-#: in 128 rows take 2 to 12 ms, by a sort 300 to 400.
+#: XLA's CPU backend is fast at selection in float32: the 10 largest of 10,000 in 128 rows
+#: take 2 to 12 ms, by a sort 300 to 400.
 _EXACT_IN_FLOAT32 = frozenset(
     {"bool", "int8", "int16", "uint8", "uint16", "float16", "bfloat16", "float32"})
 
@@ -55,7 +55,7 @@ def sort(x: T, *, axis: int = -1, descending: bool = False, stable: bool = True)
     if x.dtype.kind == "c":
         *_, result = lax.sort((*_complex_keys(x), x), dimension=at, is_stable=True, num_keys=3)
     else:
-        # equal integers are the same bits in any order, and quicker in one that is not stable
+        # equal integers have the same bits in any order, and an unstable sort is quicker
         result = lax.sort(x, dimension=at, is_stable=x.dtype.kind not in "iub")
     return lax.rev(result, (at,)) if descending else result
 
@@ -145,7 +145,7 @@ def searchsorted(sorted: T, values: T, *, side: str = "left") -> Array:
 def _largest_float32(x: Array, k: int, axis: int, largest: bool) -> Array:
     """Positions (int32) of the k largest or smallest elements, by XLA's selection.
 
-    It orders by the bits: -0.0 below 0.0, and NaN by its sign.
+    XLA orders by the bits: -0.0 below 0.0, and NaN by its sign.
     """
     key = lax.convert_element_type(lax.stop_gradient(x), "float32")
     key = key if largest else lax.neg(key)
@@ -159,7 +159,7 @@ def _largest_float32(x: Array, k: int, axis: int, largest: bool) -> Array:
 
 
 def _complex_keys(x: Array) -> tuple[Array, Array, Array]:
-    """What complex numbers are sorted by: which part is NaN, the real and the imaginary part."""
+    """The sort keys of complex numbers: which part is NaN, the real and the imaginary part."""
     real, imag = lax.real(lax.stop_gradient(x)), lax.imag(lax.stop_gradient(x))
     which = lax.add(lax.mul(lax.convert_element_type(lax.ne(real, real), "int32"), np.int32(2)),
                     lax.convert_element_type(lax.ne(imag, imag), "int32"))
@@ -169,7 +169,7 @@ def _complex_keys(x: Array) -> tuple[Array, Array, Array]:
 def _sorted_pair(x: Array, axis: int, descending: bool) -> tuple[Array, Array]:
     position = lax.broadcasted_iota("int32" if x.shape[axis] < 2**31 else "int64", x.shape, axis)
     if descending:
-        # sorting backwards and turning the result keeps equal elements in order
+        # sorting backwards and reversing the result keeps equal elements in order
         x, position = lax.rev(x, (axis,)), lax.rev(position, (axis,))
     if x.dtype.kind == "c":
         *_, values, indices = lax.sort(

@@ -51,7 +51,7 @@ class Operand:
         name: the parameter's name.
         classes: a key of ``dtypes.CLASSES``, or ``"T"`` for the op's own dtype
             variable, which all operands so marked share.
-        optional: may be absent (``None``).
+        optional: it may be absent (``None``).
         variadic: takes all remaining operands (always the last one).
     """
 
@@ -80,13 +80,13 @@ class Attribute:
 class OpDef:
     """An entry of the op table, or an op that is derived from one.
 
-    What :func:`op` takes is described there and in :mod:`lazyloom.ops.traits`; the others:
+    The parameters of :func:`op` are described there and in :mod:`lazyloom.ops.traits`; the others:
 
     Attributes:
         kind: how it is derived from ``base`` ("vjp", "jvp", ...), "" for an entry of the table.
-        base: what it is derived from, if it is.
-        root: the entry of the table at the bottom of that, itself for such an entry.
-        own: the names of the attributes that it has beside those of ``base``.
+        base: the op it is derived from, if any.
+        root: the entry of the table that it is finally derived from, or the entry itself.
+        own: the names of the attributes that it has besides those of ``base``.
         family: the name of its rule.
         min_operands, max_operands: how many operands it takes; ``max_operands`` is -1 if there is
             no limit.
@@ -136,53 +136,53 @@ class OpDef:
 
         Always the same object; see :mod:`lazyloom.ops.derived` for what they are.
         """
-        found = self._derived.get(kind)
-        if found is None:
-            found = self._derived.setdefault(kind, _derivations[kind](self))
-        return found
+        derived = self._derived.get(kind)
+        if derived is None:
+            derived = self._derived.setdefault(kind, _derivations[kind](self))
+        return derived
 
     def times(self, kind: str) -> int:
-        """How often this op was derived so, on the way from its entry of the table."""
-        found = 0
+        """How often this kind occurs in the derivations from the table's entry to this op."""
+        count = 0
         op: OpDef | None = self
         while op is not None:
-            found += op.kind == kind
+            count += op.kind == kind
             op = op.base
-        return found
+        return count
 
     def aliased_operand(self, operands: int, results: int, result: int) -> int:
         """The operand whose new value a result is, if it is that of any.
 
         Args:
             operands, results: how many the call has.
-            result: which of them is asked for.
+            result: the number of the result.
 
         Returns:
-            its position, which need not be that of an operand of the result's type.
+            the operand's position; an operand of the result's type need not be there.
         """
         aliases: Any = self.execution.aliases
         if aliases is None:
             return result
-        found: int = aliases(self, operands, results, result)
-        return found
+        position: int = aliases(self, operands, results, result)
+        return position
 
     def linear_groups(self, attrs: Mapping[str, Any], arity: int) -> list[int]:
         """The sets of operands, as bits, in which the op is linear with these attributes."""
-        found = self._bits(self.derivative.linear, attrs, arity)
+        groups = self._bits(self.derivative.linear, attrs, arity)
         for name in self.derivative.multilinear.split():
             for p in range(arity):
                 if self._named(p) == name:
-                    found.append(1 << p)
-        return found
+                    groups.append(1 << p)
+        return groups
 
     def piecewise_groups(self, attrs: Mapping[str, Any], arity: int) -> list[int]:
-        """The sets of real operands, as bits, in which the op is linear piece by piece."""
+        """The sets of real operands, as bits, in which the op is piecewise linear."""
         return self._bits(self.derivative.piecewise_linear, attrs, arity)
 
     def _bits(self, declared: Any, attrs: Mapping[str, Any], arity: int) -> list[int]:
-        given: Any = declared(attrs) if callable(declared) else declared
-        groups: tuple[str, ...] = (given,) if isinstance(given, str) else given
-        found: list[int] = []
+        value: Any = declared(attrs) if callable(declared) else declared
+        groups: tuple[str, ...] = (value,) if isinstance(value, str) else value
+        masks: list[int] = []
         for group in groups:
             names = group.split()
             bits = 0
@@ -190,11 +190,11 @@ class OpDef:
                 if self._named(p) in names:
                     bits |= 1 << p
             if bits:
-                found.append(bits)
-        return found
+                masks.append(bits)
+        return masks
 
     def _named(self, position: int) -> str:
-        """The operand of that position by its name; those of a variadic one share theirs."""
+        """The name of the operand at that position; those of a variadic operand share its name."""
         return self.operands[min(position, len(self.operands) - 1)].name
 
     def dependences(
@@ -202,14 +202,14 @@ class OpDef:
     ) -> Dependence:
         """For each operand, as bits, those by which the derivative depends on its data.
 
-        Where the op is linear in two operands together, the derivative by one does not depend
-        on the other. ``complex_operands`` says whether any operand is complex: what is linear
-        piece by piece is so for real ones.
+        If the op is linear in two operands together, the derivative by one does not depend on
+        the other. ``complex_operands`` says whether any operand is complex: piecewise linear ops
+        are so for real operands only.
         """
         of_kind: Any = self.derivative.dependence
         if of_kind is not None:
-            known: Dependence = of_kind(self, attrs, arity, complex_operands)
-            return known
+            declared: Dependence = of_kind(self, attrs, arity, complex_operands)
+            return declared
         everything = (1 << arity) - 1
         groups = self.linear_groups(attrs, arity)
         if not complex_operands:
@@ -217,17 +217,17 @@ class OpDef:
         constant = 0
         for bits in self._bits(self.derivative.constant_derivative, attrs, arity):
             constant |= bits
-        found: list[int] = []
+        masks: list[int] = []
         for p in range(arity):
             free = constant
             for bits in groups:
                 if bits >> p & 1:
                     free |= bits
-            found.append(everything & ~free)
-        return tuple(found)
+            masks.append(everything & ~free)
+        return tuple(masks)
 
     def has_gradient(self, position: int) -> bool:
-        """Whether the operand at that position has a gradient, where its dtype may have one."""
+        """Return True if the operand at that position has a gradient, if its dtype may have one."""
         named: Any = self.derivative.differentiable
         return named if isinstance(named, bool) else self._named(position) in named
 
@@ -245,16 +245,16 @@ class OpDef:
     ) -> tuple[TensorType, ...]:
         """The types of the results. Raises ShapeError, DTypeError, ArgumentError."""
         self.check_operands(types)
-        # a rule may come from anywhere: what it gives is looked at below
+        # a rule may come from anywhere: its result is checked below
         rule: Any = self.rule
-        found: Any = rule(self, types, attrs)
-        if type(found) is not tuple or not found or not all(
-            isinstance(t, TensorType) for t in found
+        results: Any = rule(self, types, attrs)
+        if type(results) is not tuple or not results or not all(
+            isinstance(t, TensorType) for t in results
         ):
             raise LoomError(
                 f"{self.name}: its rule {getattr(self.rule, '__name__', self.rule)!r} gave "
-                f"{found!r}, expected a tuple of the results' TensorTypes", op=self.name)
-        return found
+                f"{results!r}, expected a tuple of the results' TensorTypes", op=self.name)
+        return results
 
     def check_operands(self, types: Sequence[TensorType | None]) -> None:
         """Check the number of operands and their dtypes against the entry."""
@@ -292,7 +292,7 @@ class OpDef:
                         f"expected {shared.name} as operand {first!r} has; ops never promote, "
                         "cast one of them", op=self.name)
 
-    def canonical_attributes(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def canonical_attributes(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
         """All attributes, checked and converted, defaults filled in, in declared order.
 
         Raises ArgumentError for an unknown, missing or ill-typed attribute.
@@ -300,25 +300,25 @@ class OpDef:
         result: dict[str, Any] = {}
         used = 0
         for a in self.attributes:
-            if a.name in given:
-                result[a.name] = _convert(self.name, a, given[a.name])
+            if a.name in attributes:
+                result[a.name] = _convert(self.name, a, attributes[a.name])
                 used += 1
             elif a.required:
                 raise ArgumentError(
                     f"{self.name}: attribute {a.name!r} ({a.kind}) is missing", op=self.name)
             else:
                 result[a.name] = a.default
-        if used != len(given):
-            unknown = sorted(set(given) - {a.name for a in self.attributes})
-            known = ", ".join(a.name for a in self.attributes) or "none"
+        if used != len(attributes):
+            unknown = sorted(set(attributes) - {a.name for a in self.attributes})
+            expected = ", ".join(a.name for a in self.attributes) or "none"
             raise ArgumentError(
-                f"{self.name}: attribute {unknown[0]!r} is not known, expected: {known}",
+                f"{self.name}: attribute {unknown[0]!r} is not known, expected: {expected}",
                 op=self.name)
         return result
 
 
 def describe_class(classes: str) -> str:
-    """Words for a dtype class, for messages."""
+    """A dtype class in words, for messages."""
     members = CLASSES[classes]
     if len(members) <= 4:
         return " or ".join(d.name for d in sorted(members, key=lambda d: d.index))
@@ -382,9 +382,9 @@ def _as_int(op: str, a: Attribute, value: Any) -> int:
 def attribute_bits(value: Any) -> Any:
     """A hashable stand-in that is equal only for the same type and the same bits.
 
-    ``1``, ``1.0`` and ``True`` differ, so do ``0.0`` and ``-0.0``; a NaN equals
+    ``1``, ``1.0`` and ``True`` differ, and so do ``0.0`` and ``-0.0``; a NaN equals
     itself, bit for bit. Raises TypeError for a type that no canonical attribute has, such as
-    NumPy's floats, whose ``==`` tells too little apart.
+    NumPy's floats, whose ``==`` distinguishes too little.
     """
     kind = type(value)
     if kind is float:
@@ -406,7 +406,7 @@ _derivations: dict[str, Callable[[OpDef], OpDef]] = {}
 
 
 def derivation(kind: str) -> Callable[[Callable[[OpDef], OpDef]], Callable[[OpDef], OpDef]]:
-    """Enter the decorated function, which makes the op of that kind from its base."""
+    """Register the decorated function, which makes the op of that kind from its base."""
 
     def enter(make: Callable[[OpDef], OpDef]) -> Callable[[OpDef], OpDef]:
         _derivations[kind] = make
@@ -434,8 +434,8 @@ def op(
         source: where the definition comes from (standard, paper, library function).
         reference: dotted name of the NumPy or SciPy function that computes the same,
             for tests and documentation; ``None`` where there is none.
-        version: part of what programs are stored under on disk, so it must change whenever
-            the definition changes; ``None`` keeps programs that use the op off the disk. The
+        version: part of the key of programs on disk, so it must change whenever the
+            definition changes; ``None`` keeps programs that use the op off the disk. The
             table's own ops need none: a fingerprint of the source covers them.
         samples: a function yielding sample inputs for the tests; the family's if None.
         tolerance: factor on the test tolerance against the reference.
@@ -480,7 +480,7 @@ def op(
         if opname in _table:
             raise ArgumentError(
                 f"an op named {opname!r} is in the table already; give yours another name")
-        own = str(getattr(fn, "__module__", "")).startswith(__package__ + ".")
+        in_package = str(getattr(fn, "__module__", "")).startswith(__package__ + ".")
         _check_names(opname, "operands", [o.name for o in operands], {
             "linear": derivative.linear, "multilinear": derivative.multilinear,
             "piecewise_linear": derivative.piecewise_linear,
@@ -490,31 +490,32 @@ def op(
             "output_notes": signature.output_notes})
         _table[opname] = OpDef(
             opname, tuple(operands), tuple(attributes), rule, fn, doc, source, reference=reference,
-            T=T, version=TABLE if own else version, samples=samples, tolerance=tolerance,
+            T=T, version=TABLE if in_package else version, samples=samples, tolerance=tolerance,
             signature=signature, derivative=derivative, execution=execution, access=access)
         return fn
 
     return enter
 
 
-def _not_annotated(op: str, what: str, annotation: str, known: Mapping[str, Any]) -> ArgumentError:
-    given = f"is annotated {annotation!r}" if annotation else "has no annotation"
+def _not_annotated(op: str, label: str, annotation: str, kinds: Mapping[str, Any]) -> ArgumentError:
+    annotated = f"is annotated {annotation!r}" if annotation else "has no annotation"
     return ArgumentError(
-        f"{op}: {what} {given}, expected one of {', '.join(known)} from lazyloom.ops.kinds, in a "
-        "module that begins with 'from __future__ import annotations'")
+        f"{op}: {label} {annotated}, expected one of {', '.join(kinds)} from lazyloom.ops.kinds, "
+        "in a module that begins with 'from __future__ import annotations'")
 
 
 def _check_names(
-    op: str, kind: str, known: Sequence[str], traits: Mapping[str, Any]
+    op: str, kind: str, expected: Sequence[str], traits: Mapping[str, Any]
 ) -> None:
     """Raise ArgumentError for a trait that names an operand or output that the op does not have."""
-    for trait, given in traits.items():
-        if given is None or callable(given):
+    for trait, value in traits.items():
+        if value is None or callable(value):
             continue
-        for word in (given if isinstance(given, str) else " ".join(given)).split():
-            if word not in known:
+        for word in (value if isinstance(value, str) else " ".join(value)).split():
+            if word not in expected:
                 raise ArgumentError(
-                    f"{op}: trait {trait} names {word!r}, expected its {kind}: {', '.join(known)}")
+                    f"{op}: trait {trait} names {word!r}, expected its {kind}: "
+                    f"{', '.join(expected)}")
 
 
 def lookup(name: Any) -> OpDef:
@@ -522,14 +523,14 @@ def lookup(name: Any) -> OpDef:
     if not isinstance(name, str):
         raise ArgumentError(
             f"an op is given as a {type(name).__name__}, expected its name or an OpDef")
-    found = _table.get(name)
-    if found is None:
+    op_def = _table.get(name)
+    if op_def is None:
         import difflib
 
         near = difflib.get_close_matches(name, _table, 3)
         hint = f"; near names: {', '.join(near)}" if near else ""
         raise UnknownOpError(f"op {name!r} is not in the table{hint}", op=name)
-    return found
+    return op_def
 
 
 def table() -> Mapping[str, OpDef]:

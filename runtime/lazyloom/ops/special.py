@@ -59,7 +59,7 @@ def _wave(x: Any, p: tuple[float, ...], q: tuple[float, ...], turn: float) -> tu
 
 
 def _split(x: Any, limit: float) -> tuple[Any, Any, Any]:
-    """Whether x is above the limit, x where it is not, and x where it is; 1 elsewhere."""
+    """Where x is above the limit; x where it is not, else 1; x where it is, else limit + 1."""
     above = lax.gt(x, constant(x, limit))
     return above, _select(above, 1.0, x), _select(above, x, limit + 1.0)
 
@@ -73,9 +73,9 @@ def _j0(x: Any) -> Any:
 @differentiated(lambda x, value: _j0(x) - _j1_over(x))
 def _j1(x: Any) -> Any:
     above, small, large = _split(lax.abs(x), 8.0)
-    found = _select(
+    at_size = _select(
         above, _wave(large, series.P1, series.Q1, 0.75)[0], small * _small(small, series.J1))
-    return _select(lax.lt(x, constant(x, 0.0)), -found, found)
+    return _select(lax.lt(x, constant(x, 0.0)), -at_size, at_size)
 
 
 def _slope_of_j1_over(x: Any, value: Any) -> Any:
@@ -88,10 +88,10 @@ def _j1_over(x: Any) -> Any:
     return over(x, _j1(x), 0.5)
 
 
-def _second_kind(x: Any, found: Any, at_zero: float) -> Any:
-    """A function that is infinite at 0 and not defined below."""
-    found = _select(lax.eq(x, constant(x, 0.0)), at_zero, found)
-    return _select(lax.lt(x, constant(x, 0.0)), math.nan, found)
+def _second_kind(x: Any, value: Any, at_zero: float) -> Any:
+    """A function that is infinite at 0 and undefined for negative x."""
+    value = _select(lax.eq(x, constant(x, 0.0)), at_zero, value)
+    return _select(lax.lt(x, constant(x, 0.0)), math.nan, value)
 
 
 @differentiated(lambda x, value: -_y1(x))
@@ -252,9 +252,9 @@ def _erfcx(x: Any) -> Any:
     size = lax.abs(x)
     infinite = lax.eq(size, constant(x, math.inf))
     finite = _select(infinite, 1.0, size)
-    found = chebyshev((finite - 4.0) / (finite + 4.0), series.ERFCX) / (1.0 + 2.0 * finite)
-    found = _select(infinite, 0.0, found)
-    return _select(lax.lt(x, constant(x, 0.0)), 2.0 * lax.exp(x * x) - found, found)
+    at_size = chebyshev((finite - 4.0) / (finite + 4.0), series.ERFCX) / (1.0 + 2.0 * finite)
+    at_size = _select(infinite, 0.0, at_size)
+    return _select(lax.lt(x, constant(x, 0.0)), 2.0 * lax.exp(x * x) - at_size, at_size)
 
 
 @op(rules.elementwise, T="floating", source="SciPy erfcx", reference="scipy.special.erfcx",
@@ -355,7 +355,7 @@ def _chebyshev(x: Any, n: Any, kind: str) -> Any:
     one = constant(x, 1.0)
     odd = lax.ne(lax.rem(n, constant(n, 2.0)), constant(n, 0.0))
     alternating = _select(odd, -1.0, one)
-    if kind == "w":  # of x it is the third kind of -x
+    if kind == "w":  # the fourth kind at x is the third kind at -x
         return _chebyshev(-x, n, "v") * alternating
     size = lax.abs(x)
     inside = lax.lt(size, one)
@@ -375,8 +375,8 @@ def _chebyshev(x: Any, n: Any, kind: str) -> Any:
         far = _select(below, lax.sinh(half * growth) / lax.sinh(growth * 0.5), above)
         edge = _select(below, 2.0 * n + 1.0, one)
     outside = sign * _select(lax.eq(size, one), edge, far)
-    found = _select(inside, near, _select(isnan(x), x, outside))
-    return _select(lax.lt(n, constant(n, 0.0)), 0.0, found)
+    result = _select(inside, near, _select(isnan(x), x, outside))
+    return _select(lax.lt(n, constant(n, 0.0)), 0.0, result)
 
 
 def _towards_zero(n: Any) -> Any:
@@ -419,8 +419,8 @@ def orthogonal_polynomial(x: T, n: T, *, kind: str) -> Array:
                     lax.select(more, p, before))
 
         start = (constant(x, 1.0), first(x), constant(x, 1.0))
-        found = lax.while_loop(pending, step, start)[1]
-        found = lax.select(lax.eq(n, zero), constant(x, 1.0), found)
-        return lax.select(lax.lt(n, zero), zero, found)
+        result = lax.while_loop(pending, step, start)[1]
+        result = lax.select(lax.eq(n, zero), constant(x, 1.0), result)
+        return lax.select(lax.lt(n, zero), zero, result)
 
     return in_float64(function, *broadcast(x, n))

@@ -22,11 +22,11 @@ OVERFLOW: Final = 2
 UNDERFLOW: Final = 4
 INVALID: Final = 8
 
-#: functions that are infinite at a finite operand: the test for being there
+#: functions that are infinite at a finite operand
 _DIVISIONS: Final = ("divide", "floor_divide", "remainder", "fmod", "divmod")
 _LOGARITHMS: Final = ("log", "log2", "log10")
 _POWERS: Final = ("power", "float_power")
-#: functions whose results may be too small for their dtype; 0 of a 0 is exact
+#: functions whose results may be too small for their dtype; a result of 0 for 0 is exact
 _SMALL: Final = ("multiply", "divide", "square", "ldexp", "reciprocal", *_POWERS)
 _EXPONENTIALS: Final = ("exp", "exp2")
 
@@ -50,14 +50,14 @@ def _zero(x: Any) -> Any:
 
 
 def _any(conditions: list[Any], like: Any) -> Any:
-    found = lax.full(like.shape, False, jnp.bool_)
+    result = lax.full(like.shape, False, jnp.bool_)
     for c in conditions:
-        found = lax.bitwise_or(found, c)
-    return found
+        result = lax.bitwise_or(result, c)
+    return result
 
 
 def _pole(function: str, xs: Sequence[Any]) -> Any:
-    """Where the function is infinite at finite operands, or an integer is divided by 0."""
+    """True where the function is infinite at finite operands, or an integer is divided by 0."""
     if function in _DIVISIONS and len(xs) == 2:
         return _zero(xs[1])
     x = xs[0]
@@ -88,7 +88,7 @@ def _of_integers(function: str, result: Any, xs: Sequence[Any]) -> tuple[Any, ..
 
 
 def _wrapped(function: str, result: Any, x: Any, y: Any) -> Any:
-    """Where integers left the range of their dtype."""
+    """True where the result of integers is outside the range of their dtype."""
     zero = constant(x, 0)
     if function == "multiply":
         safe = lax.select(lax.eq(y, zero), constant(y, 1), y)
@@ -101,8 +101,8 @@ def _wrapped(function: str, result: Any, x: Any, y: Any) -> Any:
     if kind(x) == "u":
         return lax.lt(result, x) if function == "add" else lax.gt(result, x)
     same = lax.eq(lax.lt(x, zero), lax.lt(y, zero))
-    left = lax.ne(lax.lt(result, zero), lax.lt(x, zero))
-    return lax.bitwise_and(left, same if function == "add" else lax.bitwise_not(same))
+    changed = lax.ne(lax.lt(result, zero), lax.lt(x, zero))
+    return lax.bitwise_and(changed, same if function == "add" else lax.bitwise_not(same))
 
 
 def _of_cast(result: Any, x: Any) -> tuple[Any, ...]:
@@ -169,15 +169,15 @@ def float_status(result: AnyType, *operands: AnyType, function: str) -> Array:
     """
     result, *xs = broadcast(result, *operands)
     if function == "cast":
-        found = _of_cast(result, xs[0])
+        conditions = _of_cast(result, xs[0])
     elif is_inexact(result):
-        found = _of_floats(function.removeprefix("scalar "), result, xs)
+        conditions = _of_floats(function.removeprefix("scalar "), result, xs)
     elif kind(result) in "iu":
-        found = _of_integers(function, result, xs)
+        conditions = _of_integers(function, result, xs)
     else:
         return lax.full((), 0, jnp.uint8)
     total = lax.full((), 0, jnp.uint8)
-    for bit, condition in zip((DIVIDE, OVERFLOW, UNDERFLOW, INVALID), found, strict=True):
+    for bit, condition in zip((DIVIDE, OVERFLOW, UNDERFLOW, INVALID), conditions, strict=True):
         here = lax.reduce_or(condition, range(condition.ndim))
         total = lax.bitwise_or(total, lax.select(here, jnp.uint8(bit), jnp.uint8(0)))
     return total

@@ -123,14 +123,14 @@ def _outside(indices: Array, least: int, size: int) -> tuple[Array, Array]:
 
 
 def _first(large: Array, bad: Array) -> Array:
-    """The first of what is bad, int64; 0 if nothing is."""
-    found = lax.convert_element_type(
+    """The first bad element, int64; 0 if there is none."""
+    elements = lax.convert_element_type(
         lax.select(bad, large, lax.full_like(large, 0)), "int64")
 
     def first(a: Array, b: Array) -> Array:
         return lax.select(lax.ne(a, lax.full_like(a, 0)), a, b)
 
-    return lax.reduce(found, np.int64(0), first, tuple(range(found.ndim)))
+    return lax.reduce(elements, np.int64(0), first, tuple(range(elements.ndim)))
 
 
 def both(

@@ -37,7 +37,7 @@ def patches(
     edges = zip(spread(padding_low, n, 0), spread(padding_high, n, 0), strict=True)
     steps, away = spread(strides, n, 1), spread(dilation, n, 1)
     x = lax.pad(x, np.zeros((), x.dtype), [(0, 0, 0)] * lead + [(a, b, 0) for a, b in edges])
-    # an axis at a time: as many slices as the window's sizes add up to, not multiply to
+    # one axis at a time: the number of slices is the sum of the window's sizes, not their product
     for i in range(n):
         axis = lead + 2 * i
         places = (x.shape[axis] - (window[i] - 1) * away[i] - 1) // steps[i] + 1
@@ -108,12 +108,12 @@ def max_pool_indices(
     values = _slices(x, _least(x.dtype), window, steps, low, high, away)
     positions = _slices(places, np.array(-1, kind), window, steps, low, high, away)
     best = next(values)
-    found = lax.broadcast_in_dim(next(positions), best.shape, range(best.ndim - n, best.ndim))
+    best_at = lax.broadcast_in_dim(next(positions), best.shape, range(best.ndim - n, best.ndim))
     for value, position in zip(values, positions, strict=True):
         at = lax.broadcast_in_dim(position, best.shape, range(best.ndim - n, best.ndim))
-        better = lax.bitwise_or(lax.gt(value, best), lax.lt(found, constant(found, 0)))
+        better = lax.bitwise_or(lax.gt(value, best), lax.lt(best_at, constant(best_at, 0)))
         if is_inexact(x):
             better = lax.bitwise_or(better, isnan(value))
         better = lax.bitwise_and(better, lax.ge(at, constant(at, 0)))
-        best, found = lax.select(better, value, best), lax.select(better, at, found)
-    return convert(found, jnp.int64)
+        best, best_at = lax.select(better, value, best), lax.select(better, at, best_at)
+    return convert(best_at, jnp.int64)

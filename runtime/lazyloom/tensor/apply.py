@@ -33,12 +33,12 @@ def apply(
         UnknownOpError, ArgumentError, ShapeError, DTypeError: for this call, at once.
     """
     try:
-        found = op if isinstance(op, OpDef) else lookup(op)
+        op_def = op if isinstance(op, OpDef) else lookup(op)
     except LoomError as error:
         place(error, str(op))
         raise
     if not isinstance(operands, (list, tuple)):
-        operands = as_list(found, operands)
+        operands = as_list(op_def, operands)
     cls: type[Tensor] | None = None
     shared: DType | None = None
     prepared: list[Any] = []
@@ -48,20 +48,20 @@ def apply(
             if cls is None:
                 cls = type(x)
             x = x.value
-        if shared is None and isinstance(x, (Value, Scalar)) and _class_of(found, i) == "T":
+        if shared is None and isinstance(x, (Value, Scalar)) and _class_of(op_def, i) == "T":
             shared = x.type.dtype
         prepared.append(x)
     for i, x in enumerate(prepared):
         if isinstance(x, (bool, int, float, complex)):
-            dtype = _scalar_dtype(found, i, x, shared)
+            dtype = _scalar_dtype(op_def, i, x, shared)
             try:
                 # positions differ from run to run of a loop
-                prepared[i] = Scalar(x, dtype, bake=_class_of(found, i) != "index")
+                prepared[i] = Scalar(x, dtype, bake=_class_of(op_def, i) != "index")
             except ArgumentError as error:
                 raise ArgumentError(
-                    f"{found.name}: operand {found.operand_name(i)!r}: {error}", op=found.name,
+                    f"{op_def.name}: operand {op_def.operand_name(i)!r}: {error}", op=op_def.name,
                     site=str(user_site())) from None
-    result = record(found, prepared, attributes)
+    result = record(op_def, prepared, attributes)
     wrap = (cls or Tensor).from_value
     if isinstance(result, tuple):
         return tuple([wrap(v) for v in result])

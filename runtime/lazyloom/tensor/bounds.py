@@ -1,7 +1,7 @@
-"""Bounds checks of indices, recorded with them and looked at before dependent reads.
+"""Bounds checks of indices, recorded with them and examined before dependent reads.
 
-What is known of indices without running anything (:func:`lazyloom.known_bounds`) a frontend looks
-at itself, at the call.
+If bounds of indices are known without running anything (:func:`lazyloom.known_bounds`), a frontend
+checks them itself, at the call.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ def check_indices(
     value: Value, size: int, axis: int | None, of: str, negative: bool = True,
     ignore_index: int | None = None,
 ) -> Value:
-    """Integers that are to be positions on an axis of that size, checked when they are used.
+    """Integers that are used as positions on an axis of that size, checked when they are used.
 
     Reading anything that depends on the result raises IndexRangeError if one of them is not in
-    ``-size .. size - 1``, or without ``negative`` in ``0 .. size - 1``. Where ``ignore_index`` is
-    given they are labels, which may be that or in ``0 .. size - 1``. It is the value itself
-    where its dtype holds no other number. ``size`` is positive; ``axis`` (None: of the flattened
-    tensor) and ``of``, the name of the op, are for the error.
+    ``-size .. size - 1``, or without ``negative`` in ``0 .. size - 1``. With ``ignore_index`` they
+    are labels, which may be that number or in ``0 .. size - 1``. The result is the value itself if
+    its dtype holds no other number. ``size`` is positive; ``axis`` (None: of the flattened tensor)
+    and ``of``, the name of the op, are for the error.
 
-    Raises IndexRangeError at once where it is known of a call that is recorded to run again.
+    Raises IndexRangeError at once if, while a call is recorded to run again, it is already known.
     """
-    known = hidden_range(value)
-    if known is not None:
+    bounds = hidden_range(value)
+    if bounds is not None:
         least = -size if negative and ignore_index is None else 0
-        for end in known:
+        for end in bounds:
             if not least <= end < size and end != ignore_index:
                 place = "" if axis is None else f"axis {axis} with "
                 raise IndexRangeError(f"{of}: index {end} is out of bounds for {place}size {size}")
@@ -49,7 +49,7 @@ def check_indices(
     return checked
 
 
-#: what is recorded; nothing where the dtype holds no index out of range
+#: the specs that are recorded; () if the dtype holds no index out of range
 _specs: Final[
     dict[tuple[int, int | None, str, bool, int | None, str], tuple[Spec, ...]]] = {}
 

@@ -34,56 +34,56 @@ from .tensor import Tensor, let_go
 def from_host(
     array: Any, *, dtype: DType | None = None, share: bool = False, references: int | None = None
 ) -> Value:
-    """A value with the data of a NumPy array (or anything NumPy makes one of).
+    """A value with the data of a NumPy array (or anything that NumPy converts to one).
 
-    The data are copied once, to where the device uses them as they are. The memory of a temporary,
-    which nobody but the call has, is taken over instead.
+    The data are copied once, to memory that the device uses as it is. The memory of a temporary,
+    which only the call refers to, is taken over instead.
 
     Args:
         array: of one of the supported dtypes, any shape and strides.
-        dtype: what the data become, converted as ``astype`` does; their own if None.
+        dtype: the dtype to convert to, as ``astype`` does; None keeps the array's own.
         share: True uses the array's own memory where its layout allows: the caller must not
             change it afterwards. Shared memory is never donated.
-        references: for functions that pass on an array that they were given, what
-            ``sys.getrefcount`` says of their parameter.
+        references: for functions that pass their own argument through, the value of
+            ``sys.getrefcount`` for their parameter.
 
     Raises:
-        ArgumentError: NumPy makes no array of it.
+        ArgumentError: NumPy cannot make an array of it.
         DTypeError: the dtype is not supported.
     """
     if references is None:
         references = getrefcount(array)
     try:
-        given = np.asarray(array)
+        source = np.asarray(array)
     except (TypeError, ValueError) as error:
         raise ArgumentError(
             f"from_host: NumPy makes no array of the {type(array).__name__} given: {error}"
         ) from error
-    own = as_dtype(given.dtype)
+    source_dtype = as_dtype(source.dtype)
     if dtype is None:
-        dtype = own
-    if given is not array:
-        references = getrefcount(given)
+        dtype = source_dtype
+    if source is not array:
+        references = getrefcount(source)
     if (share or references == host_arrays.ALONE) and (
-        host_arrays.as_device_wants(given, dtype.numpy)
-        and (share or host_arrays.sees_alone(given, references))
+        host_arrays.as_device_wants(source, dtype.numpy)
+        and (share or host_arrays.sees_alone(source, references))
     ):
         if not share:
-            counters["bytes_taken_over"] += given.nbytes
-        return leaf_value(tensor_type(given.shape, dtype), Buffer(given, None, share))
-    data = host_arrays.copied(given, dtype.numpy)
+            counters["bytes_taken_over"] += source.nbytes
+        return leaf_value(tensor_type(source.shape, dtype), Buffer(source, None, share))
+    data = host_arrays.copied(source, dtype.numpy)
     return leaf_value(tensor_type(data.shape, dtype), Buffer(data, None, False))
 
 
 def to_host(tensor: Tensor, references: int) -> Any:
-    """The data of a tensor as a NumPy array of the caller's own, as :meth:`Tensor.read` gives it.
+    """The data of a tensor as a NumPy array that the caller owns, as :meth:`Tensor.read` returns.
 
-    The memory of a temporary itself, where nobody else can see it, or else a copy.
+    This is the memory of a temporary itself, if nobody else can see it, or else a copy.
 
     Args:
-        tensor: of exactly a frontend's class, not of one derived from that.
-        references: what ``sys.getrefcount`` says of the tensor as the parameter of the function
-            that was given it.
+        tensor: of exactly a frontend's class, not of a subclass.
+        references: the value of ``sys.getrefcount`` for the tensor as the parameter of the
+            function that received it.
     """
     value = tensor.value
     if value.type.nbytes < host_arrays.WORTHWHILE or value.requires_grad or (
@@ -91,15 +91,15 @@ def to_host(tensor: Tensor, references: int) -> Any:
     ):
         return read(value)
     await_data(value)
-    # nobody has the tensor but the caller, who gives it up: it ends now
+    # only the caller refers to the tensor, and gives it up: it ends now
     getattr(tensor, "__dict__", {}).clear()
     let_go(tensor)
-    found = _given_up(value) if getrefcount(value) == host_arrays.ALONE else None
-    return read(value) if found is None else found
+    array = _given_up(value) if getrefcount(value) == host_arrays.ALONE else None
+    return read(value) if array is None else array
 
 
 def _given_up(value: Value) -> Any:
-    """The memory of a computed value, which has none from then on; None if others may see it."""
+    """Take the memory of a computed value, which then has none; None if others may see it."""
     node, index = value.node, value.index
     with trace.lock:
         drain()
@@ -134,7 +134,7 @@ def from_dlpack(source: Any, *, copy: bool | None = None) -> Value:
         copy: True for memory of its own, False for an error where memory cannot be shared.
 
     Shared memory is never donated. Raises ArgumentError for an object without
-    ``__dlpack__``, or data that cannot be taken over, and what the object raises itself.
+    ``__dlpack__``, or data that cannot be taken over, and whatever the object itself raises.
     """
     if not hasattr(source, "__dlpack__"):
         raise ArgumentError(
@@ -145,7 +145,7 @@ def from_dlpack(source: Any, *, copy: bool | None = None) -> Value:
     except Exception as error:
         if copy is False or source.__dlpack_device__()[0] != _HOST:
             raise ArgumentError(f"from_dlpack: {error}") from error
-        # what only NumPy can take over: memory with gaps, repeated elements, read-only
+        # only NumPy can take these over: memory with gaps, repeated elements, read-only
         return from_host(np.from_dlpack(source))
     if not hasattr(array, "shape") or not hasattr(array, "dtype"):
         raise wrong("from_dlpack", type_text(array), "an array with shape and dtype")
@@ -153,15 +153,15 @@ def from_dlpack(source: Any, *, copy: bool | None = None) -> Value:
     return leaf_value(tensor_type(tuple(array.shape), dtype), Buffer(None, array, not copy))
 
 
-#: DLPack's number of host memory
+#: DLPack's device type of host memory
 _HOST: Final = 1
 
 
 def known_range(value: Value) -> tuple[int, int] | None:
-    """The least and the largest of integers that are known without running anything, or None.
+    """The smallest and largest of integers, if known without running anything, or None.
 
-    Those that were given from the host are known, also reshaped or transposed, and pending
-    positions in a sorted array. None where only the device knows, or there are none.
+    Known are integers from the host, also reshaped or transposed, and pending positions in a
+    sorted array. None if only the device knows them, or if there are none.
     """
     return None if blind and get_ident() in blind else _known_range(value)
 
@@ -169,22 +169,22 @@ def known_range(value: Value) -> tuple[int, int] | None:
 def known_bounds(value: Value) -> tuple[int, int] | None:
     """Bounds of integers that are known without running anything, or None.
 
-    As :func:`known_range`, and what was chosen from such integers has their bounds, which none
-    of the chosen ones need reach.
+    Like :func:`known_range`, but integers chosen from known ones have the bounds of those, which
+    none of the chosen ones need reach.
     """
     return None if blind and get_ident() in blind else _known(*_origin(value, False))
 
 
 def hidden_range(value: Value) -> tuple[int, int] | None:
-    """:func:`known_range` where a call is recorded to run again, which must not rest on it.
+    """:func:`known_range` while a call is recorded to run again, which must not depend on it.
 
-    None elsewhere.
+    None otherwise.
     """
     return _known_range(value) if blind and get_ident() in blind else None
 
 
 def _origin(value: Value, whole: bool) -> tuple[Node, int]:
-    """What a value was moved from, in part or as a ``whole``: a node and the number of a result."""
+    """Where a value was moved from, in part or as a ``whole``: a node and a result's number."""
     node = value.node
     index = value.index
     for _ in range(tuning.moves_traced):
@@ -214,7 +214,7 @@ def _known(node: Node, index: int) -> tuple[int, int] | None:
     if buffer is None:
         return None
     host = buffer.host
-    # not of what a program has computed: where that lies is no fact of what was recorded
+    # not for computed results: the recorded ops do not determine where those lie
     if spec is None and buffer.range is None and (
         host is not None and host.size and host.dtype.kind in "iu"
     ):

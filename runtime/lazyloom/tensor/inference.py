@@ -1,8 +1,8 @@
 """Inference mode: tensors made in it are marked.
 
 The mark is part of the number that says when a storage was made (:mod:`lazyloom.tensor.storage`),
-so that it costs what is made outside of the mode nothing but a look at a counter. All views and
-aliases of a storage have it.
+so it costs storages made outside the mode only a look at a counter. All views and aliases of a
+storage have it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _counting: Final[Any] = new_lock()
 
 
 def inference_enabled() -> bool:
-    """Whether this thread is in inference mode."""
+    """Return True if this thread is in inference mode."""
     return mode.threads != 0 and bool(getattr(_local, "enabled", False))
 
 
 def set_inference_enabled(enabled: bool) -> bool:
-    """Switch this thread's inference mode on or off; returns the former state."""
+    """Switch this thread's inference mode on or off; returns the previous state."""
     before = bool(getattr(_local, "enabled", False))
     if enabled != before:
         _local.enabled = enabled
@@ -44,10 +44,10 @@ def set_inference_enabled(enabled: bool) -> bool:
 
 
 def marked(created: int) -> int:
-    """When a storage was made, with the mark where this thread is in the mode."""
+    """The number that says when a storage was made, marked if this thread is in the mode."""
     return -2 - created if inference_enabled() else created
 
 
 def is_marked(created: int) -> bool:
-    """Whether a storage was made in the mode."""
+    """Return True if a storage was made in the mode."""
     return created < -1

@@ -12,10 +12,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def one_step(function: _Function) -> _Function:
-    """Let a function that changes its first argument, a tensor, be one step for other threads.
+    """Make a function that changes its first argument, a tensor, one step for other threads.
 
-    It holds the tensor's :func:`write_lock`. A call whose first argument is given by name, or is no
-    tensor, is left as it is.
+    It holds the tensor's :func:`write_lock`. A call whose first argument is passed by keyword, or
+    is not a tensor, is left as it is.
     """
 
     @functools.wraps(function)

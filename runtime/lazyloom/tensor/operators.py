@@ -1,9 +1,9 @@
 """What a frontend's operators mean, so that the common case stays in the core.
 
-The operators of :class:`~lazyloom.tensor.tensor.Tensor` ask the :class:`Operators` of the tensor's
-class. Where those name an op for the operands' dtype, and the operands are plain tensors of
-one dtype or a tensor and a Python number, the op is recorded at once; everything else, errors
-included, is the frontend's own general function.
+The operators of :class:`~lazyloom.tensor.tensor.Tensor` use the :class:`Operators` of the tensor's
+class. If those name an op for the operands' dtype, and the operands are plain tensors of one
+dtype or a tensor and a Python number, the op is recorded at once; the frontend's own general
+function handles everything else, including errors.
 """
 
 from __future__ import annotations
@@ -76,12 +76,12 @@ class Operators:
             self.numbers.append([0] * size)
 
     def define(self, name: str, dtype: DType, op: str, numbers: int = 0) -> None:
-        """Two operands of that dtype are one call of an op, without casts.
+        """Define an operator on two operands of that dtype as one call of an op, without casts.
 
         Args:
             name: one of ``NAMES``.
-            numbers: ``FLOATS`` or ``INTS`` or both: Python numbers that take that dtype when
-                they meet it, an int as a float if it is a floating-point one.
+            numbers: ``FLOATS`` or ``INTS`` or both: the Python numbers that take that dtype as
+                the other operand, an int as a float if it is a floating-point dtype.
 
         Raises ArgumentError for an unknown operator, UnknownOpError for an unknown op.
         """
@@ -94,7 +94,7 @@ class Operators:
 
 @final
 class _Newest:
-    """The class that was looked up last: programs use one kind of tensor for long."""
+    """The class that was looked up last: programs use one kind of tensor for a long time."""
 
     __slots__ = ("cls", "operators")
 
@@ -105,7 +105,7 @@ class _Newest:
 
 @final
 class _Registry:
-    """What was given, and what was found for classes derived from those."""
+    """The operators that were set, and those found for subclasses."""
 
     __slots__ = ("given", "found", "newest")
 
@@ -130,14 +130,14 @@ def operators_of(cls: Any) -> Operators | None:
     newest = _registry.newest
     if newest.cls is cls:
         return newest.operators
-    found: Operators | None = None
+    operators: Operators | None = None
     if cls in _registry.found:
-        found = _registry.found[cls]
+        operators = _registry.found[cls]
     else:
         for base in cls.__mro__:
             if base in _registry.given:
-                found = _registry.given[base]
+                operators = _registry.given[base]
                 break
-        _registry.found[cls] = found
-    _registry.newest = _Newest(cls, found)
-    return found
+        _registry.found[cls] = operators
+    _registry.newest = _Newest(cls, operators)
+    return operators

@@ -1,8 +1,8 @@
 """Parts of a tensor along an axis, read as results of one op.
 
-A part that is read by itself is a slice at a place that is data, whose gradient is as large as the
+A part that is read by itself is a slice at a position that is data. Its gradient is as large as the
 tensor: zeros with the part's gradient somewhere in them, and one addition for each part but the
-first. The gradient of all parts together is their gradients side by side.
+first. The gradient of all parts together is the concatenation of their gradients.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from .storage import keep_read
 from .tensor import Tensor, aliasing, current
 from .views import Slice, ViewStep
 
-#: of more parts, few may be used, or one after the other
+#: of more parts than this, the program may use few, or use them one after the other
 MOST: Final = 8
-#: and of parts of one element along the axis, such as the steps of a sequence
+#: the same for parts of one element along the axis, such as the steps of a sequence
 MOST_OF_ONE: Final = 4
 
 
 def read_parts(whole: Tensor, parts: Sequence[Tensor]) -> None:
     """Read views that are all of a tensor's parts along an axis by one op, if they have gradients.
 
-    For as long as nothing is written; then each reads the storage anew. Other views, and those of
-    a tensor without gradients, are left as they are.
+    This lasts as long as nothing is written; then each view reads the storage anew. Other views,
+    and those of a tensor without gradients, are left as they are.
     """
     if not 2 <= len(parts) <= MOST or not grad_enabled() or whole.detached:
         return
     if not whole._storage.value.requires_grad:
         return
     rests = [_rest(whole, part) for part in parts]
-    found = _axis(whole.tensor_type.shape, [rest[0] for rest in rests if rest])
-    if found is None or not all(rests):
+    cut = _axis(whole.tensor_type.shape, [rest[0] for rest in rests if rest])
+    if cut is None or not all(rests):
         return
-    axis, sizes = found
+    axis, sizes = cut
     version = whole._storage.version
     values: Sequence[Value] = record(
         "split", [current(whole)], {"sizes": sizes, "axis": axis})
@@ -48,7 +48,7 @@ def read_parts(whole: Tensor, parts: Sequence[Tensor]) -> None:
 
 
 def _rest(whole: Tensor, part: Tensor) -> tuple[ViewStep, ...]:
-    """The steps that lead from a tensor to a view of it; none where it is no view of it."""
+    """The steps that lead from a tensor to a view of it; () if it is not a view of it."""
     steps = whole.view_steps
     count = len(steps)
     same = part.shared is not None and part.shared is whole._storage
@@ -56,7 +56,7 @@ def _rest(whole: Tensor, part: Tensor) -> tuple[ViewStep, ...]:
 
 
 def _axis(shape: tuple[int, ...], steps: list[ViewStep]) -> tuple[int, tuple[int, ...]] | None:
-    """The axis along which steps cut a shape into parts, one after the other, and their sizes."""
+    """The axis along which steps cut a shape into consecutive parts, and the parts' sizes."""
     slices = [step for step in steps if isinstance(step, Slice)]
     if len(slices) != len(steps) or len(slices) < 2:
         return None

@@ -1,18 +1,18 @@
-"""Writes through views in which several elements share one of the storage."""
+"""Writes through views in which several elements are one element of the storage."""
 
 from __future__ import annotations
 
 from ..trace.graph import Value
 from .views import Diagonal, Permute, Reshape, Select, Slice, Strided, ViewStep, put_at
 
-#: the steps that only say which elements there are, and where
+#: the steps that only choose elements and place them
 BY_PLACE = (Slice, Permute, Reshape, Diagonal, Select, Strided)
 
 
 def put_repeated(steps: tuple[ViewStep, ...], bases: list[Value], new: Value) -> Value:
-    """``bases[0]`` with ``new`` written through steps of which one repeats elements.
+    """``bases[0]`` with ``new`` written through steps, one of which repeats elements.
 
-    Those behind it are followed by position: what they leave out is not written.
+    The steps after that one are followed by position: elements that they leave out are not written.
     """
     last = len(steps) - 1
     while not steps[last].repeats:

@@ -1,16 +1,16 @@
 """Storages, which tensors that alias each other share, and the locks under which they are written.
 
-A write reads the contents of a storage, records what becomes of them, and installs the result. It
-holds the storage's lock meanwhile, so that it is one step for other writers: what two threads write
-to different rows, or add to one number, is all there in the end. Readers take no lock: contents are
+A write reads the contents of a storage, records the new contents, and installs the result. It
+holds the storage's lock meanwhile, so it is one step for other writers: if two threads write to
+different rows, or add to one number, no write is lost. Readers take no lock: contents are
 immutable, and a write installs new ones whole.
 
-The locks are reentrant, and there is a fixed number of them: which one is a storage's follows from
-when it was made, and is the same before and after a tensor comes to share its contents. Who needs
-several (an optimizer's step, a captured call) takes them all at once, in the order of their numbers
-(:class:`WriteLocks`), or none of them while it is the only thread that ever asked. While one is
-held ops are recorded, which may run a component that has grown long, so no other lock of the
-runtime may be held where one is asked for.
+The locks are reentrant, and there is a fixed number of them: the time at which a storage was made
+determines its lock, which is the same before and after a tensor comes to share its contents. Code
+that needs several (an optimizer's step, a captured call) takes them all at once, in the order of
+their numbers (:class:`WriteLocks`), or none of them while its thread is the only one that ever
+requested a lock. Ops are recorded while a lock is held, which may run a component that has grown
+long, so a thread that requests one may hold no other lock of the runtime.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from ..interrupts import Deferred
 from ..locks import new_write_lock
 from ..trace.graph import Value, trace
 
-#: Held where a field is changed only if another one is still as it was seen; innermost. Compiled
-#: code needs no lock for that, see lazyloom.compiled.
+#: Held where a field is changed only if another one still has the value that was seen; innermost.
+#: Compiled code needs no lock for that, see lazyloom.compiled.
 deciding: Final = threading.Lock()
 
 _ALONE: Final[bool] = ALONE
 _COUNT: Final = 256
-#: seconds between two looks at whether the thread that wrote alone is through
+#: seconds between two checks whether the thread that wrote alone has finished
 _PAUSE: Final = 2e-4
 
 
 @final
 class Writers:
-    """Which threads have asked for the lock of a storage: none, one, or several.
+    """Which threads have requested the lock of a storage: none, one, or several.
 
     While it is one, that thread's blocks of many locks (:class:`WriteLocks`) take none of them in
-    compiled code. The second thread that asks waits once, until they are at their ends; from then
-    on all take locks.
+    compiled code. The second thread to request a lock waits once, until these blocks have ended;
+    from then on all blocks take locks.
     """
 
     __slots__ = ("thread", "several", "owner", "depth", "watched")
@@ -52,14 +52,14 @@ class Writers:
     def __init__(self) -> None:
         self.thread: int = 0
         self.several: bool = False
-        #: whose blocks without locks are under way, and how many, one in the other
+        #: the thread that is in blocks without locks, and how many are nested
         self.owner: int = 0
         self.depth: int = 0
-        #: who wants to know what other threads write
+        #: those that observe what other threads write
         self.watched: tuple[OtherWriters, ...] = ()
 
     def note(self, created: int) -> None:
-        """This thread asks for the lock of what was ``created`` then."""
+        """Note that this thread requests the lock of what was ``created`` then."""
         here = get_ident()
         for other in self.watched:
             if other.thread != here:
@@ -73,9 +73,9 @@ class Writers:
                 time.sleep(_PAUSE)
 
     def begin(self, created: list[int]) -> bool:
-        """Begin a block of this thread that needs no lock, if no other thread has asked for one.
+        """Begin a block of this thread that needs no lock, if no other thread has requested one.
 
-        Whoever got True calls :meth:`end`.
+        A caller that gets True calls :meth:`end`.
         """
         self.note(created[0])
         if self.watched:
@@ -93,20 +93,20 @@ class Writers:
             self.depth -= 1
 
     def alone(self) -> bool:
-        """Whether no other thread can be in the middle of a write.
+        """Return True if no other thread can be in the middle of a write.
 
-        Then compiled code needs no lock for one, if it looks again before it changes a field.
+        Then compiled code needs no lock for a write, if it checks again before it changes a field.
         """
         return not self.several and self.thread == get_ident()
 
 
 @final
 class OtherWriters:
-    """What other threads write while this one looks: a ``with`` block.
+    """A ``with`` block in which this thread observes what other threads write.
 
     Attributes:
-        thread: the one that looks.
-        numbers: those of the locks that other threads have asked for.
+        thread: the one that observes.
+        numbers: the numbers of the locks that other threads have requested.
     """
 
     __slots__ = ("thread", "numbers")
@@ -127,7 +127,7 @@ class OtherWriters:
 
 writers: Final = Writers()
 
-#: by number; those of a forked child are new, since a thread that is not there may hold the old
+#: by number; a forked child has new ones, since a thread that it does not have may hold the old
 locks: Final[list[Any]] = [new_write_lock() for _ in range(_COUNT)]
 
 
@@ -141,7 +141,7 @@ os.register_at_fork(after_in_child=_renew)
 
 
 def number_of_lock(created: int) -> int:
-    """The number of the lock of what was made when ``created`` was the newest node's number."""
+    """The number of the lock of a storage made when ``created`` was the newest node's number."""
     return created % _COUNT
 
 
@@ -149,20 +149,20 @@ def number_of_lock(created: int) -> int:
 class WriteLocks:
     """A ``with`` block that holds the locks of several storages, those of ``created``.
 
-    Any number of threads may enter it, one after the other. Where the core runs interpreted signals
-    wait until its end, since one that arrived as a lock is given back would leave the others held.
+    Any number of threads may enter it, one after the other. If the core runs interpreted, signals
+    wait until its end, since one that arrived while a lock is released would leave the others held.
     """
 
     __slots__ = ("_created", "_held", "_entered", "_deferred")
 
     def __init__(self, created: Iterable[int]) -> None:
         self._created: list[int] = list(created)
-        #: found when they are first taken
+        #: looked up when they are first taken
         self._held: list[Any] = []
-        #: how often the thread that is in the block has taken the locks. What it began before,
-        #: without them, ends after that.
+        #: how often the thread in the block has taken the locks. Blocks that it began before,
+        #: without locks, end after those.
         self._entered: int = 0
-        #: of the thread that is in the block
+        #: of the thread in the block
         self._deferred: list[Deferred] = []
 
     def __enter__(self) -> None:
@@ -211,12 +211,12 @@ class WriteLocks:
 class Storage:
     """What tensors that alias each other share.
 
-    Who changes a field holds the storage's lock.
+    Whoever changes a field holds the storage's lock.
 
     Attributes:
         value: the current contents.
-        version: number of writes so far. It is raised after ``value`` is set: who reads it first
-            knows a version that its contents have at least.
+        version: number of writes so far. It is raised after ``value`` is set: contents that are
+            read after it have at least that version.
         writable: False makes writes an AliasError (memory shared with the outside).
         created: the number of the newest node when it was made; with a mark if that was in
             inference mode (:mod:`lazyloom.tensor.inference`).
@@ -237,19 +237,19 @@ class Storage:
 
     @property
     def lock(self) -> Any:
-        """Held by who writes: a context manager, reentrant."""
+        """The lock that a writer holds: a reentrant context manager."""
         writers.note(self.created)
         return locks[number_of_lock(self.created)]
 
     def replace(self, value: Value) -> None:
-        """Write all of the contents over; the caller holds the lock."""
+        """Replace all of the contents; the caller holds the lock."""
         before = self.overwritten
         self.overwritten = written_over(self.value, before)
         self.value = value
         self.version += 1
 
     def recover(self) -> None:
-        """Go back to the contents from before, if a run that failed was to write the present."""
+        """Go back to the previous contents, if the run that should compute the present failed."""
         failed = self.value
         overwritten = self.overwritten
         if overwritten is None:
@@ -266,15 +266,15 @@ class Storage:
 
 @final
 class Alias:
-    """What a tensor that shares its storage knows beside how it reads it.
+    """What a tensor that shares its storage keeps besides how it reads it.
 
     One object, which only such tensors make: recording an op makes tensors that share nothing.
 
     Attributes:
         owner: the tensor that first had the storage, where the frontend says so.
-        strides, offset: as :class:`Tensor` has them, ``element_strides`` and ``element_offset``.
+        strides, offset: ``element_strides`` and ``element_offset`` of :class:`Tensor`.
         read: the contents when they were read last.
-        version: the storage's version then, -1 where they are to be read anew.
+        version: the storage's version then, -1 if they have to be read anew.
     """
 
     __slots__ = ("owner", "strides", "offset", "read", "version")
@@ -290,7 +290,7 @@ class Alias:
 
 
 def keep_read(state: Alias, value: Value, version: int) -> None:
-    """Keep what a view read at a version of its storage, unless what is kept is newer."""
+    """Keep what a view read at a version of its storage, unless the kept contents are newer."""
     if _ALONE:
         _keep_read(state, value, version)
     else:
@@ -303,4 +303,4 @@ def _keep_read(state: Alias, value: Value, version: int) -> None:
         before = state.read
         state.read = value
         state.version = version
-        del before  # let go of only now
+        del before  # released only now

@@ -2,7 +2,7 @@
 
 Several tensors may share one :class:`Storage`; each reads it through its chain of view
 steps. A write makes a new value of the whole storage and bumps its version, so the graph
-stays pure and every frontend gets the aliasing of its library from here.
+stays pure, and the aliasing of every frontend's library is implemented here.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _ALONE: Final[bool] = ALONE
 class Tensor:
     """A mutable n-dimensional array that may share storage with others.
 
-    ``Tensor(value)`` owns a new storage with that contents. Frontends subclass it; what they use
-    beside the attributes is in :mod:`lazyloom.frontend`.
+    ``Tensor(value)`` owns a new storage with these contents. Frontends subclass it; what they use
+    besides the attributes is in :mod:`lazyloom.frontend`.
 
     Attributes:
         tensor_type: shape, dtype and placement.
@@ -58,15 +58,15 @@ class Tensor:
             can see its contents, which are then written fastest. Read-only.
         view_steps: how it reads its storage: one step after the other, () for all of it.
             Read-only.
-        detached: whether what is read carries no gradient.
-        slow_path: whether operators always ask the general functions of the frontend's
-            :class:`~lazyloom.frontend.Operators`. Frontends set it where the common case is not
-            theirs.
+        detached: whether reading it gives a value without gradient.
+        slow_path: whether operators always call the general functions of the frontend's
+            :class:`~lazyloom.frontend.Operators`. Frontends set it where the common case does not
+            apply to the tensor.
         alias_of: the tensor that first had the storage of a view or an alias, where the frontend
             says so: ``view_of_type`` sets it and the next two, which the runtime only keeps.
         element_strides: the strides in elements that the frontend's library shows, None for
-            row-major ones. They decide nothing about how data is laid out.
-        element_offset: likewise, where its first element lies among those of the storage.
+            row-major ones. They do not affect how data is laid out.
+        element_offset: likewise, the position of its first element in the storage.
     """
 
     __slots__ = (
@@ -84,7 +84,7 @@ class Tensor:
     _alias_state: Alias | None
     detached: bool
     slow_path: bool
-    #: the number of the newest node when it was made; of no meaning once it shares a storage
+    #: the number of the newest node when it was made; meaningless once it shares a storage
     _created: int
     #: what the contents go back to while nothing shares them; then the storage has it
     _overwritten: Overwritten | None
@@ -98,24 +98,24 @@ class Tensor:
 
     @classmethod
     def from_value(cls, value: Value) -> Self:
-        """A tensor of this class that owns a new storage with that contents."""
+        """A tensor of this class that owns a new storage with these contents."""
         self = cls.__new__(cls)
         hold(self, value)
         return self
 
     @property
     def _storage(self) -> Storage:
-        """The storage that views of this tensor share; made when first asked for."""
+        """The storage that views of this tensor share; made on first access."""
         shared = self.shared
         while shared is None:
             value = self._value
             if value is not None:
-                made = Storage(value, self._writes, self._created, self._overwritten)
+                storage = Storage(value, self._writes, self._created, self._overwritten)
                 if _ALONE:
-                    _share(self, made)
+                    _share(self, storage)
                 else:
                     with deciding:
-                        _share(self, made)
+                        _share(self, storage)
             shared = self.shared
             assert shared is not None or self._value is not None
         return shared
@@ -160,31 +160,31 @@ class Tensor:
 
     @final
     def _tape_was_freed(self, node: Node, base: Node) -> bool:
-        """Whether a backward pass freed one of the nodes by which this view reads its storage."""
+        """Return True if a backward pass freed a node by which this view reads its storage."""
         if node.freed:
             return True
-        left = len(self.view_steps) - 1
-        while left and node is not base and node.tracked and node.inputs:
+        remaining = len(self.view_steps) - 1
+        while remaining and node is not base and node.tracked and node.inputs:
             before = node.inputs[0]
             if not isinstance(before, Node):
                 break
             if before.freed and before is not base:
                 return True
             node = before
-            left -= 1
+            remaining -= 1
         return False
 
     @final
     def _read_through(self, parent: Tensor, steps: tuple[ViewStep, ...]) -> None:
-        """Read this view of a view by way of the other one, so that gradients pass by there.
+        """Read this view of a view through the other view, so that gradients pass through that.
 
-        For as long as nothing is written; then it reads its storage anew.
+        This lasts as long as nothing is written; then it reads its storage anew.
         """
         version = self._storage.version
-        found = current(parent)
+        value = current(parent)
         for step in steps:
-            found = step.forward(found)
-        keep_read(aliasing(self), found, version)
+            value = step.forward(value)
+        keep_read(aliasing(self), value, version)
 
     @property
     def type(self) -> TensorType:
@@ -193,30 +193,30 @@ class Tensor:
 
     @property
     def version(self) -> int:
-        """How often the storage was written."""
+        """The number of writes to the storage."""
         shared = self.shared
         return self._writes if shared is None else shared.version
 
     def _followed_by(self, value: Value) -> Self:
         """A tensor with a storage of its own that takes the place of this one.
 
-        Where a run that was to compute ``value`` fails, it holds what this one does, as a tensor
-        that was written in place would.
+        If the run that should compute ``value`` fails, it holds what this one holds, like a tensor
+        that was written in place.
         """
-        made = self.from_value(value)
+        heir = self.from_value(value)
         old = current(self)
         shared = self.shared
         overwritten = self._overwritten if shared is None else shared.overwritten
-        made._overwritten = written_over(old, None if overwritten is None else overwritten.copy())
-        return made
+        heir._overwritten = written_over(old, None if overwritten is None else overwritten.copy())
+        return heir
 
     def _write(self, value: Value) -> None:
         write(self, value)
 
     @final
     def _refuse_outside(self) -> None:
-        """Raise AliasError if this thread runs a function on placeholders that did not make what
-        is written."""
+        """Raise AliasError if this thread runs a function on placeholders and the tensor that is
+        written was not made in it."""
         shared = self.shared
         mapping = innermost()
         created = self._created if shared is None else shared.created
@@ -241,7 +241,7 @@ class Tensor:
         return other
 
     def _forget_gradient(self) -> None:
-        """From now on the contents carry no gradient."""
+        """Let the contents carry no gradient from now on."""
         with write_lock(self):
             if self._value is not None:
                 self._value = self._value.detach()
@@ -267,7 +267,7 @@ class Tensor:
                 "element")
         return self.value.read_number()
 
-    # The operators. Frontends say what they mean with lazyloom.frontend.
+    # The operators. Frontends define what they mean with lazyloom.frontend.
 
     def __add__(self, other: object) -> Any:
         return _operate(self, other, ADD)
@@ -276,12 +276,12 @@ class Tensor:
         return _operate_reversed(self, other, ADD)
 
     def __iadd__(self, other: object) -> Any:
-        found = _operate_in_place(self, other, ADD)
-        if found is NotImplemented:
-            # a class derived from a compiled one has this as sequences' += too, whose result
-            # Python takes whatever it is
+        result = _operate_in_place(self, other, ADD)
+        if result is NotImplemented:
+            # a class derived from a compiled one has this as the += of sequences too, whose result
+            # Python accepts whatever it is
             return operator.add(self, other)
-        return found
+        return result
 
     def __sub__(self, other: object) -> Any:
         return _operate(self, other, SUBTRACT)
@@ -341,10 +341,10 @@ class Tensor:
         return _wrapped(rules, record_one(spec, current(self)))
 
 
-# What is done for every op is functions: a method, final or not, of a class from which interpreted
-# ones are derived is looked up by its name.
+# Code that runs for every op is in functions: a method, final or not, of a class from which
+# interpreted ones are derived is looked up by its name.
 
-#: found once
+#: looked up once
 _new: Final[Any] = Tensor.__new__
 
 
@@ -366,8 +366,8 @@ def set_view(
 def hold(tensor: Tensor, value: Value) -> None:
     """Let a tensor hold a value in a storage of its own, whatever it was before.
 
-    All of its attributes are as those of a new tensor; other tensors of its former storage keep
-    that. Also how a tensor made by ``Tensor.__new__(cls)`` gets its contents.
+    Resets all of its attributes to those of a new tensor; other tensors of its former storage keep
+    that storage. This also gives a tensor made by ``Tensor.__new__(cls)`` its contents.
     """
     tensor._value = value
     tensor._writes = 0
@@ -382,7 +382,7 @@ def hold(tensor: Tensor, value: Value) -> None:
 
 
 def let_go(tensor: Tensor) -> None:
-    """Let a tensor that nobody can reach any more give up what it holds."""
+    """Release what a tensor that nobody can reach any more holds."""
     tensor._value = None
     tensor.shared = None
     tensor._alias_state = None
@@ -390,7 +390,7 @@ def let_go(tensor: Tensor) -> None:
 
 
 def _share(tensor: Tensor, storage: Storage) -> None:
-    """Let a tensor share a storage made of what it holds, if it holds that still.
+    """Let a tensor share a storage made of its contents, if it still holds them.
 
     No other thread runs meanwhile.
     """
@@ -400,53 +400,53 @@ def _share(tensor: Tensor, storage: Storage) -> None:
         tensor.shared = storage
         tensor._value = None
         tensor._overwritten = None
-    del value, before  # let go of only now
+    del value, before  # released only now
 
 
 def current(tensor: Tensor) -> Value:
-    own = tensor._value
-    if own is not None:
+    unshared = tensor._value
+    if unshared is not None:
         if tensor._overwritten is not None:
-            own = _recovered(tensor, own)
-        return own.detach() if tensor.detached else own
+            unshared = _recovered(tensor, unshared)
+        return unshared.detach() if tensor.detached else unshared
     storage = tensor._storage
     if storage.overwritten is not None:
         storage.recover()
     if not tensor.view_steps:
-        found = storage.value
-        return found.detach() if tensor.detached else found
+        contents = storage.value
+        return contents.detach() if tensor.detached else contents
     state = aliasing(tensor)
     # versions first: contents that are read after them are at least as new
     version = storage.version
-    known = state.version == version
+    unchanged = state.version == version
     kept = state.read
-    if known and kept is not None and (
+    if unchanged and kept is not None and (
         not tensor._tape_was_freed(kept.node, storage.value.node)
     ):
-        # one whose tape a backward pass freed is read anew, so that gradients flow again
-        found = kept
+        # contents whose tape a backward pass freed are read anew, so that gradients flow again
+        contents = kept
     else:
-        found = storage.value
-        if switches.without_grad and found.requires_grad:
-            # it is kept for readers that do record gradients
+        contents = storage.value
+        if switches.without_grad and contents.requires_grad:
+            # they are kept for readers that do record gradients
             with grad_mode(True):
                 for step in tensor.view_steps:
-                    found = step.forward(found)
+                    contents = step.forward(contents)
         else:
             for step in tensor.view_steps:
-                found = step.forward(found)
-        keep_read(state, found, version)
-    return found.detach() if tensor.detached else found
+                contents = step.forward(contents)
+        keep_read(state, contents, version)
+    return contents.detach() if tensor.detached else contents
 
 
-def _recovered(tensor: Tensor, own: Value) -> Value:
-    """The contents of a tensor that shares nothing, those from before if computing them failed."""
+def _recovered(tensor: Tensor, contents: Value) -> Value:
+    """The contents of a tensor that shares nothing; if computing them failed, the previous ones."""
     overwritten = tensor._overwritten
-    before = None if overwritten is None else restored(own, overwritten)
+    before = None if overwritten is None else restored(contents, overwritten)
     if before is None:
-        return own
+        return contents
     with write_lock(tensor):
-        if tensor._value is own:
+        if tensor._value is contents:
             tensor._value = before
             tensor._writes += 1
             tensor._overwritten = None
@@ -468,13 +468,13 @@ def write_lock(tensor: Tensor) -> Any:
 
 
 def created_of(tensor: Tensor) -> int:
-    """When what the tensor is written in was made, which its lock goes by."""
+    """The number that says when the tensor's storage was made; it determines the lock."""
     shared = tensor.shared
     return tensor._created if shared is None else shared.created
 
 
 def made_in_inference(tensor: Tensor) -> bool:
-    """Whether the tensor's storage was made in inference mode."""
+    """Return True if the tensor's storage was made in inference mode."""
     return is_marked(created_of(tensor))
 
 
@@ -486,10 +486,10 @@ def write_locks(tensors: Iterable[Tensor]) -> WriteLocks:
 def write(tensor: Tensor, value: Value) -> None:
     """Replace the contents in place; every tensor of the same storage sees it.
 
-    It is one step for other threads. Who computes ``value`` from the contents holds
-    :func:`write_lock` from before they are read.
+    It is one step for other threads. A caller that computes ``value`` from the contents takes
+    :func:`write_lock` before it reads them.
 
-    Raises ArgumentError where ``value`` has not exactly the tensor's type, AliasError where a
+    Raises ArgumentError if ``value`` does not have exactly the tensor's type, AliasError if a
     view cannot be written or the function that :func:`lazyloom.vmap` maps did not make it.
     """
     if value.type is not tensor.tensor_type:
@@ -500,10 +500,10 @@ def write(tensor: Tensor, value: Value) -> None:
         value = value.detach()
     if trace.mapping:
         tensor._refuse_outside()
-    own = tensor._value
-    if _ALONE and own is not None and writers.alone():
-        overwritten = written_over(own, tensor._overwritten)
-        if not writers.several and _write_own(tensor, own, value, overwritten):
+    contents = tensor._value
+    if _ALONE and contents is not None and writers.alone():
+        overwritten = written_over(contents, tensor._overwritten)
+        if not writers.several and _write_own(tensor, contents, value, overwritten):
             return
     lock = write_lock(tensor)
     if COMPILED:
@@ -519,18 +519,18 @@ def write(tensor: Tensor, value: Value) -> None:
 
 
 def _write(tensor: Tensor, value: Value) -> None:
-    """:func:`write`, of a value of that type, by a thread that holds the lock."""
-    own = tensor._value
-    if own is not None:
-        overwritten = written_over(own, tensor._overwritten)
+    """:func:`write` for a value of the tensor's type, by a thread that holds the lock."""
+    contents = tensor._value
+    if contents is not None:
+        overwritten = written_over(contents, tensor._overwritten)
         if _ALONE:
-            written = _write_own(tensor, own, value, overwritten)
+            written = _write_own(tensor, contents, value, overwritten)
         else:
             with deciding:
-                written = _write_own(tensor, own, value, overwritten)
+                written = _write_own(tensor, contents, value, overwritten)
         if written:
             return
-        # a view was made of it meanwhile
+        # meanwhile, a view of it was made
     storage = tensor._storage
     if not storage.writable:
         raise AliasError(
@@ -546,7 +546,7 @@ def _write(tensor: Tensor, value: Value) -> None:
         repeats = repeats or step.repeats
         bases.append(step.forward(bases[-1]))
     if repeats:
-        # what is read may be what another element of the same place was given
+        # an element may read as what was written to another element of the same place
         storage.value = put_repeated(tensor.view_steps, bases, value)
         storage.version += 1
         return
@@ -558,41 +558,41 @@ def _write(tensor: Tensor, value: Value) -> None:
 
 
 def _write_own(
-    tensor: Tensor, own: Value, value: Value, overwritten: Overwritten | None
+    tensor: Tensor, contents: Value, value: Value, overwritten: Overwritten | None
 ) -> bool:
-    """Write a tensor over that holds a value and shares nothing, if that is so still.
+    """Overwrite a tensor that shares nothing, if it still holds the value ``contents``.
 
     No other thread runs meanwhile.
     """
-    if tensor._value is not own:
+    if tensor._value is not contents:
         return False
     before = tensor._overwritten
     tensor._overwritten = overwritten
     tensor._value = value
     tensor._writes += 1
-    del before  # let go of only now
+    del before  # released only now
     return True
 
 
 def _wrapped(rules: Operators, value: Value) -> Any:
-    made: Tensor = _new(rules.result if value.node.types[0].shape else rules.result_0d)
-    hold(made, value)
-    return made
+    tensor: Tensor = _new(rules.result if value.node.types[0].shape else rules.result_0d)
+    hold(tensor, value)
+    return tensor
 
 
 def wrap_as(tensor: Tensor, value: Value) -> Any:
-    """A tensor with that contents as the frontend of ``tensor`` makes them.
+    """A tensor with these contents, of the class that the frontend of ``tensor`` uses.
 
-    Its class is the frontend's (:class:`~lazyloom.tensor.operators.Operators`) for results with
-    dimensions or without; where there is no frontend, that of ``tensor``.
+    The class is the frontend's (:class:`~lazyloom.tensor.operators.Operators`) for results with
+    dimensions or without; if there is no frontend, that of ``tensor``.
     """
     rules = operators_of(type(tensor))
     cls: Any = type(tensor)
     if rules is not None:
         cls = rules.result if value.type.shape else rules.result_0d
-    made: Tensor = cls.__new__(cls)
-    hold(made, value)
-    return made
+    wrapped: Tensor = cls.__new__(cls)
+    hold(wrapped, value)
+    return wrapped
 
 
 def _short(rules: Operators, a: Tensor, b: object, number: int, reverse: bool) -> Value | None:
@@ -623,7 +623,7 @@ def _short(rules: Operators, a: Tensor, b: object, number: int, reverse: bool) -
             return record_number(
                 spec, current(a), Scalar(cast(Any, b), a.tensor_type.dtype), reverse)
     except (LoomError, OverflowError):
-        # the general function raises it as the frontend's library does
+        # the general function raises the error of the frontend's library
         pass
     return None
 
@@ -641,7 +641,7 @@ def _operate(a: Tensor, b: object, number: int) -> Any:
 
 
 def _operate_reversed(a: Tensor, b: object, number: int) -> Any:
-    """``b`` operator ``a``, where ``b`` is no tensor or does not know how."""
+    """``b`` operator ``a``, where ``b`` is not a tensor or does not implement it."""
     rules = operators_of(type(a))
     if rules is None:
         return NotImplemented
@@ -658,17 +658,17 @@ def _operate_in_place(a: Tensor, b: object, number: int) -> Any:
     rules = operators_of(type(a))
     if rules is None:
         return NotImplemented
-    own = a._value
-    if rules.short_in_place and own is not None:
+    contents = a._value
+    if rules.short_in_place and contents is not None:
         if _ALONE and writers.alone():
-            # where another thread has asked for a lock when it is to be written, or it is not what
-            # it was, it is done again
+            # if another thread has requested a lock before the write, or the contents have changed,
+            # the operation is repeated under the lock
             value = _short(rules, a, b, number, False)
             if value is None or value.node.types[0] is not a.tensor_type:
                 return rules.general_in_place[number](a, plain(b) if type(b) is Fed else b)
             if not (trace.mapping or a.detached):
-                overwritten = written_over(own, a._overwritten)
-                if not writers.several and _write_own(a, own, value, overwritten):
+                overwritten = written_over(contents, a._overwritten)
+                if not writers.several and _write_own(a, contents, value, overwritten):
                     return a
         lock = write_lock(a)
         if COMPILED:
@@ -688,7 +688,7 @@ def _operate_in_place(a: Tensor, b: object, number: int) -> Any:
 
 
 def _short_in_place(rules: Operators, a: Tensor, b: object, number: int) -> bool:
-    """An augmented assignment in the common case, under the lock; whether it was one."""
+    """Run an augmented assignment under the lock in the common case; return False if it is not."""
     value = _short(rules, a, b, number, False)
     if value is None or value.node.types[0] is not a.tensor_type:
         return False

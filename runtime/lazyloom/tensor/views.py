@@ -1,7 +1,7 @@
 """Views: how a tensor that shares another's storage reads it and writes through it.
 
 A step knows the type it yields, how to read (``forward``), and how to write a new value of
-its result back into the value it was taken from (``put``).
+its result back into its base, the value from which it is taken (``put``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ViewStep:
     #: the specs of reading and writing through it, once known
     _reads: Spec | None
     _writes: Spec | None
-    #: whether several elements of the view may be one element of what it is taken from
+    #: true if several elements of the view may be one element of its base
     repeats: bool
 
     def __init__(self) -> None:
@@ -47,17 +47,17 @@ class ViewStep:
         return hash((type(self), self._parts()))
 
     def _parts(self) -> tuple[Any, ...]:
-        """What makes a step of this kind differ from another."""
+        """What distinguishes steps of one class."""
         return ()
 
     def out_type(self, t: TensorType) -> TensorType:
-        """The type of the view of a tensor of type ``t``. Raises what does not fit."""
+        """The type of the view of a tensor of type ``t``. Raises an error if it does not fit."""
         raise AssertionError("a view step defines out_type")
 
     def forward(self, base: Value) -> Value:
-        """The view's data: a value of its own on the tape, also where nothing moves.
+        """The view's data: a value of its own on the tape, even if nothing moves.
 
-        What is known of the view, as its hooks and its gradient, is then not the base's.
+        So the view's hooks and gradient are not those of the base.
         """
         raise AssertionError("a view step defines forward")
 
@@ -67,7 +67,7 @@ class ViewStep:
 
 
 def _flows(base: Value) -> bool:
-    """Whether a gradient flows from a view that is read now to what it is taken from."""
+    """Return True if a gradient flows from a view that is read now to its base."""
     return base.requires_grad and grad_enabled()
 
 
@@ -79,8 +79,8 @@ def _as_it_is(base: Value) -> Value:
 class Slice(ViewStep):
     """``starts[i] + steps[i] * k`` for ``k`` in ``range(sizes[i])`` along each axis.
 
-    Starts of a part of an axis travel as run-time parameters, so that ``x[i]`` in a loop is
-    one program for all ``i``.
+    Starts of a part of an axis are run-time parameters, so ``x[i]`` in a loop is one program
+    for all ``i``.
     """
 
     __slots__ = ("starts", "sizes", "steps", "_contiguous", "_empty", "_scalars")
@@ -142,8 +142,8 @@ class Slice(ViewStep):
                     lookup("dynamic_slice"), {"sizes": self.sizes}, 1 + len(self.sizes))
             operands: list[Operandlike] = [base]
             operands.extend(self._starts())
-            found: Value = record_spec(spec, operands)
-            return found
+            view: Value = record_spec(spec, operands)
+            return view
         if spec is None:
             spec = self._reads = spec_of(lookup("slice"), self._attributes(), 1)
         return record_one(spec, base)
@@ -160,8 +160,8 @@ class Slice(ViewStep):
                     lookup("dynamic_update_slice"), None, 2 + len(self.sizes))
             operands: list[Operandlike] = [base, new]
             operands.extend(self._starts())
-            found: Value = record_spec(spec, operands)
-            return found
+            written: Value = record_spec(spec, operands)
+            return written
         if spec is None:
             spec = self._writes = spec_of(lookup("slice_update"), self._attributes(), 2)
         return record_two(spec, base, new)
@@ -316,19 +316,19 @@ class Diagonal(ViewStep):
         return spec_of(lookup("diagonal"), self._attributes(), 1).infer((t,))[0]
 
     def forward(self, base: Value) -> Value:
-        found: Value = record("diagonal", [base], self._attributes())
-        return found
+        view: Value = record("diagonal", [base], self._attributes())
+        return view
 
     def put(self, base: Value, new: Value) -> Value:
-        found: Value = record("diagonal_update", [base, new], self._attributes())
-        return found
+        written: Value = record("diagonal_update", [base, new], self._attributes())
+        return written
 
 
 class Select(ViewStep):
     """The part at one position of an axis, which is data: a 0-d integer value.
 
-    ``given`` tells two such steps apart; ``index`` is what positions are taken from, the same
-    number, perhaps checked.
+    ``given`` distinguishes two such steps; ``index``, which the ops use, is the same number,
+    perhaps checked.
     """
 
     __slots__ = ("axis", "given", "index")
@@ -346,19 +346,19 @@ class Select(ViewStep):
         return spec_of(lookup("take"), {"axis": self.axis}, 2).infer((t, self.index.type))[0]
 
     def forward(self, base: Value) -> Value:
-        found: Value = record("take", [base, self.index], {"axis": self.axis})
-        return found
+        view: Value = record("take", [base, self.index], {"axis": self.axis})
+        return view
 
     def put(self, base: Value, new: Value) -> Value:
-        found: Value = record("index_update", [base, new, self.index], {"axes": (self.axis,)})
-        return found
+        written: Value = record("index_update", [base, new, self.index], {"axes": (self.axis,)})
+        return written
 
 
 class Strided(ViewStep):
     """Elements at ``offset + sum(i[k] * steps[k])`` of the flattened base, of any shape.
 
-    Several may be one element of the base. What is written then is what of them differs from
-    what it was, and of several such the last.
+    Several of them may be one element of the base. A write then takes the last of those whose
+    value differs from the old one.
     """
 
     __slots__ = ("offset", "shape", "steps")
@@ -368,7 +368,7 @@ class Strided(ViewStep):
         self.offset: Final = offset
         self.shape: Final = shape
         self.steps: Final = steps
-        # sorted, each step goes beyond all that the smaller ones reach, or places may meet
+        # sorted, each step must go beyond all that the smaller ones reach, or places may coincide
         reach = 0
         for step, n in sorted([(abs(s), n) for n, s in zip(shape, steps) if n != 1]):
             if step <= reach:
@@ -392,46 +392,46 @@ class Strided(ViewStep):
         return tensor_type(self.shape, t.dtype, t.placement)
 
     def positions(self) -> Value:
-        """Where each element lies in the flattened base."""
-        found: Value = record(
+        """The position of each element in the flattened base."""
+        positions: Value = record(
             "full", [Scalar(self.offset, _int64, bake=False)], {"shape": self.shape})
         for axis, step in enumerate(self.steps):
             if step and self.shape[axis] != 1:
                 number = record("iota", [], {"shape": self.shape, "axis": axis, "dtype": _int64})
                 by = Scalar(step, _int64, bake=False)
-                found = record("add", [found, record("multiply", [number, by])])
-        return found
+                positions = record("add", [positions, record("multiply", [number, by])])
+        return positions
 
     def forward(self, base: Value) -> Value:
         flat = record("reshape", [base], {"shape": (base.type.size,)})
-        found: Value = record("take", [flat, self.positions()], {"axis": 0})
-        return found
+        view: Value = record("take", [flat, self.positions()], {"axis": 0})
+        return view
 
     def put(self, base: Value, new: Value) -> Value:
         if 0 in self.shape:
             return base
         positions = self.positions()
-        found = put_at(base, new, positions)
+        written = put_at(base, new, positions)
         if not self.repeats:
-            return found
-        # all of it was written, and so has the gradient; once more what differs, which must not
-        # be lost to another element of the same place that does not
+            return written
+        # everything was written, so the gradient reaches all of it; now write what differs once
+        # more, so that an unchanged element of the same place does not replace it
         old = self.forward(base)
         changed = record("not_equal", [new, old])
         if base.dtype.is_inexact:
             nans = record("logical_and", [record("isnan", [new]), record("isnan", [old])])
             changed = record("logical_and", [changed, record("logical_not", [nans])])
-        # a position that is out of range is left out
+        # a position that is out of range is not written
         nowhere = Scalar(base.type.size, _int64, bake=False)
-        return put_at(found, new, record("where", [changed, positions, nowhere]))
+        return put_at(written, new, record("where", [changed, positions, nowhere]))
 
 
 def put_at(base: Value, new: Value, positions: Value) -> Value:
-    """``base`` with elements written at positions of it as if it were flat."""
+    """``base`` with elements written at positions of the flattened base."""
     flat = record("reshape", [base], {"shape": (base.type.size,)})
     flat = record("index_update", [flat, new, positions], {"axes": (0,)})
-    found: Value = record("reshape", [flat], {"shape": base.shape})
-    return found
+    written: Value = record("reshape", [flat], {"shape": base.shape})
+    return written
 
 
 class Real(ViewStep):
@@ -445,14 +445,14 @@ class Real(ViewStep):
     def forward(self, base: Value) -> Value:
         if not base.dtype.is_complex:
             return base
-        found: Value = record("real", [base])
-        return found
+        part: Value = record("real", [base])
+        return part
 
     def put(self, base: Value, new: Value) -> Value:
         if not base.dtype.is_complex:
             return new
-        found: Value = record("complex", [new, record("imag", [base])])
-        return found
+        written: Value = record("complex", [new, record("imag", [base])])
+        return written
 
 
 class Imag(ViewStep):
@@ -466,12 +466,12 @@ class Imag(ViewStep):
         return tensor_type(t.shape, t.dtype.real, t.placement)
 
     def forward(self, base: Value) -> Value:
-        found: Value = record("imag", [base])
-        return found
+        part: Value = record("imag", [base])
+        return part
 
     def put(self, base: Value, new: Value) -> Value:
-        found: Value = record("complex", [record("real", [base]), new])
-        return found
+        written: Value = record("complex", [record("real", [base]), new])
+        return written
 
 
 class Conj(ViewStep):
@@ -485,8 +485,8 @@ class Conj(ViewStep):
     def forward(self, base: Value) -> Value:
         if not base.dtype.is_complex:
             return base
-        found: Value = record("conj", [base])
-        return found
+        conjugate: Value = record("conj", [base])
+        return conjugate
 
     def put(self, base: Value, new: Value) -> Value:
         return self.forward(new)
@@ -504,8 +504,8 @@ class AsReal(ViewStep):
 
     def forward(self, base: Value) -> Value:
         parts = [record("real", [base]), record("imag", [base])]
-        found: Value = record("stack", parts, {"axis": len(base.shape)})
-        return found
+        view: Value = record("stack", parts, {"axis": len(base.shape)})
+        return view
 
     def put(self, base: Value, new: Value) -> Value:
         return _joined(new)
@@ -529,8 +529,8 @@ class AsComplex(ViewStep):
 
     def put(self, base: Value, new: Value) -> Value:
         parts = [record("real", [new]), record("imag", [new])]
-        found: Value = record("stack", parts, {"axis": len(new.shape)})
-        return found
+        written: Value = record("stack", parts, {"axis": len(new.shape)})
+        return written
 
 
 def _joined(x: Value) -> Value:
@@ -542,14 +542,14 @@ def _joined(x: Value) -> Value:
     for i in (0, 1):
         attributes = {"starts": (*zeros, i), "stops": (*shape, i + 1), "strides": ones}
         parts.append(record("reshape", [record("slice", [x], attributes)], {"shape": shape}))
-    found: Value = record("complex", parts)
-    return found
+    joined: Value = record("complex", parts)
+    return joined
 
 
 class Bitcast(ViewStep):
-    """The same bits as another dtype; a last axis carries the ratio of unequal sizes.
+    """The same bits as another dtype; a last axis has the ratio of unequal itemsizes as extent.
 
-    A smaller dtype appends that axis, a larger one takes it, as the op ``bitcast`` does.
+    A smaller dtype appends that axis, a larger one removes it, as the op ``bitcast`` does.
     """
 
     __slots__ = ("dtype",)
@@ -567,20 +567,20 @@ class Bitcast(ViewStep):
     def forward(self, base: Value) -> Value:
         if base.dtype is self.dtype:
             return _as_it_is(base)
-        found: Value = record("bitcast", [base], {"dtype": self.dtype})
-        return found
+        view: Value = record("bitcast", [base], {"dtype": self.dtype})
+        return view
 
     def put(self, base: Value, new: Value) -> Value:
         if base.dtype is self.dtype:
             return _as_it_is(new)
-        found: Value = record("bitcast", [new], {"dtype": base.dtype})
-        return found
+        written: Value = record("bitcast", [new], {"dtype": base.dtype})
+        return written
 
 
 def index_key(index: Any) -> Any:
     """A hashable stand-in for an index of ints, slices of ints, None and ``...``.
 
-    None for any other index. Frontends keep the views that an index means under it.
+    None for any other index. Frontends use it as the key of the views of an index.
     """
     if type(index) is int:
         return index

@@ -1,1 +1,1 @@
-"""Recording: the graph of operations, and the facts known of each."""
+"""Recording: the graph of operations, and the facts known about each."""

@@ -1,4 +1,4 @@
-"""The history of a trace's cuts, for the trace that goes on from there."""
+"""The history of a trace's cuts, for the trace that continues from there."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..settings import tuning
 
 @final
 class CutHistory:
-    """What is known of the trace that a cut continues.
+    """What is known about a trace that was cut, for its continuation.
 
     Attributes:
         history: ids of the specs recorded so far, the newest last, up to twice ``longest_period``.
-        misses: blocks so far that repeated nothing.
+        misses: number of blocks so far that repeated nothing.
         blocks: sizes of the blocks to come, in turn; empty while no period is known.
         margin: how many ops beyond a block must be there before it is cut.
-        turn: which of them is next.
+        turn: index of the next block.
         seen: the tokens of each block when it was last cut.
     """
 
@@ -35,10 +35,10 @@ class CutHistory:
 
     @property
     def block(self) -> int:
-        """Ops of the block to cut next, or 0 if no period is known."""
+        """The number of ops of the block to cut next, or 0 if no period is known."""
         return self.blocks[self.turn] if self.blocks else 0
 
     @property
     def check_at(self) -> int:
-        """How large a component that goes on from here should grow before the next look."""
+        """The number of ops at which a component that continues from here is examined next."""
         return self.block + self.margin if self.blocks else tuning.cut_ops

@@ -1,10 +1,10 @@
 """Host numbers that are inputs of a captured call, and operations on them.
 
-While such a call is recorded, each number that may change is a :class:`Fed`, which notes what is
-done with it. Arithmetic with other numbers gives numbers that are worked out again from the new
-ones, comparisons are conditions that have to come out alike, and as a run-time parameter of an
-operation it is replaced by the new one. Whatever else is done with it spoils it: it is then a
-constant of the call.
+While such a call is recorded, each number that may change is a :class:`Fed`, which notes how it is
+used. Arithmetic with other numbers gives numbers that are recomputed from the new ones,
+comparisons are conditions that must come out the same, and a number that is a run-time parameter
+of an operation is replaced by the new one. Any other use spoils it: it is then a constant of the
+call.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections.abc import Callable
 from threading import get_ident
 from typing import Any, Final
 
-#: works a number out of those that are fed
+#: computes a number from those that are fed
 Derive = Callable[[list[float]], Any]
 
-#: tells of an operator's place, a code object and an offset, whether its result may be fed, too
+#: says whether the result of an operator at a place, a code object and an offset, may be fed too
 place_is_known: Final[list[Callable[[Any, int], bool]]] = []
 #: classes whose operators take a number as a run-time parameter
 operand_classes: Final[list[type]] = []
@@ -28,10 +28,10 @@ class Feeding:
     """The numbers that one recorded call is fed.
 
     Attributes:
-        conditions: comparisons that the call made, with how they came out.
-        numbers: what run-time parameters were made of, by identity of the Python number.
-        spoiled: what was done with one that cannot be done again, "" if nothing.
-        seen: whether the program's own code sees the numbers, not the library's alone.
+        conditions: comparisons that the call made, with their outcomes.
+        numbers: the numbers behind run-time parameters, by identity of the Python number.
+        spoiled: the use of a number that cannot be repeated, "" if there is none.
+        seen: whether the program's own code sees the numbers, not only the library's.
         mappings: stand-ins for dicts, by identity: the dict, and its fed numbers by key.
     """
 
@@ -42,11 +42,11 @@ class Feeding:
         self.seen: bool = False
         self.mappings: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
 
-    def spoil(self, what: str) -> None:
-        self.spoiled = self.spoiled or what
+    def spoil(self, use: str) -> None:
+        self.spoiled = self.spoiled or use
 
     def hold(self, values: list[float]) -> bool:
-        """Whether all comparisons come out as they did, given these numbers."""
+        """Return True if all comparisons have the same outcome for these numbers."""
         return all(derive(values) is outcome for derive, outcome in self.conditions)
 
 
@@ -55,7 +55,7 @@ _feedings: Final[dict[int, Feeding]] = {}
 
 
 def begin(feeding: Feeding) -> None:
-    """Let this thread's :func:`fed_items` give what is fed."""
+    """Let :func:`fed_items` return fed numbers in this thread."""
     _feedings[get_ident()] = feeding
 
 
@@ -65,57 +65,57 @@ def end() -> None:
 
 
 def fed_items(mappings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Dicts with the numbers that a captured call is fed as such; the list itself without any.
+    """The dicts with :class:`Fed` numbers where a captured call is fed them; if none, the list.
 
     For code that reads numbers of the host out of dicts and uses them as operands, as optimizers
-    do: of what it does with these numbers nothing escapes.
+    do: every use that it makes of these numbers is noted.
     """
     feeding = _feedings.get(get_ident()) if _feedings else None
     if feeding is None:
         return mappings
-    found = []
+    items = []
     changed = False
     for mapping in mappings:
-        known = feeding.mappings.get(id(mapping))
-        if known is not None:
+        entry = feeding.mappings.get(id(mapping))
+        if entry is not None:
             now = dict(mapping)
-            for key, (was, stand_in) in known[1].items():
+            for key, (was, stand_in) in entry[1].items():
                 if now.get(key) is not was:
                     feeding.spoil(f"{key} changes in the call")
                     continue
                 now[key] = stand_in
             mapping = now
             changed = True
-        found.append(mapping)
-    return found if changed else mappings
+        items.append(mapping)
+    return items if changed else mappings
 
 
 class Fed:
-    """A number that notes what is done with it.
+    """A number that notes how it is used.
 
-    No float, so that operators of classes in C (complex numbers, time spans) leave it to its own.
+    Not a float, so that operators of C classes (complex numbers, time spans) defer to its own.
     """
 
     __slots__ = ("feeding", "derive", "plain", "bakes")
-    #: NumPy's scalars and arrays leave operators to it
+    #: makes NumPy's scalars and arrays defer to its operators
     __array_ufunc__ = None
 
     feeding: Feeding
     derive: Derive
-    #: the number as an object of its own, by which it is known again in a :class:`Scalar`
+    #: the number as an object of its own, by which it is recognized in a :class:`Scalar`
     plain: float
-    #: whether it was an operand that would be structure if it were 0, 1 or -1
+    #: true if it was an operand that would be structure if it were 0, 1 or -1
     bakes: bool
 
     def given(self, bake: bool) -> float:
-        """The number, as a run-time parameter; noted by its identity."""
+        """The number as a run-time parameter; noted by its identity."""
         self.bakes = self.bakes or bake
         self.feeding.numbers[id(self.plain)] = self
         return self.plain
 
-    def spoil(self, what: str) -> None:
-        """It cannot be fed: something else is done with it."""
-        self.feeding.spoil(what)
+    def spoil(self, use: str) -> None:
+        """Note a use that keeps it from being fed."""
+        self.feeding.spoil(use)
 
     def __bool__(self) -> bool:
         return bool(_compared(self, operator.ne, 0.0))
@@ -125,25 +125,25 @@ class Fed:
 
 
 def fed(value: float, feeding: Feeding, derive: Derive) -> Fed:
-    """A number of a call that is fed it, worked out from the numbers that are fed."""
-    made = Fed()
-    made.feeding, made.derive, made.bakes = feeding, derive, False
-    made.plain = float.__mul__(value, 1.0)
-    return made
+    """A fed number of a call, which ``derive`` computes from the numbers that are fed."""
+    number = Fed()
+    number.feeding, number.derive, number.bakes = feeding, derive, False
+    number.plain = float.__mul__(value, 1.0)
+    return number
 
 
 def source(value: float, feeding: Feeding, number: int) -> Fed:
-    """The number of a call that is fed at that place among all that are."""
+    """The fed number of a call at that index among all its fed numbers."""
     return fed(value, feeding, lambda values: values[number])
 
 
 def number_of(x: Any) -> Any:
-    """A number that may be a fed one, for a :class:`Scalar`: any other as a float."""
+    """A number for a :class:`Scalar`: a fed one unchanged, any other as a float."""
     return x if type(x) is Fed else float(x)
 
 
 def plain(x: Any) -> Any:
-    """A number as code takes it that does not know fed ones; anything else as it is."""
+    """A number for code that does not know fed numbers; anything else unchanged."""
     if type(x) is Fed:
         x.spoil("it is the operand of an operator that works it in")
         return x.plain
@@ -192,7 +192,7 @@ def _computed(
 
 
 def _result(number: Fed, value: float, derive: Derive, depth: int) -> Any:
-    """What is computed from a number: one that follows it, where it can be followed."""
+    """The result computed from a fed number: a fed one too, where its place allows that."""
     if number.feeding.seen:
         frame = sys._getframe(depth)
         if not place_is_known[0](frame.f_code, frame.f_lasti):

@@ -1,12 +1,11 @@
 """The graph of recorded work: nodes, values, components, and their release.
 
-What holds of a field stands beside it, and holds whenever nobody has ``trace.lock``
+The invariant of a field stands beside it, and holds whenever nobody has ``trace.lock``
 (:mod:`lazyloom.locks` says which fields that guards); ``tests/graph_invariants.py`` checks it.
 
-Handles alone are given up without the lock, each by one subtraction that nothing interrupts.
+Only handles are released without the lock, each by one subtraction that nothing interrupts.
 Whoever finds a node with neither handles nor refs releases it; finding that twice does no harm.
-Nodes are taken apart at once and iteratively, so that releasing a chain of any length needs no
-stack.
+Nodes are taken apart at once and iteratively, so releasing a chain of any length needs no stack.
 """
 
 from __future__ import annotations
@@ -48,17 +47,16 @@ class Buffer:
         array: the device array (owned by the executing module), or None.
         owners: number of nodes that hold this buffer.
         holds: number of plans with this leaf that have not been dispatched; a plan donates
-            only what no other one, on another thread, is about to use.
+            only what no other plan, on another thread, is about to use.
         shared: somebody outside can see the memory; never donated.
-        origin: the evaluation that made it, until it is known to have succeeded.
-        checks: conditions to look at before it is read (:mod:`lazyloom.evaluate.checks`), or None.
-        range: the least and the largest of the integers in it, where that was found out from
-            data on the host.
+        origin: the evaluation that computes it, until that is known to have succeeded.
+        checks: conditions to check before it is read (:mod:`lazyloom.evaluate.checks`), or None.
+        range: the smallest and the largest of its integers, where data on the host gave them.
         recoverable: a storage that was written over may go back to it
             (:mod:`lazyloom.evaluate.overwritten`), and refers to it without being an owner.
-        marks: what the program says of its extents, by axis
+        marks: what the program says about its extents, by axis
             (:mod:`lazyloom.execute.padded.extent_marks`), or None.
-        used: a compiled program was given the array, and may be reading it yet.
+        used: a compiled program received the array, and may still be reading it.
     """
 
     __slots__ = (
@@ -85,8 +83,8 @@ class Buffer:
 Input: TypeAlias = "Node | Scalar | None"
 
 
-# Nodes, values and components are freed by their counts alone, and the collector need not look
-# at them: a component and its nodes let go of each other when it runs or dies.
+# Reference counts alone free nodes, values and components, and the collector need not look at
+# them: a component and its nodes let go of each other when it runs or dies.
 
 
 @mypyc_attr(acyclic=True, free_list_len=1)
@@ -94,7 +92,7 @@ Input: TypeAlias = "Node | Scalar | None"
 class Node:
     """One recorded operation, or a leaf (``spec is None``).
 
-    Of ``z = x @ w + b``, before ``z`` is read, where ``w`` alone is a leaf of the tape::
+    For ``z = x @ w + b``, before ``z`` is read, where only ``w`` is a leaf of the tape::
 
         x, w, b  DONE     spec None    inputs ()           refs 1  handles 1  buffers [...]
         x @ w    PENDING  spec matmul  inputs (x, w)       refs 1  handles 0  grad_mask 0b10
@@ -116,31 +114,33 @@ class Node:
     ) -> None:  # fmt: skip
         self.spec: Spec | None = spec
         #: the operands: ``spec.arity`` of them while it is PENDING; later () where no tape needs
-        #: them. None is DEAD; of a PENDING node none is MAPPED, and PENDING ones have a smaller seq
+        #: them. No operand is DEAD; a PENDING node has no MAPPED operand, and its PENDING
+        #: operands have a smaller seq
         self.inputs: tuple[Input, ...] = inputs
         #: which result of each operand is meant; None: the first of each
         self.indices: tuple[int, ...] | None = indices
-        #: of the results, one or more
+        #: of the one or more results
         self.types: tuple[TensorType, ...] = types
         #: its number, ``<= trace.sequence``: no other node has it
         self.seq: int = seq
         #: the user's code object, with the offset in it, or a ready Site
         self.place: Any = place
         self.offset: int = offset
-        #: of a PENDING node, see :func:`find`: that of each PENDING operand that is no boundary
+        #: of a PENDING node, see :func:`find`: the component of each PENDING operand that is not
+        #: a boundary
         self.component: Component | None = None
-        #: operand positions that refer to it, of nodes that have operands; and 1 until an effect
-        #: has run. ``refs > 0 or handles > 0``, or it is DEAD
+        #: number of operand positions that refer to it, plus 1 until an effect has run.
+        #: ``refs > 0 or handles > 0``, or it is DEAD
         self.refs: int = 0
         #: live Values
         self.handles: int = 0
-        #: handles that a gradient flows through, ``<= handles``: without any, nobody outside can
-        #: ask for its tape
+        #: handles that a gradient flows through, ``<= handles``: if there are none, nobody outside
+        #: can ask for its tape
         self.carried: int = 0
         #: handles of each result, whose sum is ``handles``; None where there is one result
         self.out_handles: Handles | None = None
         self.state: int = PENDING
-        #: of each result its memory, or None where it was given up; None before it is SCHEDULED
+        #: the memory of each result, or None where it was released; None before it is SCHEDULED
         self.buffers: list[Buffer | None] | None = None
         #: the newest Evaluation that it was SCHEDULED for
         self.evaluation: Any = None
@@ -150,31 +150,31 @@ class Node:
         self.tracked: bool = False
         #: bit i: a gradient flows to operand i; of a placeholder, that it requires one
         self.grad_mask: int = 0
-        #: of a leaf of the tape, what Value.as_leaf was given: where its gradient goes; of a node
-        #: of several results, Tokens (see :func:`token_of`)
+        #: of a leaf of the tape, the argument of Value.as_leaf: where its gradient goes; of a node
+        #: with several results, Tokens (see :func:`token_of`)
         self.token: object = None
-        #: the lazyloom.trace.custom_derivatives.Custom of a node whose derivative a function of the
-        #: host gives, or None; only on a node of the op ``custom``
+        #: the lazyloom.trace.custom_derivatives.Custom of a node whose derivative is a function of
+        #: the host, or None; only on a node of the op ``custom``
         self.rule: Any = None
         #: components do not join across it; only until it has run
         self.boundary: bool = False
-        #: pending nodes in a row that end with it, when it was linked
+        #: length of the longest chain of pending nodes that ends with it, when it was linked
         self.depth: int = 0
-        #: what is known of the trace that a cut ended with this node, for what goes on from it
+        #: what is known about the trace that was cut at this node, for the trace that continues it
         self.cut_history: CutHistory | None = None
         #: of a MAPPED node, the lazyloom.trace.mapping.MappedCall that it belongs to
         self.mapping: Any = None
-        #: its number in the newest look at nodes, if ``epoch`` is that look's
+        #: its number in the newest traversal that numbers nodes, if ``epoch`` is the traversal's
         self.slot: int = 0
         self.epoch: int = 0
-        #: operand positions in its program that refer to it, as of when that was collected
+        #: operand positions in its program that refer to it, when the program was collected
         self.uses: int = 0
-        #: its tape was freed by a backward pass
+        #: a backward pass freed its tape
         self.freed: bool = False
 
     @property
     def site(self) -> Site:
-        """Where in the user's program it was recorded."""
+        """The place in the user's program where it was recorded."""
         place = self.place
         if place is None:
             return UNKNOWN
@@ -210,30 +210,30 @@ class Component:
                  "since")
 
     def __init__(self) -> None:
-        #: its PENDING nodes, and ``dead`` others, which are fewer; of a merged one none
+        #: its PENDING nodes, and ``dead`` others, which are fewer; empty if it was merged
         self.nodes: list[Node] = []
         #: what it was merged into
         self.parent: Component | None = None
         #: the nodes are in the order of recording
         self.ordered: bool = True
         self.dead: int = 0
-        #: of the deepest of its nodes since it was cut
+        #: the depth of its deepest node since it was cut
         self.depth: int = 0
-        #: of the trace that it goes on with, after a cut
+        #: of the trace that it continues after a cut
         self.cut_history: CutHistory | None = None
-        #: how many ops it has before it is looked at (``hooks.grown``)
+        #: the number of ops at which it is examined (``hooks.grown``)
         self.check_at: int = tuning.cut_ops
-        #: which thread began to record it
+        #: the thread that began to record it
         self.thread: int = get_ident()
-        #: about the number of its first node
+        #: approximately the number of its first node
         self.since: int = trace.sequence
 
 
 @mypyc_attr(acyclic=True)
 class Unlinked(Component):
-    """Pending nodes that are not linked before anybody asks for the component of one of them.
+    """Pending nodes that are linked only when somebody asks for the component of one of them.
 
-    It is its own ``parent`` as long as it has any.
+    It is its own ``parent`` as long as it has nodes.
 
     Attributes:
         loose: its nodes can die without being linked.
@@ -246,7 +246,7 @@ class Unlinked(Component):
         self.loose: Final[bool] = loose
 
     def settle(self) -> None:
-        """Link the nodes, as if they had been linked when they were recorded; under the lock."""
+        """Link the nodes as if they had been linked when recorded; the caller holds the lock."""
         raise NotImplementedError
 
 
@@ -279,7 +279,7 @@ class Trace:
         lock: held for every change; a plain lock, so that a ``with`` block is safe from Ctrl-C.
         components: the connected parts of the pending work, oldest first.
         sequence: the number of the newest node.
-        epoch: the number of the newest look at nodes and leaves that numbered them.
+        epoch: the number of the newest traversal that numbered nodes and leaves.
         recorded: how many ops were recorded.
     """
 
@@ -298,7 +298,7 @@ class Trace:
         self.released: list[Node] = []
         #: how many functions are being mapped over an axis, in all threads
         self.mapping: int = 0
-        #: nodes let go of their operands because they failed: storages go back to those
+        #: nodes release their operands because they failed: storages go back to those operands
         self.failing: bool = False
         self.set_lock(new_lock())
 
@@ -334,7 +334,7 @@ os.register_at_fork(after_in_child=_after_fork_in_child)
 class Value:
     """One immutable result: of a recorded op, or given from the host.
 
-    Obtained from :func:`lazyloom.record`, :func:`lazyloom.from_host` and their kind.
+    Functions such as :func:`lazyloom.record` and :func:`lazyloom.from_host` return it.
     """
 
     __slots__ = ("node", "index", "requires_grad")
@@ -343,7 +343,7 @@ class Value:
         # the caller has counted the handle, under the lock: see :func:`hold`
         self.node: Node = node
         self.index: int = index
-        #: whether a gradient flows through this value to a leaf of the tape
+        #: true if a gradient flows through this value to a leaf of the tape
         self.requires_grad: bool = requires_grad
 
     def __del__(self) -> None:
@@ -357,10 +357,10 @@ class Value:
         elif node.handles or node.refs:
             return
         if node.refs == 0:
-            # Computed values hold memory and are released at once; what is pending waits for
-            # the next call, which is cheaper. This may run anywhere, also inside a section of
-            # this thread that holds the lock: then whoever holds it drains. Never a bare
-            # acquire: an interrupt right after it would keep the lock for ever.
+            # Computed values hold memory and are released at once; pending ones wait for the
+            # next call, which is cheaper. This may run anywhere, even inside a section of this
+            # thread that holds the lock: then the holder drains. Never use a bare acquire: an
+            # interrupt right after it would keep the lock for ever.
             if trace is None:
                 return  # the process ends, and this module is taken apart already
             trace.released.append(node)
@@ -383,12 +383,12 @@ class Value:
 
     @property
     def is_pending(self) -> bool:
-        """Whether the value has yet to be computed."""
+        """True if the value has yet to be computed."""
         return self.node.state == PENDING
 
     @property
     def token(self) -> object:
-        """Of a leaf of the tape, what :meth:`as_leaf` was given, else None."""
+        """The token that :meth:`as_leaf` received, if this is a leaf of the tape, else None."""
         return token_of(self.node, self.index)
 
     def detach(self) -> Value:
@@ -427,7 +427,7 @@ class Value:
 
 
 def hold(node: Node, index: int, requires_grad: bool) -> Value:
-    """A new handle of a node's result; the caller holds the lock."""
+    """Return a new handle of a node's result; the caller holds the lock."""
     node.handles += 1
     if requires_grad:
         node.carried += 1
@@ -450,7 +450,7 @@ def drain() -> None:
 
 
 def drop_unheld(node: Node) -> None:
-    """Give up the buffers of results that no handle is left of."""
+    """Release the buffers of results that have no handle any more."""
     counts = node.out_handles
     if counts is not None and node.buffers is not None:
         for i in range(len(node.types)):
@@ -472,19 +472,19 @@ def drop_buffer(node: Node, index: int) -> None:
 
 
 def empty(buffer: Buffer) -> None:
-    """Give up the memory of a recoverable buffer that nobody owns and no plan is about to use."""
+    """Release the memory of a recoverable buffer that nobody owns and no plan is about to use."""
     if buffer.owners == 0 and buffer.holds == 0:
         buffer.array = None
         buffer.host = None
 
 
 def kill(node: Node) -> None:
-    """Take apart a node that nothing refers to, and whatever only it kept."""
+    """Take apart a node that nothing refers to, and whatever only it kept alive."""
     kill_all([node])
 
 
 def kill_all(work: list[Node]) -> None:
-    """Take apart the nodes of a list, and what only they kept; iteratively, emptying it."""
+    """Take apart a list of nodes, and what only they kept alive; iteratively, emptying the list."""
     while work:
         n = work.pop()
         if n.state == DEAD:
@@ -515,7 +515,7 @@ def kill_all(work: list[Node]) -> None:
 
 
 def release_inputs(n: Node, work: list[Node]) -> None:
-    """Drop the operands of a node; those left without any reference go to ``work``."""
+    """Drop the operands of a node; those that nothing refers to any more go to ``work``."""
     inputs = n.inputs
     n.inputs = ()
     for m in inputs:
@@ -561,7 +561,7 @@ def join(a: Component, b: Component) -> Component:
     history = a.cut_history
     if history is None:
         history = a.cut_history = b.cut_history
-    # what was looked at is not looked at again for each small one that joins it
+    # a component that was examined is not examined again for each small one that joins it
     a.check_at = max(a.check_at, b.check_at)
     if history is not None and history.blocks:
         a.check_at = history.check_at
@@ -574,9 +574,9 @@ def join(a: Component, b: Component) -> Component:
 def connect(node: Node, fresh: bool) -> bool:
     """Enter a node in the component of its operands, unless it is mapped.
 
-    False where nothing that it takes is pending, or goes on after a cut: it begins a component. The
-    operands of a ``fresh`` node, which was just recorded, are counted. The caller holds the lock,
-    or is alone: nothing here then lets another thread run.
+    Return False if no operand is pending or continues a cut trace: the node begins a component.
+    The operands of a ``fresh`` node, which was just recorded, are counted. The caller holds the
+    lock, or is alone: nothing here then lets another thread run.
     """
     component: Component | None = None
     depth = 0
@@ -631,12 +631,12 @@ def _enter(node: Node, component: Component, depth: int) -> None:
 
 
 def by_sequence(n: Node) -> int:
-    """The order of recording, as a key to sort by."""
+    """The sort key of the order of recording."""
     return n.seq
 
 
 def oldest_first() -> list[Component]:
-    """The components; the caller holds the lock."""
+    """The components, oldest first; the caller holds the lock."""
     return sorted(trace.components, key=_by_age)
 
 
@@ -650,7 +650,7 @@ def last_sequence() -> int:
 
 
 def leaf_node(type: TensorType, buffer: Buffer) -> Node:
-    """A node whose data is there already; the caller holds the lock."""
+    """Return a node whose data already exists; the caller holds the lock."""
     trace.started = True
     trace.sequence += 1
     node = Node(None, (), None, (type,), trace.sequence, None, 0)
@@ -661,6 +661,6 @@ def leaf_node(type: TensorType, buffer: Buffer) -> Node:
 
 
 def leaf_value(type: TensorType, buffer: Buffer, requires_grad: bool = False) -> Value:
-    """A value whose data is there already."""
+    """Return a value whose data already exists."""
     with trace.lock:
         return hold(leaf_node(type, buffer), 0, requires_grad)

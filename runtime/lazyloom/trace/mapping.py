@@ -1,4 +1,4 @@
-"""The functions that run on placeholders, and the nodes that stand for what is not there yet.
+"""Functions that run on placeholders, and the nodes that stand for values not there yet.
 
 :mod:`lazyloom.batching.vmap` maps functions over an axis, :mod:`lazyloom.control_flow` records
 bodies of loops and branches.
@@ -22,8 +22,8 @@ class MappedCall:
     Attributes:
         name: the public function that maps.
         site: where it was called.
-        start: number from which nodes and tensors were made by the function that is mapped.
-        active: that function runs.
+        start: the number from which on the mapped function made nodes and tensors.
+        active: that function is running.
     """
 
     __slots__ = ("name", "site", "start", "active")
@@ -50,7 +50,7 @@ class MappedCall:
             trace.mapping -= 1
 
     def why_unreadable(self) -> str:
-        """What to say of a value that is read, after its type and place."""
+        """The end of the message about a value that is read, after its type and place."""
         called = f"{self.name}, called at {self.site},"
         if self.active:
             return (
@@ -63,14 +63,14 @@ class MappedCall:
             "them")
 
     def why_unwritable(self) -> str:
-        """What to say of a tensor from outside that is written, after its type."""
+        """The end of the message about a tensor from outside that is written, after its type."""
         return (
             f"from outside the function that {self.name} (called at {self.site}) maps is written "
             "in it; the function runs once for all elements, so return the value instead, or "
             "write to a copy")
 
     def why_without_effects(self) -> str:
-        """What to say of an op with effects that has a placeholder among its operands."""
+        """The message about an op with effects that has a placeholder among its operands."""
         return (
             f"an operand depends on an axis that {self.name} maps over, but the op has effects, "
             "which cannot be mapped; call it outside the mapped function")
@@ -80,9 +80,9 @@ class BodyCall(MappedCall):
     """One call of a function that is recorded as the body of a loop or a branch.
 
     Attributes:
-        of: what the function is to messages: its name and where it is defined.
-        loops: it is run again and again.
-        step: the number of the step, int64, if it was asked for.
+        of: what messages call the function: its name and where it is defined.
+        loops: it runs again and again.
+        step: the number of the step, int64, if it was requested.
     """
 
     __slots__ = ("of", "loops", "step")
@@ -94,17 +94,17 @@ class BodyCall(MappedCall):
         self.step: Value | None = None
 
     def step_number(self) -> Value:
-        """The number of the step that the function does, as a value of its body."""
+        """The number of the step that the function runs, as a value of its body."""
         if self.step is None:
             self.step = placeholder(scalar_type(int64), self, False)
         return self.step
 
     def why_unreadable(self) -> str:
         if self.active:
-            what = "runs again and again" if self.loops else "may run"
+            runs = "runs again and again" if self.loops else "may run"
             return (
                 f"but inside the {self.of}, which {self.name}, called at {self.site}, records "
-                f"once and {what} later, there is no data yet; choose between results with where "
+                f"once and {runs} later, there is no data yet; choose between results with where "
                 "or lazyloom.cond, loop with lazyloom.while_loop or lazyloom.scan, and keep "
                 "shapes independent of data")
         return (
@@ -130,15 +130,15 @@ def placeholder(type: TensorType, mapping: MappedCall, requires_grad: bool) -> V
         node = Node(None, (), None, (type,), trace.sequence, None, 0)
         node.state = MAPPED
         node.mapping = mapping
-        # it has no operands; a gradient goes on at the value it stands for
+        # it has no operands; a gradient continues at the value it stands for
         node.grad_mask = 1 if requires_grad else 0
         return hold(node, 0, requires_grad)
 
 
 def loop_steps() -> list[Value]:
-    """The numbers of the steps of all loops whose bodies this thread records, the outermost first.
+    """The step numbers of all loops whose bodies this thread records, the outermost first.
 
-    What is drawn from a generator on the host folds them in, so that each step draws anew.
+    Draws from a generator on the host fold them in, so that each step draws anew.
     """
     return [c.step_number() for c in _stack() if isinstance(c, BodyCall) and c.loops]
 
@@ -147,20 +147,20 @@ _local: Final = threading.local()
 
 
 def _stack() -> list[MappedCall]:
-    found: list[MappedCall] | None = getattr(_local, "stack", None)
-    if found is None:
-        found = _local.stack = []
-    return found
+    stack: list[MappedCall] | None = getattr(_local, "stack", None)
+    if stack is None:
+        stack = _local.stack = []
+    return stack
 
 
 def innermost() -> MappedCall | None:
-    """The mapping whose function this thread runs, if any."""
+    """The innermost mapping whose function this thread runs, if any."""
     stack = _stack()
     return stack[-1] if stack else None
 
 
 def unreadable(value: Value, site: Site) -> LoomError:
-    """The error of reading a value that stands for what is not there yet."""
+    """The error of reading a value that stands for one that is not there yet."""
     mapping: MappedCall = value.node.mapping
     return ReadForbiddenError(
         f"a value of type {value.type.text} is needed at {site}, {mapping.why_unreadable()}",

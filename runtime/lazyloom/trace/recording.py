@@ -1,6 +1,6 @@
 """Recording: from an op and its operands to a node of the graph.
 
-This is the path of every traced operation. Compiled, it needs the lock only where somebody
+This is the path of every traced operation. Compiled, it takes the lock only where somebody
 holds it or released nodes have to be taken apart; interpreted, it takes it in a ``with`` block,
 which Ctrl-C cannot leave half done.
 """
@@ -29,7 +29,7 @@ from .switches import cuts_held, grad_enabled
 Operandlike: TypeAlias = "Value | Scalar | None"
 
 # Constants of this module, which compiled code need not look up. No signal interrupts a compiled
-# function, so that a bare acquire is safe in it.
+# function, so a bare acquire is safe in it.
 _COMPILED: Final[bool] = COMPILED
 _ALONE: Final[bool] = ALONE
 
@@ -54,14 +54,14 @@ def record(
     """
     if not isinstance(operands, (list, tuple)):
         operands = as_list(op, operands)
-    # what the caller passed, whatever the types say: record_spec looks at each
+    # what the caller passed, whatever the annotations say: record_spec checks each operand
     items: Sequence[Any] = operands
     try:
-        found = op if isinstance(op, OpDef) else lookup(op)
-        while len(items) > found.min_operands and items[-1] is None:
-            # absent optional operands at the end are no part of the structure
+        op_def = op if isinstance(op, OpDef) else lookup(op)
+        while len(items) > op_def.min_operands and items[-1] is None:
+            # absent optional operands at the end are not part of the structure
             items = items[:-1]
-        spec = spec_of(found, attributes, len(items))
+        spec = spec_of(op_def, attributes, len(items))
     except LoomError as error:
         place(error, op.name if isinstance(op, OpDef) else str(op))
         raise
@@ -69,7 +69,7 @@ def record(
 
 
 def as_list(op: Any, operands: Any) -> list[Any]:
-    """Operands given as some other iterable. Raises ArgumentError."""
+    """Return operands that another kind of iterable gives as a list. Raises ArgumentError."""
     try:
         return list(operands)
     except TypeError:
@@ -79,12 +79,12 @@ def as_list(op: Any, operands: Any) -> list[Any]:
             op=str(name), site=str(user_site())) from None
 
 
-def _no_operand(spec: Spec, position: int, given: Any) -> ArgumentError:
+def _no_operand(spec: Spec, position: int, operand: Any) -> ArgumentError:
     limit = spec.op.max_operands
-    known = position < limit or (limit < 0 and len(spec.op.operands) > 0)
-    name = repr(spec.op.operand_name(position)) if known else str(position)
+    named = position < limit or (limit < 0 and len(spec.op.operands) > 0)
+    name = repr(spec.op.operand_name(position)) if named else str(position)
     return ArgumentError(
-        f"{spec.op.name}: operand {name} is a {type(given).__name__}, expected a Value or a "
+        f"{spec.op.name}: operand {name} is a {type(operand).__name__}, expected a Value or a "
         "Scalar, or in lazyloom.apply a tensor or a Python number; lazyloom.from_host makes one "
         "of host data", op=spec.op.name, site=str(user_site()))
 
@@ -102,27 +102,27 @@ def record_spec(
     inputs: list[Input] = []
     indices: list[int] | None = None
     mask = 0
-    given: Any
-    for position, given in enumerate(operands):
-        if isinstance(given, Value):
-            node = given.node
-            index = given.index
+    operand: Any
+    for position, operand in enumerate(operands):
+        if isinstance(operand, Value):
+            node = operand.node
+            index = operand.index
             types.append(node.types[index])
             inputs.append(node)
             if index:
                 if indices is None:
                     indices = [0] * len(operands)
                 indices[position] = index
-            if given.requires_grad:
+            if operand.requires_grad:
                 mask |= 1 << position
-        elif given is None:
+        elif operand is None:
             types.append(None)
             inputs.append(None)
-        elif isinstance(given, Scalar):
-            types.append(given.type)
-            inputs.append(given)
+        elif isinstance(operand, Scalar):
+            types.append(operand.type)
+            inputs.append(operand)
         else:
-            raise _no_operand(spec, position, given)
+            raise _no_operand(spec, position, operand)
     try:
         results = spec.infer(tuple(types))
     except LoomError as error:
@@ -149,9 +149,9 @@ def record_one(spec: Spec, a: Value, site: Site | None = None) -> Value:
     except LoomError as error:
         place(error, spec.op.name)
         raise
-    made = _append(spec, (node,), None if index == 0 else (index,), results,
-                   1 if a.requires_grad else 0, False, site)  # fmt: skip
-    return Value(made, 0, made.tracked and results[0].dtype.is_inexact)
+    recorded = _append(spec, (node,), None if index == 0 else (index,), results,
+                       1 if a.requires_grad else 0, False, site)  # fmt: skip
+    return Value(recorded, 0, recorded.tracked and results[0].dtype.is_inexact)
 
 
 def record_two(spec: Spec, a: Value, b: Value, site: Site | None = None) -> Value:
@@ -174,9 +174,9 @@ def record_two(spec: Spec, a: Value, b: Value, site: Site | None = None) -> Valu
     except LoomError as error:
         place(error, spec.op.name)
         raise
-    made = _append(spec, (left, right), None if i == 0 and j == 0 else (i, j), results, mask,
-                   False, site)  # fmt: skip
-    return Value(made, 0, made.tracked and results[0].dtype.is_inexact)
+    recorded = _append(spec, (left, right), None if i == 0 and j == 0 else (i, j), results, mask,
+                       False, site)  # fmt: skip
+    return Value(recorded, 0, recorded.tracked and results[0].dtype.is_inexact)
 
 
 def record_number(
@@ -203,15 +203,15 @@ def record_number(
     indices: tuple[int, ...] | None = None
     if index:
         indices = (0, index) if reverse else (index, 0)
-    made = _append(spec, inputs, indices, results, mask, False, site)
-    return Value(made, 0, made.tracked and results[0].dtype.is_inexact)
+    recorded = _append(spec, inputs, indices, results, mask, False, site)
+    return Value(recorded, 0, recorded.tracked and results[0].dtype.is_inexact)
 
 
 def _append(
     spec: Spec, inputs: tuple[Input, ...], indices: tuple[int, ...] | None,
     results: tuple[TensorType, ...], mask: int, boundary: bool, site: Site | None,
 ) -> Node:  # fmt: skip
-    """A new node with one handle a result, which the caller turns into Values at once."""
+    """Return a new node with one handle per result, which the caller turns into Values at once."""
     offset = 0
     where: Any = site
     if where is None:
@@ -227,7 +227,7 @@ def _append(
         node.out_handles = Handles(count, 1)
     if spec.effect:
         _refuse_mapped(node)
-        # what it does is wanted even if its results are not; released when it ran
+        # its effect is wanted even if its results are not; released when it has run
         node.refs = 1
     if mask and spec.differentiable and grad_enabled():
         for t in results:
@@ -267,7 +267,7 @@ def _refuse_mapped(node: Node) -> None:
 
 
 def _link(node: Node) -> Component | None:
-    """Enter a node in the graph; its component if that has grown.
+    """Enter a node in the graph; return its component if that has grown enough to be examined.
 
     The caller holds the lock, or is alone: nothing here then lets another thread run.
     """

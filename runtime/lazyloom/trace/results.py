@@ -1,4 +1,4 @@
-"""What a node has for each of several results: handles and tokens."""
+"""What a node keeps for each of several results: handles and tokens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..compiled import mypyc_attr
 @mypyc_attr(acyclic=True)
 @final
 class Handles:
-    """How many handles there are of each result of a node: a list that the collector passes by."""
+    """The number of handles of each result of a node: a list that the collector skips."""
 
     __slots__ = ("first", "second", "third", "rest")
 
@@ -18,7 +18,7 @@ class Handles:
         self.first: int = each
         self.second: int = each
         self.third: int = each
-        #: of the results from the fourth on
+        #: for the results from the fourth on
         self.rest: list[int] | None = None
         if count > 3:
             self.rest = [each] * (count - 3)
@@ -50,7 +50,7 @@ class Handles:
 @mypyc_attr(acyclic=True)
 @final
 class Tokens:
-    """The tokens of a node's results, of those that are leaves of the tape."""
+    """The tokens of those results of a node that are leaves of the tape."""
 
     __slots__ = ("of",)
 

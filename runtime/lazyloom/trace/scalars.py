@@ -1,4 +1,4 @@
-"""Python numbers met in operations: run-time parameters, and the few that are structure."""
+"""Python numbers in operations: run-time parameters, and the few that are structure."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Scalar:
     Only 0, 1 and -1 (by bits: not -0.0) and bools become part of the program. Integers wrap
     and floats are truncated where the dtype is an integer one, as C's casts do.
 
-    Raises ArgumentError for what is no number, or one that the dtype cannot hold at all.
+    Raises ArgumentError for what is not a number, or a number that the dtype cannot hold at all.
     """
 
     __slots__ = ("number", "type", "baked")
 
     def __init__(self, number: Any, dtype: DType, *, bake: bool = True) -> None:
-        # a bool, int, float or complex, or a number that is fed (trace/fed.py)
+        # a bool, int, float or complex, or a fed number (trace/fed.py)
         self.type: Final[TensorType] = scalar_type(dtype)
         kind = type(number)
         #: ``bake=False`` keeps even 0, 1 and -1 out of the structure (indices in a loop)
@@ -49,7 +49,7 @@ class Scalar:
 
 
 def _fed(number: Any, dtype: DType, bake: bool) -> Any:
-    """The number of one that a captured call is fed (:mod:`lazyloom.trace.fed`)."""
+    """The number behind one that a captured call is fed (:mod:`lazyloom.trace.fed`)."""
     if dtype.kind == "f":
         return number.given(bake)
     number.spoil(f"it becomes {dtype.name}")
@@ -57,26 +57,26 @@ def _fed(number: Any, dtype: DType, bake: bool) -> Any:
 
 
 def _held(number: Any, dtype: DType) -> bool | int | float | complex:
-    """The number as Python's own, if the dtype can hold such a one; raises ArgumentError."""
-    # what NumPy calls a number has an item() of Python's, and None where it is no scalar
-    given: Any = number.item() if getattr(number, "shape", None) == () and hasattr(
+    """The number as a Python number, if the dtype can hold it; raises ArgumentError."""
+    # NumPy's scalars, and only its 0-d arrays, have an item() that gives a Python number
+    plain: Any = number.item() if getattr(number, "shape", None) == () and hasattr(
         number, "item") else number
     try:
-        if isinstance(given, bool):
-            return given
-        if isinstance(given, int):
+        if isinstance(plain, bool):
+            return plain
+        if isinstance(plain, int):
             if dtype.kind in "fc":
-                float(given)
-            return int(given)
-        if isinstance(given, float):
+                float(plain)
+            return int(plain)
+        if isinstance(plain, float):
             if dtype.kind in "iu":
-                int(given)
-            return float(given)
-        if isinstance(given, complex) and dtype.kind in "bc":
-            return complex(given)
+                int(plain)
+            return float(plain)
+        if isinstance(plain, complex) and dtype.kind in "bc":
+            return complex(plain)
     except (OverflowError, ValueError):
         pass
-    shown = repr(given)
+    shown = repr(plain)
     raise ArgumentError(
         f"a scalar is {shown if len(shown) < 80 else shown[:60] + '...'}, expected a number that "
         f"{dtype.name} holds")
@@ -114,10 +114,10 @@ def _baked(number: bool | int | float | complex, dtype: DType) -> Baked | None:
 
 def baked_constant(number: int, dtype: DType) -> Baked:
     """The interned constant 0, 1 or -1 of that dtype."""
-    found = _baked_constants.get((number, dtype))
-    if found is None:
-        found = _baked_constants.setdefault((number, dtype), Baked(number, dtype))
-    return found
+    baked = _baked_constants.get((number, dtype))
+    if baked is None:
+        baked = _baked_constants.setdefault((number, dtype), Baked(number, dtype))
+    return baked
 
 
 _constants: Final[dict[Baked, Scalar]] = {}
@@ -125,7 +125,7 @@ _constants: Final[dict[Baked, Scalar]] = {}
 
 def constant(baked: Baked) -> Scalar:
     """The scalar that is a constant of the structure."""
-    found = _constants.get(baked)
-    if found is None:
-        found = _constants[baked] = Scalar(baked.number, baked.dtype)
-    return found
+    scalar = _constants.get(baked)
+    if scalar is None:
+        scalar = _constants[baked] = Scalar(baked.number, baked.dtype)
+    return scalar

@@ -1,7 +1,7 @@
 """Where in the user's program something was recorded or read.
 
 A site is kept as (code object, instruction offset), which costs a fraction of a
-microsecond; the line is worked out only when somebody asks.
+microsecond; the line is computed only when somebody asks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final, final
 from ..compiled import mypyc_attr
 from ..locks import new_lock
 
-# the package's, which is not compiled: a compiled module may be told a folder that is not there
+# from the package, which is not compiled: a compiled module's __file__ may not exist
 _HERE: Final = os.path.dirname(os.path.abspath(str(sys.modules["lazyloom"].__file__)))
 _internal_folders: Final[list[str]] = [_HERE + os.sep]
 _internal_files: Final[dict[str, bool]] = {}
@@ -61,7 +61,7 @@ class _Known:
     """What recording need not look up again.
 
     Attributes:
-        user: the code object that recorded last: a loop's body asks again and again.
+        user: the code object that recorded last: a loop's body records again and again.
         named: how many threads have named a place with :func:`set_site`.
     """
 
@@ -77,42 +77,42 @@ _counting: Final[Any] = new_lock()
 
 
 def skip_folder(folder: str) -> None:
-    """Frames of files below that folder are not the user's: a frontend calls this once."""
+    """Treat frames of files below a folder as not the user's: a frontend calls this once."""
     _internal_folders.append(os.path.abspath(folder) + os.sep)
     _internal_files.clear()
     _known.user = None
 
 
 def _is_internal(file: str) -> bool:
-    found = file.startswith("<frozen") or any(file.startswith(f) for f in _internal_folders)
-    _internal_files[file] = found
-    return found
+    internal = file.startswith("<frozen") or any(file.startswith(f) for f in _internal_folders)
+    _internal_files[file] = internal
+    return internal
 
 
 def is_internal(file: str) -> bool:
-    """Whether a file is lazyloom's, a frontend's or a frozen module, whose frames are skipped."""
-    found = _internal_files.get(file)
-    return _is_internal(file) if found is None else found
+    """Return True for a file of lazyloom, a frontend or a frozen module: its frames are skipped."""
+    internal = _internal_files.get(file)
+    return _is_internal(file) if internal is None else internal
 
 
 def set_site(file: str, line: int) -> Site | None:
-    """Name the place of what this thread records from now on, until :func:`clear_site`.
+    """Name the place of whatever this thread records from now on, until :func:`clear_site`.
 
-    For bindings of other languages, whose frames Python cannot see. Returns what was named before,
+    For bindings of other languages, whose frames Python cannot see. Returns the place named before,
     for :func:`clear_site` where calls nest.
     """
     return name_site(Site(None, 0, file, line))
 
 
 def clear_site(before: Site | None = None) -> None:
-    """Take the place from the Python stack again, or from what was named ``before``."""
+    """Take the place from the Python stack again, or use the one named ``before``."""
     name_site(before)
 
 
 def name_site(site: Site | None) -> Site | None:
-    """:func:`set_site` for a place that is at hand, or :func:`clear_site` with None.
+    """:func:`set_site` for an existing Site, or :func:`clear_site` with None.
 
-    Returns what was named before.
+    Returns the place named before.
     """
     before: Site | None = getattr(_thread, "site", None)
     _thread.site = site
@@ -148,14 +148,14 @@ def named_site() -> Site | None:
     """The place that this thread named with :func:`set_site`, if any."""
     if _known.named == 0:
         return None
-    found: Site | None = getattr(_thread, "site", None)
-    return found
+    site: Site | None = getattr(_thread, "site", None)
+    return site
 
 
 def user_site() -> Site:
     """The innermost frame that belongs to neither lazyloom nor a frontend, as a Site."""
-    given = named_site()
-    if given is not None:
-        return given
+    named = named_site()
+    if named is not None:
+        return named
     code, offset = user_place()
     return UNKNOWN if code is None else Site(code, offset)

@@ -30,7 +30,7 @@ class Inferred:
 
 @final
 class NewestVjp:
-    """The spec of an op's vjp for the operands and results that were asked for last."""
+    """The spec of an op's vjp for the operands and results that were requested last."""
 
     __slots__ = ("arity", "argnums", "outnums", "spec")
 
@@ -46,8 +46,8 @@ class Consuming:
     """The spec of a derivative from residuals.
 
     Attributes:
-        primary: how many results of the op that emits them are no residuals.
-        known: which operands it is the derivative by.
+        primary: how many results of the op that emits them are not residuals.
+        known: the operands by which it is the derivative.
     """
 
     __slots__ = ("spec", "primary", "known")
@@ -58,8 +58,8 @@ class Consuming:
         self.known: Final[tuple[int, ...]] = known
 
 
-# Interned and never freed: the collector need not look at them, nor at tuples of them, which
-# structures are.
+# Interned and never freed: the collector need not look at specs, nor at structures, which are
+# tuples of them.
 
 
 @mypyc_attr(acyclic=True)
@@ -83,80 +83,80 @@ class Spec:
         self.arity: Final[int] = arity
         self.id: Final[int] = id
         self.types: Final[dict[tuple[TensorType | None, ...], tuple[TensorType, ...]]] = {}
-        #: the op, with those of bodies that it holds
+        #: the op, and the ops of bodies that it holds
         self.ops: Final[frozenset[OpDef]] = frozenset(
             held_ops(op, attrs) if op.root.signature.bodies else (op,))
-        #: other processes know these
+        #: true if other processes know all these ops
         self.versioned: Final[bool] = all(o.version is not None for o in self.ops)
         self.heavy: Final[bool] = op.execution.heavy or op.execution.fallible or op.execution.effect
         self.effect: Final[bool] = op.execution.effect
         self.fallible: Final[bool] = any(o.execution.fallible for o in self.ops)
-        #: its second result is looked at before what depends on the first is read
+        #: its second result is checked before anything that depends on the first is read
         self.checked: Final[bool] = op.execution.checked
         self.differentiable: Final[bool] = op.derivative.differentiable is not False
-        #: how it runs by itself, by operand types: each an ``OpKernel`` (execute/op_by_op)
+        #: the ``OpKernel`` (execute/op_by_op) that runs it by itself, by operand types
         self.kernels: Final[dict[tuple[TensorType | None, ...], Any]] = {}
-        #: what was inferred last for two operands; a loop asks for the same again
+        #: what was inferred last for two operands; a loop infers the same again
         self.newest: Inferred | None = None
         #: the specs of its vjp, by operands and numbers of results that have a cotangent
         self.vjps: Final[dict[Any, Spec]] = {}
         self.newest_vjp: NewestVjp | None = None
-        #: the specs that emit residuals, and those that take them: see lazyloom.autodiff.reverse
+        #: the specs that emit residuals, and those that take them (lazyloom.autodiff.reverse)
         self.emitting: Final[dict[Any, Spec]] = {}
         self.consuming: Final[dict[Any, Consuming]] = {}
-        #: :meth:`OpDef.dependences`, for real operands and with complex ones, once asked for
+        #: :meth:`OpDef.dependences`, for real operands and with complex ones, once requested
         self.dependences: Final[list[tuple[int, ...] | None]] = [None, None]
-        #: what :meth:`saves` found, by mask
+        #: what :meth:`saves` returned, by mask
         self.saved: Final[dict[int, int]] = {}
 
     def depends(self, position: int, argnums: list[int], complex_operands: bool) -> bool:
-        """Whether the derivative by some of the operands ``argnums`` depends on one's data."""
+        """Return True if the derivative by any of ``argnums`` depends on an operand's data."""
         bits = self._dependence(position, complex_operands)
         return any(bits >> w & 1 for w in argnums)
 
     def needs(self, position: int, mask: int) -> bool:
-        """Whether the derivative by the operands of a mask takes an operand's data.
+        """Return True if the derivative by the operands of a mask takes an operand's data.
 
-        More than :meth:`depends`: of what is linear piece by piece the data say which piece.
+        Wider than :meth:`depends`: of a piecewise linear op, the data say which piece applies.
         """
         return bool(self._dependence(position, True) & mask)
 
     def saves(self, mask: int) -> int:
-        """The operands whose data the derivative by those of a mask takes, as a mask.
+        """The operands whose data the derivative by the operands of a mask takes, as a mask.
 
-        All, where it takes residuals.
+        All operands if the derivative takes residuals.
         """
-        found = self.saved.get(mask)
-        if found is None:
-            found = 0
+        saved = self.saved.get(mask)
+        if saved is None:
+            saved = 0
             for position in range(self.arity):
                 if self.op.kind == FORWARD or self.needs(position, mask):
-                    found |= 1 << position
-            self.saved[mask] = found
-        return found
+                    saved |= 1 << position
+            self.saved[mask] = saved
+        return saved
 
     def _dependence(self, position: int, complex_operands: bool) -> int:
-        found = self.dependences[complex_operands]
-        if found is None:
-            found = self.op.dependences(self.attrs, self.arity, complex_operands)
-            self.dependences[complex_operands] = found
-        return found[position]
+        dependences = self.dependences[complex_operands]
+        if dependences is None:
+            dependences = self.op.dependences(self.attrs, self.arity, complex_operands)
+            self.dependences[complex_operands] = dependences
+        return dependences[position]
 
     def infer(self, types: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
         """The types of the results. Raises ShapeError, DTypeError, ArgumentError."""
-        found = self.types.get(types)
-        if found is None:
+        results = self.types.get(types)
+        if results is None:
             try:
-                found = self.op.infer(types, self.attrs)
+                results = self.op.infer(types, self.attrs)
             except ShapeError as error:
                 if error.op is not None:
                     raise
                 raise ShapeError(f"{self.op.name}: the result: {error}", op=self.op.name) from None
-            self.types[types] = found
-        return found
+            self.types[types] = results
+        return results
 
     def infer_two(self, a: TensorType, b: TensorType) -> tuple[TensorType, ...]:
-        """:meth:`infer` for two operands that are there."""
+        """:meth:`infer` for two operands that are present."""
         newest = self.newest
         if newest is not None and newest.a is a and newest.b is b:
             return newest.results
@@ -194,13 +194,13 @@ def spec_of(op: OpDef, attributes: Any, arity: int) -> Spec:
         for k, v in attributes.items():
             parts.append(k)
             parts.append(attribute_bits(v))
-        given = tuple(parts)
-        found = _given_specs.get(given)
+        key = tuple(parts)
+        spec = _given_specs.get(key)
     except TypeError:
         return _spec_of(op, attributes, arity)
-    if found is None:
-        found = _given_specs[given] = _spec_of(op, attributes, arity)
-    return found
+    if spec is None:
+        spec = _given_specs[key] = _spec_of(op, attributes, arity)
+    return spec
 
 
 def _spec_of(op: OpDef, attributes: Mapping[str, Any], arity: int) -> Spec:
@@ -211,14 +211,14 @@ def _spec_of(op: OpDef, attributes: Mapping[str, Any], arity: int) -> Spec:
         raise
     bits = tuple([attribute_bits(v) for v in attrs.values()])
     key = (op, bits, arity)
-    found = _specs.get(key)
-    if found is None:
-        found = _specs.setdefault(key, Spec(op, attrs, bits, arity, len(_specs)))
-    return found
+    spec = _specs.get(key)
+    if spec is None:
+        spec = _specs.setdefault(key, Spec(op, attrs, bits, arity, len(_specs)))
+    return spec
 
 
 def place(error: LoomError, op: str) -> None:
-    """Add the op and the user's place to an error that was found while recording."""
+    """Add the op and the user's place to an error that was raised while recording."""
     if error.op is None:
         error.op = op
     if error.site is None:

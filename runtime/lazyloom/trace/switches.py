@@ -13,10 +13,10 @@ _counting: Final[Any] = new_lock()
 
 @final
 class Switches:
-    """What is known of all threads.
+    """State across all threads.
 
     Attributes:
-        without_grad: how many of them do not record gradients.
+        without_grad: how many threads do not record gradients.
     """
 
     __slots__ = ("without_grad",)
@@ -29,12 +29,12 @@ switches: Final = Switches()
 
 
 def grad_enabled() -> bool:
-    """Whether this thread records gradients."""
+    """Return True if this thread records gradients."""
     return switches.without_grad == 0 or bool(getattr(_local, "grad", True))
 
 
 def set_grad_enabled(enabled: bool) -> bool:
-    """Switch the recording of gradients on or off in this thread; returns the former state."""
+    """Switch the recording of gradients on or off in this thread; returns the previous state."""
     before = bool(getattr(_local, "grad", True))
     if enabled != before:
         _local.grad = enabled
@@ -45,7 +45,7 @@ def set_grad_enabled(enabled: bool) -> bool:
 
 @final
 class grad_mode:  # noqa: N801 - used as a function
-    """A context in which this thread records gradients, or does not: ``with grad_mode(False):``"""
+    """A context in which this thread records gradients or not: ``with grad_mode(False):``"""
 
     __slots__ = ("_before", "_enabled")
 
@@ -60,9 +60,9 @@ class grad_mode:  # noqa: N801 - used as a function
         set_grad_enabled(self._before)
 
 
-def hold_cuts(held: bool) -> None:
-    """Keep this thread's components from being cut, while what it records belongs together."""
-    _local.hold_cuts = held
+def hold_cuts(hold: bool) -> None:
+    """Keep this thread's components from being cut while the ops it records belong together."""
+    _local.hold_cuts = hold
 
 
 def cuts_held() -> bool:

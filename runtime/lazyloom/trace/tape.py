@@ -1,8 +1,8 @@
 """The tape: which operands a backward pass finds, and what it has to compute again.
 
 A node that a gradient may flow through keeps its operands after it ran, as long as something
-alive needs them. Where a read fell between forward and backward, results of heavy ops were kept
-and the rest is recorded again.
+alive needs them. If a read happened between forward and backward pass, the results of heavy ops
+were kept and the rest is recorded again.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _ALONE: Final[bool] = ALONE
 
 @final
 class Recomputed:
-    """What was recorded again, by the node it stands for.
+    """The values recorded again, by the node they stand for.
 
     Attributes:
-        ahead: how many of these a backward pass has yet to go through.
-        started: whether anything was.
-        zeros: what stands for data that a derivative does not take, by type.
+        ahead: how many of these nodes a backward pass has yet to process.
+        started: whether anything was recorded again.
+        zeros: stand-ins for data that a derivative does not take, by type.
     """
 
     __slots__ = ("values", "ahead", "started", "zeros")
@@ -48,7 +48,7 @@ class Recomputed:
             self.ahead += 1
 
     def passed(self, node: Node) -> bool:
-        """The backward pass is through with a node; whether it was one of these."""
+        """The backward pass has processed a node; return True if it was one of these."""
         if self.values.pop(node, None) is None or not node.tracked:
             return False
         self.ahead -= 1
@@ -58,7 +58,7 @@ class Recomputed:
 def operand(
     node: Node, position: int, keep_grad: bool, memo: Recomputed
 ) -> Value | Scalar | None:
-    """An operand of a recorded node as something to record with, computed again if dropped."""
+    """An operand of a recorded node to record with, computed again if its data was dropped."""
     m = node.inputs[position]
     if not isinstance(m, Node):
         return m
@@ -70,17 +70,17 @@ def operand(
 def operand_of_derivative(
     node: Node, position: int, keep_grad: bool, memo: Recomputed
 ) -> Value | Scalar | None:
-    """:func:`operand` of a derivative: zeros where its data were dropped and it takes none."""
+    """:func:`operand` for a derivative: zeros if the data was dropped and it does not take it."""
     m = node.inputs[position]
     if isinstance(m, Node) and m not in memo.values and node.spec is not None:
         index = 0 if node.indices is None else node.indices[position]
         if _is_dropped(m, index) and not node.spec.needs(position, node.grad_mask):
             t = m.types[index]
-            found = memo.zeros.get(t)
-            if found is None:
-                made: Value = record("full", [Scalar(0, t.dtype)], {"shape": t.shape})
-                found = memo.zeros[t] = made
-            return found
+            zeros = memo.zeros.get(t)
+            if zeros is None:
+                recorded: Value = record("full", [Scalar(0, t.dtype)], {"shape": t.shape})
+                zeros = memo.zeros[t] = recorded
+            return zeros
     return operand(node, position, keep_grad, memo)
 
 
@@ -89,7 +89,7 @@ def _is_dropped(m: Node, index: int) -> bool:
 
 
 def _there(m: Node, index: int, requires_grad: bool) -> Value | None:
-    """A handle of a result whose data is there or to come; None if it was dropped."""
+    """A handle of a result whose data exists or will exist; None if it was dropped."""
     buffers = m.buffers
     if m.state == PENDING or m.state == FAILED or m.state == MAPPED or (
         buffers is not None and buffers[index] is not None
@@ -101,16 +101,16 @@ def _there(m: Node, index: int, requires_grad: bool) -> Value | None:
 def value_of(
     m: Node, index: int, requires_grad: bool, memo: Recomputed
 ) -> Value:
-    # looked at and held in one go: another thread may be about to run it, and would drop what
+    # checked and held in one step: another thread may be about to run it, and would drop what
     # nobody holds
-    found: Value | None
+    existing: Value | None
     if _ALONE and not trace.locked():
-        found = _there(m, index, requires_grad)
+        existing = _there(m, index, requires_grad)
     else:
         with trace.lock:
-            found = _there(m, index, requires_grad)
-    if found is not None:
-        return found
+            existing = _there(m, index, requires_grad)
+    if existing is not None:
+        return existing
     fresh = _again(m, memo)[index]
     if fresh.requires_grad == requires_grad:
         return fresh
@@ -119,7 +119,7 @@ def value_of(
 
 
 def _again(node: Node, memo: Recomputed) -> tuple[Value, ...]:
-    """Record a node's op again, and whatever of its operands was dropped; iteratively."""
+    """Record a node's op again, and any of its operands that were dropped; iterative."""
     stack = [node]
     while stack:
         n = stack[-1]
@@ -159,14 +159,14 @@ def again_if_dropped(node: Node, memo: Recomputed) -> None:
         token = node.token
         for index in range(len(node.types)):
             if isinstance(token, Tokens) and token.of[index] is None:
-                continue  # no leaf: the tape does not go by it
+                continue  # not a leaf: the tape does not pass through it
             if _is_dropped(node, index):
                 _again(node, memo)
                 return
 
 
 def recompute(value: Value) -> Value:
-    """A computed value whose data was dropped, recorded again."""
+    """Record again the op of a computed value whose data was dropped."""
     try:
         fresh: Value = _again(value.node, Recomputed())[value.index]
     finally:
@@ -175,13 +175,13 @@ def recompute(value: Value) -> Value:
 
 
 def free(nodes: Iterable[Node], everything: bool = False) -> None:
-    """Free what the tape through these nodes, the oldest first, saved for a backward pass.
+    """Free what the tape through these nodes, oldest first, saved for a backward pass.
 
-    A node whose derivative takes no data saved nothing: it stays, as long as another pass can
+    A node whose derivative takes no data saved nothing: it stays as long as another pass can
     still get through it to a leaf, or to a result that somebody holds.
 
     Args:
-        everything: nobody goes through these nodes again, so none of them stays.
+        everything: no pass goes through these nodes again, so none of them stays.
     """
     with graph.trace.lock:
         work: list[Node] = []
@@ -204,10 +204,10 @@ def free(nodes: Iterable[Node], everything: bool = False) -> None:
 
 
 def _leads_on(n: Node) -> bool:
-    """Whether a pass through a node gets through; its operands were looked at before it.
+    """Return True if a pass gets through a node, whose operands were examined before it.
 
-    Where one of them was freed, the next pass is an error, and what leads there need not stay: it
-    would keep the data of leaves beside it, as a bias under a loss that is linear in it.
+    If an operand was freed, the next pass is an error, and the nodes that lead there need not stay:
+    they would keep the data of other leaves, such as a bias under a loss that is linear in it.
     """
     leads = False
     mask = n.grad_mask
@@ -221,7 +221,7 @@ def _leads_on(n: Node) -> bool:
 
 
 def _saves(n: Node) -> bool:
-    """Whether the derivative of a node takes data of the forward computation."""
+    """Return True if the derivative of a node takes data of the forward computation."""
     rule = n.rule
     if rule is not None:
         return bool(rule.saves())
@@ -238,7 +238,7 @@ def _saves(n: Node) -> bool:
 
 
 def _drop_unsaved(links: list[Node]) -> None:
-    """Give up data of freed nodes that only these nodes, which saved nothing, lead to."""
+    """Release data of freed nodes that only these nodes, which saved nothing, refer to."""
     uses: dict[Node, int] = {}
     for n in links:
         for m in n.inputs:

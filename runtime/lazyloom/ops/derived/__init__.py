@@ -1,8 +1,8 @@
 """Ops derived from those of the table: each op's vjp, jvp, and itself mapped over an axis.
 
-They are ops like any other, with names such as ``add.vjp``, and can be derived from again. They
-are made by :meth:`OpDef.derive`, know their kind, their base and the attributes they add, and have
-the traits that follow from those of their base.
+They are ops like any other, with names such as ``add.vjp``, and ops can be derived from them again.
+:meth:`OpDef.derive` makes them. They know their kind, their base and the attributes that they add,
+and have the traits that follow from those of their base.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from .vmap import VMAP
 
 
 def op_named(name: str) -> OpDef:
-    """The op of that name, of the table or derived: what a stored program calls it.
+    """The op of that name, of the table or derived: the name that a stored program uses.
 
-    Raises UnknownOpError. Everything else asks an op itself for its kind and base.
+    Raises UnknownOpError. All other code uses the kind and base of the op itself.
     """
     base, dot, kind = name.rpartition(".")
     return op_named(base).derive(kind) if dot and kind in derivations() else lookup(name)

@@ -1,9 +1,9 @@
 """An op in two: one that gives residuals beside its results, and the vjp that takes them.
 
-Where XLA would not merge an op's forward work with what its vjp repeats, the op asks for
-residuals: ``sort.fwd`` gives the results of ``sort`` and then the residuals, the leaves of the
-function that ``jax.vjp`` returns, which ``sort.bwd`` takes in place of the operands. An entry may
-say itself what is kept, and what is made of it (:class:`lazyloom.ops.spec.Residuals`).
+If XLA would not merge an op's forward work with what its vjp repeats, the op requests residuals:
+``sort.fwd`` gives the results of ``sort`` and then the residuals, the leaves of the function that
+``jax.vjp`` returns, which ``sort.bwd`` takes in place of the operands. An entry may itself define
+what is kept, and how it is used (:class:`lazyloom.ops.spec.Residuals`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _types_of: TypesOf | None = None
 
 
 def learn_types(types_of_results: TypesOf) -> None:
-    """Take the types of residuals from a function: only what lowers an op knows them."""
+    """Set the function that gives the types of residuals: only code that lowers ops knows them."""
     global _types_of
     _types_of = types_of_results
 
@@ -57,9 +57,9 @@ def forward_of(base: OpDef) -> OpDef:
             outputs, vjp_fun = vjp_fun_of(base, operands, forward_argnums, attrs)
             return (*outputs, *jax.tree_util.tree_leaves(vjp_fun))
 
-        # traced apart, since under another derivative JAX may order the residuals otherwise
-        found: tuple[Any, ...] = jax.jit(forward, inline=True)(*operands)
-        return found
+        # traced separately, since under another derivative JAX may order the residuals otherwise
+        results_and_residuals: tuple[Any, ...] = jax.jit(forward, inline=True)(*operands)
+        return results_and_residuals
 
     return OpDef(
         f"{base.name}.{FORWARD}", (Operand("operands", "any", True, True),),
@@ -104,8 +104,8 @@ def backward_of(base: OpDef) -> OpDef:
         kept: dict[str, Any] = {}
 
         def forward(*primals: Any) -> Any:
-            given = iter(primals)
-            full = [None if t is None else next(given) for t in types]
+            rest = iter(primals)
+            full = [None if t is None else next(rest) for t in types]
             outputs, vjp_fun = vjp_fun_of(base, full, backward_argnums, attrs)
             leaves, kept["tree"] = jax.tree_util.tree_flatten(vjp_fun)
             return outputs, leaves
@@ -117,13 +117,13 @@ def backward_of(base: OpDef) -> OpDef:
                 backward_outnums, attrs)
         shaped = [jax.ShapeDtypeStruct(t[0], t[1].numpy) for t in types if t is not None]
         outputs, leaves = jax.eval_shape(forward, *shaped)
-        # where extents are symbols, JAX may have wider positions
+        # if extents are symbols, JAX may have wider positions
         residuals = [
             x if x.dtype == leaf.dtype else lax.convert_element_type(x, leaf.dtype)
             for x, leaf in zip(operands, leaves, strict=False)]
         vjp_fun = jax.tree_util.tree_unflatten(kept["tree"], residuals)
-        known = dict(zip(backward_outnums, operands[len(leaves) :], strict=True))
-        result = vjp_fun(all_cotangents(outputs, known))
+        cotangents = dict(zip(backward_outnums, operands[len(leaves) :], strict=True))
+        result = vjp_fun(all_cotangents(outputs, cotangents))
         return result[0] if len(result) == 1 else tuple(result)
 
     return OpDef(
@@ -148,23 +148,23 @@ def _by_the_entry(
     cotangents: list[Any] = [None] * results
     for number, cotangent in zip(outnums, operands[count:], strict=True):
         cotangents[number] = cotangent
-    found = entered.backward(
+    pulled = entered.backward(
         [None if t is None else jax.ShapeDtypeStruct(t[0], t[1].numpy) for t in types],
         operands[:count], cotangents, argnums=argnums, **attrs)
-    return found[0] if len(found) == 1 else found
+    return pulled[0] if len(pulled) == 1 else pulled
 
 
 def unknown(
     op: OpDef, attrs: Mapping[str, Any], arity: int, complex_operands: bool
 ) -> Dependence:
-    """Each derivative may depend on each operand: what the residuals are only JAX knows."""
+    """Each derivative may depend on each operand: only JAX knows what the residuals are."""
     return ((1 << arity) - 1,) * arity
 
 
 def types_attributes(types: Sequence[TensorType | None]) -> dict[str, Any]:
     """Operand types as attributes: ``float32/2;_;int64/0``, and the extents.
 
-    Extents are numbers, so that structures that differ in them alone are seen to.
+    Extents are numbers, so structures that differ only in extents can be recognized.
     """
     return {
         "backward_types": ";".join(
@@ -174,7 +174,7 @@ def types_attributes(types: Sequence[TensorType | None]) -> dict[str, Any]:
 
 
 def types_of(text: str, shapes: Sequence[int]) -> list[tuple[tuple[int, ...], DType] | None]:
-    """What :func:`types_attributes` gave, as the shape and dtype of each operand that is there.
+    """The inverse of :func:`types_attributes`: the shape and dtype of each operand, or None.
 
     Extents may be symbols.
     """

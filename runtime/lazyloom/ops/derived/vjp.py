@@ -30,62 +30,62 @@ def vjp_of(base: OpDef) -> OpDef:
     - ``outnums``: numbers of the results of ``base`` that have a cotangent; others are zero.
     """
     level = base.times(VJP) + 1
-    own = (f"primals{level}", f"argnums{level}", f"outnums{level}")
+    names = (f"primals{level}", f"argnums{level}", f"outnums{level}")
     attributes = (
         *base.attributes,
-        Attribute(own[0], "int", False, 0),
-        Attribute(own[1], "ints", False, ()),
-        Attribute(own[2], "ints", False, ()),
+        Attribute(names[0], "int", False, 0),
+        Attribute(names[1], "ints", False, ()),
+        Attribute(names[2], "ints", False, ()),
     )
 
     def rule(
         op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
     ) -> tuple[TensorType, ...]:
-        return tuple(types[w] for w in attrs[own[1]])
+        return tuple(types[w] for w in attrs[names[1]])
 
     def fn(*operands: Any, **attrs: Any) -> Any:
-        count, argnums, outnums = (attrs.pop(key) for key in own)
+        count, argnums, outnums = (attrs.pop(key) for key in names)
         return _vjp(base, operands[:count], operands[count:], argnums, outnums, attrs)
 
     def dependence(
         op: OpDef, attrs: Mapping[str, Any], arity: int, complex_operands: bool
     ) -> Dependence:
-        rest = {k: v for k, v in attrs.items() if k not in own}
-        count: int = attrs[own[0]]
+        rest = {k: v for k, v in attrs.items() if k not in names}
+        count: int = attrs[names[0]]
         of_base = base.dependences(rest, count, complex_operands)
-        return of_derivative(of_base, attrs[own[1]], [-1] * (arity - count))
+        return of_derivative(of_base, attrs[names[1]], [-1] * (arity - count))
 
     return OpDef(
         f"{base.name}.{VJP}", (Operand("operands", "any", True, True),), attributes, rule, fn,
         f"Vector-Jacobian product of {base.name}.", "jax.vjp of the table's definition",
-        version=base.version, kind=VJP, base=base, own=own,
+        version=base.version, kind=VJP, base=base, own=names,
         derivative=Derivative(dependence=dependence), execution=execution_of(base),
         access=access_of(base))
 
 
 def execution_of(base: OpDef) -> Execution:
-    """How an op that is a derivative of ``base`` is run."""
+    """How a derivative of ``base`` runs."""
     return Execution(heavy=base.execution.heavy, fallible=base.execution.fallible)
 
 
 def access_of(base: OpDef) -> Access:
-    """How an op that is a derivative of ``base`` reads its operands: no element twice."""
+    """How a derivative of ``base`` reads its operands: no element twice."""
     return Access(offset_reads=base.access.offset_reads, spreads=base.access.offset_reads)
 
 
 def of_derivative(
     base: Dependence, by: Sequence[int], directions: Sequence[int]
 ) -> Dependence:
-    """:meth:`OpDef.dependences` of a vjp or jvp of an op that has these itself.
+    """:meth:`OpDef.dependences` of a vjp or jvp of an op whose dependences are ``base``.
 
     Args:
         by: the operands of the base that it differentiates by.
-        directions: for each tangent, the operand whose it is; -1 for a cotangent.
+        directions: for each tangent, the operand it belongs to; -1 for a cotangent.
 
-    A derivative is linear in tangents and cotangents. That it depends on an operand as well is
-    a third derivative of the base, which is zero if the base is linear in any two of the three
-    together. Of an op that declares nothing, nothing is known: a definition may have a derivative
-    of its own that is not linear.
+    A derivative is linear in tangents and cotangents. Its dependence on an operand is a third
+    derivative of the base, which is zero if the base is linear in any two of the three together.
+    If an op declares nothing, nothing is known: a definition may have a derivative of its own that
+    is not linear.
     """
     count = len(base)
     arity = count + len(directions)
@@ -94,16 +94,16 @@ def of_derivative(
     chosen = 0
     for w in by:
         chosen |= 1 << w
-    found = [0] * arity
+    masks = [0] * arity
     for p in range(count):
         for q in range(count):
             if base[p] >> q & 1 and base[p] & base[q] & chosen:
-                found[p] |= 1 << q
+                masks[p] |= 1 << q
         for d, of in enumerate(directions):
             if (base[p] & chosen) if of < 0 else base[p] >> of & 1:
-                found[p] |= 1 << count + d
-                found[count + d] |= 1 << p
-    return tuple(found)
+                masks[p] |= 1 << count + d
+                masks[count + d] |= 1 << p
+    return tuple(masks)
 
 
 def _vjp(
@@ -111,8 +111,8 @@ def _vjp(
     outnums: Sequence[int], attrs: dict[str, Any],
 ) -> Any:  # fmt: skip
     outputs, vjp_fun = vjp_fun_of(base, operands, argnums, attrs)
-    known = dict(zip(outnums, cotangents, strict=True))
-    result = vjp_fun(all_cotangents(outputs, known))
+    by_number = dict(zip(outnums, cotangents, strict=True))
+    result = vjp_fun(all_cotangents(outputs, by_number))
     return result[0] if len(result) == 1 else tuple(result)
 
 
@@ -129,21 +129,21 @@ def vjp_fun_of(
 ) -> tuple[Any, Any]:
     """Results of ``base`` as a sequence, and the function that pulls cotangents back.
 
-    It takes those of :func:`all_cotangents`.
+    The function takes the result of :func:`all_cotangents`.
     """
 
     def primal(*chosen: Any) -> Any:
         out = base.fn(*replaced(operands, argnums, chosen), **attrs)
         results = out if isinstance(out, (tuple, list)) else (out,)
-        # the cotangent of an integer would be an array of NumPy's, whose extents are numbers
+        # the cotangent of an integer would be a NumPy array, whose extents are numbers
         return [x for x in results if jnp.issubdtype(x.dtype, jnp.inexact)], results
 
     _, vjp_fun, results = jax.vjp(primal, *[operands[w] for w in argnums], has_aux=True)
     return results, vjp_fun
 
 
-def all_cotangents(outputs: Sequence[Any], known: Mapping[int, Any]) -> list[Any]:
-    """A cotangent for every result that may have one: the known ones, and zeros."""
+def all_cotangents(outputs: Sequence[Any], cotangents: Mapping[int, Any]) -> list[Any]:
+    """A cotangent for every result that may have one: those in ``cotangents``, and zeros."""
     return [
-        known[i] if i in known else jnp.zeros(out.shape, out.dtype)
+        cotangents[i] if i in cotangents else jnp.zeros(out.shape, out.dtype)
         for i, out in enumerate(outputs) if jnp.issubdtype(out.dtype, jnp.inexact)]

@@ -27,39 +27,39 @@ def vmap_of(base: OpDef) -> OpDef:
     operands with that axis; the others are the same for every element.
     """
     # one that is mapped twice has two such attributes
-    own = f"mapped{base.times(VMAP) + 1}"
+    name = f"mapped{base.times(VMAP) + 1}"
 
     def rule(
         op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
     ) -> tuple[TensorType, ...]:
-        mapped = attrs[own]
+        mapped = attrs[name]
         size = types[mapped[0]].shape[0]
-        one = list(types)
+        element_types = list(types)
         for position in mapped:
             t = types[position]
-            one[position] = tensor_type(t.shape[1:], t.dtype, t.placement)
-        results = base.infer(one, {k: v for k, v in attrs.items() if k != own})
+            element_types[position] = tensor_type(t.shape[1:], t.dtype, t.placement)
+        results = base.infer(element_types, {k: v for k, v in attrs.items() if k != name})
         return tuple([tensor_type((size, *t.shape), t.dtype, t.placement) for t in results])
 
     def fn(*operands: Any, **attrs: Any) -> Any:
-        mapped = attrs.pop(own)
+        mapped = attrs.pop(name)
 
-        def one(*chosen: Any) -> Any:
+        def of_element(*chosen: Any) -> Any:
             return base.fn(*replaced(operands, mapped, chosen), **attrs)
 
-        return jax.vmap(one)(*[operands[m] for m in mapped])
+        return jax.vmap(of_element)(*[operands[m] for m in mapped])
 
     def dependence(
         op: OpDef, attrs: Mapping[str, Any], arity: int, complex_operands: bool
     ) -> Dependence:
-        rest = {k: v for k, v in attrs.items() if k != own}
+        rest = {k: v for k, v in attrs.items() if k != name}
         return base.dependences(rest, arity, complex_operands)
 
     return OpDef(
         f"{base.name}.{VMAP}", base.operands,
-        (*base.attributes, Attribute(own, "ints", False, ())), rule, fn,
+        (*base.attributes, Attribute(name, "ints", False, ())), rule, fn,
         f"{base.name} for every element of a leading axis.", "jax.vmap of the table's definition",
-        T=base.T, version=base.version, tolerance=base.tolerance, kind=VMAP, base=base, own=(own,),
+        T=base.T, version=base.version, tolerance=base.tolerance, kind=VMAP, base=base, own=(name,),
         signature=Signature(outputs=base.signature.outputs),
         derivative=Derivative(
             differentiable=base.derivative.differentiable,

@@ -1,11 +1,11 @@
-"""Family rules: shapes and dtypes of results, and the errors of what does not fit.
+"""Family rules: shapes and dtypes of results, and the errors of operands that do not fit.
 
 A rule is ``rule(op, types, attrs) -> result types``; ``types`` holds ``None`` for
 an optional operand that is absent. Operand counts and dtype classes were checked
-before (:meth:`OpDef.check_operands`); a rule checks what relates operands and
-attributes to each other. Every message names the op, the argument, what was given
-and what is expected. A rule's name is the name of its family, by which
-:mod:`lazyloom.ops.samples` finds samples.
+before (:meth:`OpDef.check_operands`); a rule checks how operands and attributes relate
+to each other. Every message names the op, the argument, what was given and what is
+expected. A rule's name is the name of its family, by which :mod:`lazyloom.ops.samples`
+finds samples.
 """
 
 from __future__ import annotations

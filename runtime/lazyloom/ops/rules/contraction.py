@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from ..spec import OpDef
 
 
-def broadcast_pair(op: OpDef, x: Shape, y: Shape, what: str) -> Shape:
-    """Two shapes broadcast by NumPy's rules. Raises ShapeError, naming ``what``."""
+def broadcast_pair(op: OpDef, x: Shape, y: Shape, axes: str) -> Shape:
+    """Two shapes broadcast by NumPy's rules. Raises ShapeError, naming ``axes``."""
     ndim = max(len(x), len(y))
     result = []
     for a, b in zip((1,) * (ndim - len(x)) + x, (1,) * (ndim - len(y)) + y, strict=True):
         if a != b and a != 1 and b != 1:
             raise ShapeError(
-                f"{op.name}: {what} {x} of operand {op.operand_name(0)!r} and {y} of operand "
+                f"{op.name}: {axes} {x} of operand {op.operand_name(0)!r} and {y} of operand "
                 f"{op.operand_name(1)!r} do not broadcast, expected equal sizes or 1", op=op.name)
         result.append(b if a == 1 else a)
     return tuple(result)
@@ -57,7 +57,7 @@ def matmul(op: OpDef, types: Operands, attrs: Attributes) -> Types:
 
 
 def check_accumulate(op: OpDef, dtype: DType, wanted: DType | None) -> DType:
-    """The dtype that products are summed in and returned with."""
+    """The dtype in which products are summed and returned."""
     if wanted is None or wanted is dtype:
         return dtype
     if wanted.kind != dtype.kind or wanted.itemsize < dtype.itemsize:
@@ -74,16 +74,16 @@ def dot_general(op: OpDef, types: Operands, attrs: Attributes) -> Types:
                 normalize_axes(op, "rhs_contract", attrs["rhs_contract"], y.ndim))
     batch = (normalize_axes(op, "lhs_batch", attrs["lhs_batch"], x.ndim),
              normalize_axes(op, "rhs_batch", attrs["rhs_batch"], y.ndim))
-    for what, (left, right) in (("contract", contract), ("batch", batch)):
+    for role, (left, right) in (("contract", contract), ("batch", batch)):
         if len(left) != len(right):
             raise ArgumentError(
-                f"{op.name}: attributes 'lhs_{what}' {left} and 'rhs_{what}' {right} differ in "
+                f"{op.name}: attributes 'lhs_{role}' {left} and 'rhs_{role}' {right} differ in "
                 "length, expected pairs of axes", op=op.name)
         for a, b in zip(left, right, strict=True):
             if x.shape[a] != y.shape[b]:
                 raise ShapeError(
                     f"{op.name}: axis {a} of operand 'x' of shape {x.shape} and axis {b} of "
-                    f"operand 'y' of shape {y.shape} ({what}) have the sizes {x.shape[a]} and "
+                    f"operand 'y' of shape {y.shape} ({role}) have the sizes {x.shape[a]} and "
                     f"{y.shape[b]}, expected equal sizes", op=op.name)
     for side, used in (("lhs", contract[0] + batch[0]), ("rhs", contract[1] + batch[1])):
         if len(set(used)) != len(used):
@@ -99,7 +99,7 @@ def dot_general(op: OpDef, types: Operands, attrs: Attributes) -> Types:
 def parse_einsum(equation: str, ranks: Sequence[int]) -> tuple[list[str], str] | str:
     """Labels of each operand and of the result, an ellipsis as ``.`` for each axis.
 
-    Returns what is wrong, in words, for an equation that does not fit the ranks.
+    Returns the error, in words, for an equation that does not fit the ranks.
     """
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
@@ -146,14 +146,14 @@ def einsum(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     sizes: dict[str, int] = {}
     for i, (term, shape) in enumerate(zip(labels, shapes, strict=True)):
         for c, d in zip(term, shape, strict=True):
-            known = sizes.setdefault(c, d)
-            if known == 1:
+            size = sizes.setdefault(c, d)
+            if size == 1:
                 sizes[c] = d
-            elif d != known and d != 1:
+            elif d != size and d != 1:
                 where = f"letter {c!r}" if c.isalpha() else "an axis of '...'"
                 raise ShapeError(
                     f"{op.name}: {where} of attribute 'equation' {attrs['equation']!r} has size "
-                    f"{known} before and {d} in operand {op.operand_name(i)!r} of shape {shape}, "
+                    f"{size} before and {d} in operand {op.operand_name(i)!r} of shape {shape}, "
                     "expected one size, or 1", op=op.name)
     return one(tuple([sizes[c] for c in result]), operand(types, 0).dtype)
 

@@ -1,4 +1,4 @@
-"""Rules of ops that make arrays of nothing but attributes and numbers."""
+"""Rules of ops that create arrays only from attributes and numbers."""
 
 from __future__ import annotations
 

@@ -27,15 +27,15 @@ from .shared import (
 if TYPE_CHECKING:
     from ..spec import OpDef
 
-#: How a scattered value meets the one that is there.
+#: How a scattered value combines with the existing one.
 MODES = ("set", "add", "multiply", "min", "max")
 
 
 def _check_starts(op: OpDef, types: Operands, first: int, x: TensorType) -> None:
-    given = len(types) - first
-    if given != x.ndim:
+    count = len(types) - first
+    if count != x.ndim:
         raise ArgumentError(
-            f"{op.name}: {given} 'starts' were given, expected {x.ndim}, one for each axis of "
+            f"{op.name}: {count} 'starts' were given, expected {x.ndim}, one for each axis of "
             f"operand 'x' of shape {x.shape}", op=op.name)
     for i in range(first, len(types)):
         check_ndim(op, types, i, 0)
@@ -84,7 +84,7 @@ def take(op: OpDef, types: Operands, attrs: Attributes) -> Types:
 def check_along_axis(
     op: OpDef, x: TensorType, indices: TensorType, position: int, axis: int
 ) -> None:
-    """Indices with the operand's rank, no longer than it in the other axes."""
+    """Check that indices have the operand's rank, and are no larger along the other axes."""
     if indices.ndim != x.ndim or any(
             i > d for j, (i, d) in enumerate(zip(indices.shape, x.shape, strict=True))
             if j != axis):
@@ -137,10 +137,10 @@ def indices_last(ndim: int, axes: Shape) -> tuple[Shape, int]:
 def _indexed(op: OpDef, types: Operands, first: int, attrs: Attributes) -> Shape:
     x = operand(types, 0)
     axes = normalize_axes(op, "axes", attrs["axes"], x.ndim)
-    given = len(types) - first
-    if given != len(axes) or not given:
+    count = len(types) - first
+    if count != len(axes) or not count:
         raise ArgumentError(
-            f"{op.name}: {given} 'indices' were given for attribute 'axes' {attrs['axes']}, "
+            f"{op.name}: {count} 'indices' were given for attribute 'axes' {attrs['axes']}, "
             "expected 1 or more, one for each axis", op=op.name)
     shape = broadcast_shapes(op, types, range(first, len(types)))
     rest, before = indices_last(x.ndim, axes)

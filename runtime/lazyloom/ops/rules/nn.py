@@ -30,7 +30,7 @@ REDUCTIONS = ("none", "mean", "sum")
 
 
 def _check_vectors(
-    op: OpDef, types: Operands, positions: Sequence[int], shape: Shape, what: str
+    op: OpDef, types: Operands, positions: Sequence[int], shape: Shape, meaning: str
 ) -> None:
     """Operands, where present, of exactly one shape, described in words."""
     for i in positions:
@@ -38,7 +38,7 @@ def _check_vectors(
         if t is not None and t.shape != shape:
             raise ShapeError(
                 f"{op.name}: operand {op.operand_name(i)!r} has shape {t.shape}, expected {shape}, "
-                f"{what} of operand 'x' of shape {operand(types, 0).shape}", op=op.name)
+                f"{meaning} of operand 'x' of shape {operand(types, 0).shape}", op=op.name)
 
 
 def along_axis(op: OpDef, types: Operands, attrs: Attributes) -> Types:
@@ -154,7 +154,7 @@ def _check_smoothing(op: OpDef, attrs: Attributes) -> None:
 
 
 def soft_class_loss(op: OpDef, types: Operands, attrs: Attributes) -> Types:
-    """Targets have the operand's shape; attribute ``axis``, the classes, goes."""
+    """Targets have the operand's shape; attribute ``axis``, the classes, is removed."""
     x, targets = operand(types, 0), operand(types, 1)
     axis = normalize_axis(op, "axis", attrs["axis"], x.ndim)
     if targets.shape != x.shape:

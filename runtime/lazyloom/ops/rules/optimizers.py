@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _numbers(op: OpDef, types: Operands) -> int:
-    """How many operands are numbers: those before the tensors. Raises ShapeError."""
+    """The number of operands that are numbers, before the tensors. Raises ShapeError."""
     count = len(op.operands) - 1
     for i in range(count):
         shape = operand(types, i).shape
@@ -29,15 +29,15 @@ def _numbers(op: OpDef, types: Operands) -> int:
 
 
 def _kinds(op: OpDef, types: Operands, kinds: int) -> list[tuple[TensorType, ...]]:
-    """The tensors by kind. Raises ArgumentError if their number is no multiple of ``kinds``."""
+    """The tensors by kind. Raises ArgumentError if their number is not a multiple of ``kinds``."""
     start = _numbers(op, types)
-    given = [operand(types, i) for i in range(start, len(types))]
-    if not given or len(given) % kinds:
+    tensors = [operand(types, i) for i in range(start, len(types))]
+    if not tensors or len(tensors) % kinds:
         raise ArgumentError(
-            f"{op.name}: {len(given)} tensors were given, expected a positive multiple of {kinds}: "
-            "for every parameter itself, its gradient and its state", op=op.name)
-    n = len(given) // kinds
-    return [tuple(given[k * n:(k + 1) * n]) for k in range(kinds)]
+            f"{op.name}: {len(tensors)} tensors were given, expected a positive multiple of "
+            f"{kinds}: for every parameter itself, its gradient and its state", op=op.name)
+    n = len(tensors) // kinds
+    return [tuple(tensors[k * n:(k + 1) * n]) for k in range(kinds)]
 
 
 def _alike(op: OpDef, kinds: list[tuple[TensorType, ...]]) -> None:
@@ -150,13 +150,13 @@ def lbfgs_direction(op: OpDef, types: Operands, attrs: Attributes) -> Types:
         raise ShapeError(
             f"{op.name}: operand 'gradient' has shape {gradient.shape}, expected a vector",
             op=op.name)
-    given = [operand(types, i) for i in range(2, len(types))]
-    if len(given) % 3:
+    history = [operand(types, i) for i in range(2, len(types))]
+    if len(history) % 3:
         raise ArgumentError(
-            f"{op.name}: {len(given)} tensors of history were given, expected a multiple of 3",
+            f"{op.name}: {len(history)} tensors of history were given, expected a multiple of 3",
             op=op.name)
-    n = len(given) // 3
-    for i, t in enumerate(given):
+    n = len(history) // 3
+    for i, t in enumerate(history):
         expected = gradient.shape if i < 2 * n else ()
         if t.shape != expected:
             raise ShapeError(

@@ -1,4 +1,4 @@
-"""Rules of ops that work element by element, casts among them."""
+"""Rules of ops that work element by element, including casts."""
 
 from __future__ import annotations
 

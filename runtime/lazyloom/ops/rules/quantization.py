@@ -11,7 +11,7 @@ from .shared import Attributes, Operands, Types, normalize_axis, one, operand
 if TYPE_CHECKING:
     from ..spec import OpDef
 
-#: what is quantised to
+#: the dtypes of quantised values
 _NARROW = (int8, uint8)
 
 

@@ -97,14 +97,14 @@ def drawn_shape(op: OpDef, types: Operands, attrs: Attributes) -> Shape:
 
 
 def check_broadcasts(
-    op: OpDef, position: int, given: Shape, part: Shape, shape: Shape
+    op: OpDef, position: int, whole: Shape, part: Shape, shape: Shape
 ) -> None:
-    """``part`` of the operand's shape ``given`` broadcasts to attribute ``shape``."""
+    """Check that ``part`` of an operand's shape ``whole`` broadcasts to attribute ``shape``."""
     fits = len(part) <= len(shape) and all(
         d == 1 or d == s for d, s in zip(reversed(part), reversed(shape), strict=False))
     if not fits:
         raise ShapeError(
-            f"{op.name}: operand {op.operand_name(position)!r} has shape {given}, which does not "
+            f"{op.name}: operand {op.operand_name(position)!r} has shape {whole}, which does not "
             f"broadcast to attribute 'shape' {shape}; give the shape that the parameters "
             "broadcast to", op=op.name)
 

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from ..spec import OpDef
 
 
-def _check(op: OpDef, types: Operands, position: int, shape: Shape, what: str) -> None:
+def _check(op: OpDef, types: Operands, position: int, shape: Shape, meaning: str) -> None:
     t = types[position] if position < len(types) else None
     if t is not None and t.shape != shape:
         raise ShapeError(
             f"{op.name}: operand {op.operand_name(position)!r} has shape {t.shape}, expected "
-            f"{shape}, {what}", op=op.name)
+            f"{shape}, {meaning}", op=op.name)
 
 
 def _input(op: OpDef, types: Operands) -> tuple[TensorType, Shape]:

@@ -59,8 +59,8 @@ def extremum(op: OpDef, types: Operands, attrs: Attributes) -> Types:
 
 def real_reduction(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     """Axes are reduced; a complex dtype gives the dtype of its parts."""
-    found = reduction(op, types, attrs)[0]
-    return one(found.shape, found.dtype.real)
+    reduced = reduction(op, types, attrs)[0]
+    return one(reduced.shape, reduced.dtype.real)
 
 
 def truth_reduction(op: OpDef, types: Operands, attrs: Attributes) -> Types:

@@ -41,7 +41,7 @@ def all_axes(axes: Sequence[int] | None, ndim: int) -> Shape:
 
 
 def resolved_shape(size: int, shape: Shape) -> Shape:
-    """A shape with its ``-1`` replaced by what is left over of ``size`` elements."""
+    """A shape whose ``-1`` is replaced so that it has ``size`` elements."""
     if -1 not in shape:
         return shape
     others = -product(shape)
@@ -81,7 +81,7 @@ def slice_box(
     reverse: list[int] = []
     for axis, size in enumerate(shape):
         start, stride = starts[axis], strides[axis] if strides is not None else 1
-        # as of a range, which takes no symbols
+        # the length of a range, which takes no symbols
         count = -((start - stops[axis]) // stride)
         if count <= 0:
             low = min(max(start, 0), size)
@@ -179,20 +179,20 @@ def squeeze(op: OpDef, types: Operands, attrs: Attributes) -> Types:
 
 
 def expand_dims(op: OpDef, types: Operands, attrs: Attributes) -> Types:
-    """Axes of size 1 put in."""
+    """Axes of size 1 inserted."""
     x = operand(types, 0)
     normalize_axes(op, "axes", attrs["axes"], x.ndim + len(attrs["axes"]))
     return one(expanded(x.shape, attrs["axes"]), x.dtype)
 
 
-def check_broadcast(op: OpDef, t: TensorType, position: int, shape: Shape, what: str) -> None:
-    """An operand must broadcast to a shape, described in words by ``what``."""
+def check_broadcast(op: OpDef, t: TensorType, position: int, shape: Shape, target: str) -> None:
+    """Check that an operand broadcasts to a shape, which ``target`` describes in words."""
     fits = len(t.shape) <= len(shape) and all(
         d == 1 or d == s for d, s in zip(reversed(t.shape), reversed(shape), strict=False))
     if not fits:
         raise ShapeError(
             f"{op.name}: operand {op.operand_name(position)!r} has shape {t.shape}, which does "
-            f"not broadcast to {what} {shape}; expected each size, counted from the last, to be "
+            f"not broadcast to {target} {shape}; expected each size, counted from the last, to be "
             "equal or 1", op=op.name)
 
 
@@ -257,12 +257,12 @@ def split(op: OpDef, types: Operands, attrs: Attributes) -> Types:
 
 
 def check_per_axis(
-    op: OpDef, name: str, given: Sequence[int], x: TensorType, label: str = "x"
+    op: OpDef, name: str, values: Sequence[int], x: TensorType, label: str = "x"
 ) -> None:
-    """An attribute that holds one number for each axis of an operand."""
-    if len(given) != x.ndim:
+    """Check that an attribute holds one number for each axis of an operand."""
+    if len(values) != x.ndim:
         raise ShapeError(
-            f"{op.name}: attribute {name!r} is {tuple(given)}, expected {x.ndim} numbers, one for "
+            f"{op.name}: attribute {name!r} is {tuple(values)}, expected {x.ndim} numbers, one for "
             f"each axis of operand {label!r} of shape {x.shape}", op=op.name)
 
 
@@ -274,8 +274,8 @@ def pad(op: OpDef, types: Operands, attrs: Attributes) -> Types:
     interior = attrs["interior"]
     if interior is None:
         interior = (0,) * x.ndim
-    for name, given in (("low", low), ("high", high), ("interior", interior)):
-        check_per_axis(op, name, given, x)
+    for name, values in (("low", low), ("high", high), ("interior", interior)):
+        check_per_axis(op, name, values, x)
     check_sizes(op, "interior", interior)
     shape = tuple([
         d + max(d - 1, 0) * between + before + after
@@ -314,8 +314,8 @@ def sliced_shape(op: OpDef, x: TensorType, attrs: Attributes) -> Shape:
     starts, stops, strides = attrs["starts"], attrs["stops"], attrs["strides"]
     if strides is None:
         strides = (1,) * x.ndim
-    for name, given in (("starts", starts), ("stops", stops), ("strides", strides)):
-        check_per_axis(op, name, given, x)
+    for name, values in (("starts", starts), ("stops", stops), ("strides", strides)):
+        check_per_axis(op, name, values, x)
     shape = []
     for axis, size in enumerate(x.shape):
         if strides[axis] == 0:

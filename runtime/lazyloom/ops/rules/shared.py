@@ -1,4 +1,4 @@
-"""What the rules of all families share: checks of operands and attributes."""
+"""Checks of operands and attributes that the rules of all families share."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def one(shape: Shape, dtype: DType) -> Types:
 
 def operand(types: Operands, position: int) -> TensorType:
     """The type of an operand that is not optional."""
-    found = types[position]
-    assert found is not None
-    return found
+    type_ = types[position]
+    assert type_ is not None
+    return type_
 
 
 def broadcast_shapes(op: OpDef, types: Operands, positions: Sequence[int] | None = None) -> Shape:
@@ -98,12 +98,12 @@ def normalize_axes(op: OpDef, name: str, axes: Sequence[int] | None, ndim: int) 
     """
     if axes is None:
         return tuple(range(ndim))
-    found = tuple([normalize_axis(op, name, a, ndim) for a in axes])
-    if len(set(found)) != len(found):
+    normalized = tuple([normalize_axis(op, name, a, ndim) for a in axes])
+    if len(set(normalized)) != len(normalized):
         raise ArgumentError(
             f"{op.name}: attribute {name!r} is {tuple(axes)}, which names an axis twice; expected "
             "distinct axes", op=op.name)
-    return found
+    return normalized
 
 
 def check_sizes(op: OpDef, name: str, sizes: Sequence[int]) -> Shape:

@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from ..spec import OpDef
 
 
-def spread(given: Shape | None, count: int, default: int) -> Shape:
+def spread(value: Shape | None, count: int, default: int) -> Shape:
     """An attribute of one number per spatial axis, with its default for None."""
-    return (default,) * count if given is None else given
+    return (default,) * count if value is None else value
 
 
 def _per_axis(op: OpDef, attrs: Attributes, name: str, count: int, default: int, least: int
               ) -> Shape:  # fmt: skip
-    given = spread(attrs.get(name), count, default)
-    if len(given) != count:
+    values = spread(attrs.get(name), count, default)
+    if len(values) != count:
         raise ArgumentError(
-            f"{op.name}: attribute {name!r} is {given}, expected {count} numbers, one for each "
+            f"{op.name}: attribute {name!r} is {values}, expected {count} numbers, one for each "
             "spatial axis", op=op.name)
-    if any(g < least for g in given):
+    if any(g < least for g in values):
         raise ArgumentError(
-            f"{op.name}: attribute {name!r} is {given}, expected {least} or more in each",
+            f"{op.name}: attribute {name!r} is {values}, expected {least} or more in each",
             op=op.name)
-    return given
+    return values
 
 
 _ANY = -(2**62)

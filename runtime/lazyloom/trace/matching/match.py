@@ -14,16 +14,16 @@ from ..scalars import Scalar
 from .past_traces import PastOp, PastTrace, Source, TraceStart, common_ops
 from .starts import forget, forget_all, start_of
 
-#: ops that may be set aside
+#: how many ops may be set aside
 EXTRAS: Final = 16
-#: matches at once
+#: how many matches there may be at once
 MATCHES: Final = 4
-#: ops up to which a match that does not go on as expected is given up where it begins again
+#: a match of at most this many ops is given up when the same past trace begins again
 YOUNG: Final = 2
-#: how often in turn a past trace may have come to nothing before it is forgotten
+#: how many matches of a past trace may fail in a row before it is forgotten
 MISSES: Final = 8
 
-#: what an op that does not go on a match is to it
+#: how an op that does not continue a match relates to it
 EXTRA: Final = 0
 UNRELATED: Final = 1
 DIFFERS: Final = 2
@@ -38,8 +38,8 @@ class Match(Unlinked):
         start: where it began.
         past: the past trace.
         next: the op that is expected, None after the last.
-        aside: the ops set aside, some of them dead by now.
-        leaves: how many of its leaves there are so far.
+        aside: the ops set aside, some of which may be dead.
+        leaves: how many of the past trace's leaves have been matched so far.
     """
 
     __slots__ = ("start", "past", "next", "aside", "leaves")
@@ -79,7 +79,7 @@ class Aside(Unlinked):
 
 
 def match_of(component: Component | None) -> Match | None:
-    """The match that has a component's nodes, or has set them aside, if it has not ended."""
+    """The match that holds a component's nodes, or has set them aside, if it has not ended."""
     if isinstance(component, Match):
         return component if component.parent is not None else None
     return component.match if isinstance(component, Aside) else None
@@ -91,8 +91,8 @@ class Matching:
 
     Attributes:
         matches: those that have not ended.
-        newest: the one of them that was begun last.
-        enabled: whether there are any.
+        newest: the one that began last.
+        enabled: whether traces are matched.
     """
 
     __slots__ = ("matches", "newest", "enabled")
@@ -107,7 +107,7 @@ matching: Final = Matching()
 
 
 def set_enabled(enabled: bool) -> bool:
-    """Whether traces are matched from now on; returns whether they were."""
+    """Switch the matching of traces on or off; returns whether it was on."""
     before = matching.enabled
     with trace.lock:
         matching.enabled = enabled
@@ -119,7 +119,7 @@ def set_enabled(enabled: bool) -> bool:
 
 
 def begins(node: Node) -> bool:
-    """Whether a match begins with a new node, which takes nothing that is pending.
+    """Return True if a match begins with a new node, none of whose operands is pending.
 
     Its operands are counted; the caller holds the lock.
     """
@@ -147,8 +147,8 @@ def _begins(node: Node) -> bool:
 
 
 def _give_up_young(past: PastTrace) -> None:
-    """Settle a match that has hardly begun: it begins again, and where one function records many
-    things, the first call of it may have led to nothing that was there before."""
+    """Settle a match that has hardly begun, since its trace begins again: where one function
+    records many things, the first call may have led to nothing that was recorded before."""
     for match in matching.matches:
         if match.past is past:
             if len(match.nodes) <= YOUNG:
@@ -166,7 +166,7 @@ def _begin(match: Match, node: Node) -> None:
 
 
 def advance(match: Match, op: PastOp, node: Node) -> None:
-    """Take a node as the next op, which it is."""
+    """Take a node, which agrees with the next op, as that op."""
     op.source.node = node
     node.component = match
     match.nodes.append(node)
@@ -174,9 +174,9 @@ def advance(match: Match, op: PastOp, node: Node) -> None:
 
 
 def goes_on(node: Node) -> bool:
-    """Whether a new node goes on a match, or is set aside by one; the caller holds the lock.
+    """Return True if a new node continues a match, or a match sets it aside.
 
-    A match from which it differs is settled.
+    Settles a match that it contradicts. The caller holds the lock.
     """
     if COMPILED:
         return _goes_on(node)
@@ -192,12 +192,12 @@ def _goes_on(node: Node) -> bool:
         if op is not None and _agrees(match, op, node):
             advance(match, op, node)
         elif not _turns(match, node):
-            became = _otherwise(match, node)
-            if became == UNRELATED:
+            relation = _otherwise(match, node)
+            if relation == UNRELATED:
                 k += 1
                 continue
-            if became == DIFFERS:
-                # which takes it from the list
+            if relation == DIFFERS:
+                # removes it from the list
                 match.settle()
                 continue
         for m in node.inputs:
@@ -208,8 +208,8 @@ def _goes_on(node: Node) -> bool:
 
 
 def _turns(match: Match, node: Node) -> bool:
-    """Whether another past trace of the same place goes on with a node, after all that was recorded
-    so far; it is matched then."""
+    """Return True if another past trace of the same place continues with a node after everything
+    recorded so far; the match then follows that trace."""
     past = match.past
     count = len(match.nodes)
     for other in match.start.traces:
@@ -227,7 +227,7 @@ def _turns(match: Match, node: Node) -> bool:
 
 
 def ends(match: Match) -> bool:
-    """Whether a past trace of that place ends after what was recorded; it is matched then."""
+    """Return True if a past trace of that place ends here; the match then follows that trace."""
     if match.next is None:
         return True
     past = match.past
@@ -242,18 +242,18 @@ def ends(match: Match) -> bool:
 
 
 def _exchange(match: Match, other: PastTrace, count: int) -> None:
-    """Match another trace that has the first ``count`` ops in common with the present one."""
+    """Match another trace that shares its first ``count`` ops with the present one."""
     past = match.past
     for k in range(count):
         other.ops[k].source.node = past.ops[k].source.node
         past.ops[k].source.node = None
     for k in range(match.leaves):
-        mine = past.leaves[k]
+        ours = past.leaves[k]
         theirs = other.leaves[k]
-        theirs.node = mine.node
-        theirs.index = mine.index
-        theirs.buffer = mine.buffer
-        mine.node = mine.buffer = None
+        theirs.node = ours.node
+        theirs.index = ours.index
+        theirs.buffer = ours.buffer
+        ours.node = ours.buffer = None
     past.matched = False
     other.matched = True
     match.past = other
@@ -261,7 +261,7 @@ def _exchange(match: Match, other: PastTrace, count: int) -> None:
 
 
 def _agrees(match: Match, op: PastOp, node: Node) -> bool:
-    """Whether a node is what an op says; takes note of leaves that are new."""
+    """Return True if a node is the one that an op describes; notes leaves that are new."""
     if node.spec is not op.recorded or node.grad_mask != op.mask or node.boundary:
         return False
     if op.rooted and match.nodes and match.thread != get_ident():
@@ -284,9 +284,9 @@ def _agrees(match: Match, op: PastOp, node: Node) -> bool:
 
 
 def _is(match: Match, source: Source, m: Input, index: int, result: int) -> bool:
-    """Whether result ``index`` of a node is what comes from a source: of an op, ``result``."""
+    """Return True if result ``index`` of a node comes from a source: of an op, its ``result``."""
     if m is not None and source.node is m:
-        # whether a leaf's memory is still there is looked at in the end
+        # the end of the match checks that a leaf's memory is still there
         return (result if source.leaf is None else source.index) == index
     return source.leaf is not None and source.node is None and _is_new_leaf(
         match, source, m, index)
@@ -311,7 +311,7 @@ def _is_new_leaf(match: Match, source: Source, m: Input, index: int) -> bool:
 
 
 def are_distinct(match: Match) -> bool:
-    """Whether the leaves so far are as many different ones; the caller holds the lock."""
+    """Return True if the leaves so far all differ; the caller holds the lock."""
     epoch = trace.epoch + 1
     trace.epoch = epoch
     leaves = match.past.leaves
@@ -349,7 +349,7 @@ def _all_agree(
 
 
 def _forget_leaves(match: Match, kept: int) -> None:
-    """Give up the leaves beyond the first ``kept``."""
+    """Forget the leaves beyond the first ``kept``."""
     leaves = match.past.leaves
     while match.leaves > kept:
         match.leaves -= 1
@@ -358,7 +358,7 @@ def _forget_leaves(match: Match, kept: int) -> None:
 
 
 def _otherwise(match: Match, node: Node) -> int:
-    """What a node is to a match that it does not go on."""
+    """How a node relates to a match that it does not continue."""
     aside = match.aside
     related = strange = False
     for m in node.inputs:
@@ -383,7 +383,7 @@ def _otherwise(match: Match, node: Node) -> int:
 
 
 def _missed(match: Match) -> None:
-    """Count that the match of a past trace came to nothing."""
+    """Count that the match of a past trace failed."""
     past = match.past
     past.misses += 1
     if past.misses >= MISSES:
@@ -415,7 +415,7 @@ def _drop(match: Match) -> None:
 
 
 def _settle(match: Match) -> None:
-    """Make what a match has ordinary pending work, as if there had been no match."""
+    """Turn a match's nodes into ordinary pending work, as if there had been no match."""
     _drop(match)
     _missed(match)
     nodes = [n for n in match.nodes if n.state == PENDING]

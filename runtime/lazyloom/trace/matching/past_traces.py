@@ -1,4 +1,4 @@
-"""Past traces: the ops of components that ran, by the places where they began."""
+"""Past traces: the ops of components that ran, by the place where each began."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Source:
     """Where operands of a past trace come from: an op, or a leaf.
 
     Attributes:
-        number: of the op, or of the leaf among the leaves.
+        number: of the op among the ops, or of the leaf among the leaves.
         leaf: the type of a leaf; None for an op.
         node: the node of the trace that is being recorded, once there is one.
         index: of a leaf, which of the node's results it is.
         buffer: of a leaf, its data.
-        released: how many operands it is of nodes that let go of theirs when the trace ends.
+        released: how many operands it is of nodes that release their operands when the trace ends.
     """
 
     __slots__ = ("number", "leaf", "node", "index", "buffer", "released")
@@ -41,20 +41,20 @@ class PastOp:
     """One op of a past trace.
 
     Attributes:
-        recorded: its spec as it is recorded.
-        spec: its spec in the end: one that a backward pass had emit residuals is another.
-        operands: of each operand where it comes from, None for a scalar or one that is absent.
-        results: of each operand, which result of an op it is.
-        fixed: of each operand that is no node, the constant, the dtype of a run-time scalar, or
-            None for one that is absent.
-        mask, types: of the node as it is recorded.
-        uses, visibility, freed, keeps: of the node in the end, see
-            :mod:`lazyloom.evaluate.matching`; whether it keeps its operands.
+        recorded: its spec when it is recorded.
+        spec: its spec when the trace ends, which differs if a backward pass made it emit residuals.
+        operands: where each operand comes from, None for a scalar or an absent one.
+        results: which result of an op each operand is.
+        fixed: for each operand that is not a node, the constant, the dtype of a run-time scalar,
+            or None for an absent one.
+        mask, types: of the node when it is recorded.
+        uses, visibility, freed, keeps: of the node when the trace ends, see
+            :mod:`lazyloom.evaluate.matching`; ``keeps``: whether it keeps its operands.
         source: its results.
         next: the op after it.
         rooted: all its operands are leaves or scalars.
-        plain: how many operands it has where all are leaves or first results, and there are one or
-            two: ``first`` and ``second``. Else 0.
+        plain: 1 or 2 if it has that many operands (``first`` and ``second``) and all are leaves or
+            first results, else 0.
     """
 
     __slots__ = ("recorded", "spec", "operands", "results", "fixed", "mask", "types",
@@ -96,12 +96,12 @@ class PastTrace:
     Attributes:
         ops: its ops in the order of recording.
         leaves: its leaves by first use.
-        ending: what :mod:`lazyloom.evaluate.matching` knows of how it ended.
+        ending: what :mod:`lazyloom.evaluate.matching` keeps about how it ended.
         matched: it is being recorded again.
-        misses: how often in turn a match of it came to nothing.
-        passes: by where they begin, what backward passes record
+        misses: how many matches of it failed in a row.
+        passes: what backward passes record, by where they begin
             (:mod:`lazyloom.autodiff.matching`).
-        learned: how often that was learned.
+        learned: how often passes were learned.
         common: how many ops it has in common with others from the start.
     """
 
@@ -126,14 +126,14 @@ class PastTrace:
 @mypyc_attr(acyclic=True)
 @final
 class TraceStart:
-    """A place of the user's program where traces began, and what was recorded from there.
+    """A place of the user's program where traces began, and the traces recorded from there.
 
     A place may be in a function that is called for many things, or before a branch.
 
     Attributes:
-        place, offset: as :class:`~lazyloom.trace.graph.Node` has them.
-        structures: of what ran that began there, and how often each did; the newest last.
-        traces: what may come, the newest first.
+        place, offset: as in :class:`~lazyloom.trace.graph.Node`.
+        structures: how often each structure that began there ran; the newest last.
+        traces: those that may come again, the newest first.
     """
 
     __slots__ = ("place", "offset", "structures", "traces")
@@ -147,17 +147,17 @@ class TraceStart:
 
 def common_ops(a: PastTrace, b: PastTrace) -> int:
     """How many ops two traces have in common from the start."""
-    found = a.common.get(b)
-    if found is None:
-        found = 0
+    count = a.common.get(b)
+    if count is None:
+        count = 0
         for x, y in zip(a.ops, b.ops, strict=False):
             if x.recorded is not y.recorded or x.mask != y.mask or x.results != y.results or (
                 x.fixed != y.fixed
             ) or not _same_sources(x.operands, y.operands):
                 break
-            found += 1
-        a.common[b] = b.common[a] = found
-    return found
+            count += 1
+        a.common[b] = b.common[a] = count
+    return count
 
 
 def _same_sources(a: list[Source | None], b: list[Source | None]) -> bool:

@@ -1,4 +1,4 @@
-"""Recording of the ops that a match expects."""
+"""Recording the ops that a match expects."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def record_expected(
 ) -> Value | None:
     """Record an op of one result that the newest match expects next.
 
-    ``first`` and ``second`` are the nodes whose first results its operands are; a gradient flows to
-    those of the ``mask``. None, and nothing is recorded, where another op is expected, or that
-    cannot be said so quickly, or something else is to be done first.
+    Its operands are the first results of the nodes ``first`` and ``second``; a gradient flows to
+    those in the ``mask``. Returns None and records nothing if another op is expected, if this
+    cannot be decided so quickly, or if something else has to be done first.
     """
     match = matching.newest
     if match is None:
@@ -92,12 +92,11 @@ def record_expected_operands(
 
 
 def record_next(match: Match, count: int, origins: list[int]) -> None:
-    """Record the next ops of a match, as nobody else recorded them.
+    """Record the next ops of a match, which nobody else recorded.
 
-    No operand is a leaf that is new, or a run-time scalar. ``origins``: of each op, the node whose
-    place in the user's program is its own; -1 for where the user is. The caller holds the lock,
-    has drained what was released, which may settle the match, and makes handles of what is to be
-    kept.
+    No operand is a new leaf or a run-time scalar. ``origins``: for each op, the node whose place in
+    the user's program it takes; -1 for the user's present place. The caller holds the lock, has
+    drained the released nodes, which may settle the match, and makes handles of what it keeps.
     """
     nodes = match.nodes
     here: Any = named_site()
@@ -119,7 +118,7 @@ def record_next(match: Match, count: int, origins: list[int]) -> None:
                 assert m is not None
                 m.refs += 1
                 inputs.append(m)
-                # a leaf may be another result than it was
+                # a leaf may be another result than it was in the past trace
                 index = op.results[position] if source.leaf is None else source.index
                 if index:
                     if indices is None:

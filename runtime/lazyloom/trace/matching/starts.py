@@ -1,4 +1,4 @@
-"""The places where traces began, and the past traces that may come there again."""
+"""The places where traces began, and the past traces that may begin there again."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from ..graph import Node
 from ..source import Site
 from .past_traces import PastTrace, TraceStart
 
-#: places where a trace begins that are remembered
+#: how many places where a trace begins are remembered
 STARTS: Final = 1024
-#: past traces, and structures, that are remembered of one place
+#: how many past traces, and structures, are remembered per place
 PAST_TRACES: Final = 4
 STRUCTURES: Final = 8
 
@@ -20,8 +20,8 @@ class Starts:
     """The places.
 
     Attributes:
-        by_first_op: by the instruction's offset and the spec of the first op.
-        count: how many there are.
+        by_first_op: the places by the instruction's offset and the spec of the first op.
+        count: how many places there are.
     """
 
     __slots__ = ("by_first_op", "count")
@@ -35,7 +35,7 @@ starts: Final = Starts()
 
 
 def forget_all() -> None:
-    """Expect nothing any more."""
+    """Forget all places: nothing is expected any more."""
     for at_op in starts.by_first_op.values():
         for start in at_op:
             for past in start.traces:
@@ -45,7 +45,7 @@ def forget_all() -> None:
 
 
 def start_of(node: Node, make: bool) -> TraceStart | None:
-    """The place of a trace's first node; where it is not remembered, None, or ``make`` it."""
+    """The place of a trace's first node; if not remembered, None, or a new one if ``make``."""
     spec = node.spec
     if spec is None:
         return None
@@ -63,10 +63,10 @@ def start_of(node: Node, make: bool) -> TraceStart | None:
         at_op = None
     if at_op is None:
         at_op = starts.by_first_op[key] = []
-    made = TraceStart(place, node.offset)
-    at_op.append(made)
+    new_start = TraceStart(place, node.offset)
+    at_op.append(new_start)
     starts.count += 1
-    return made
+    return new_start
 
 
 def _same_place(a: Any, b: Any) -> bool:
@@ -80,10 +80,10 @@ def _same_place(a: Any, b: Any) -> bool:
 
 
 def forget(start: TraceStart, past: PastTrace) -> None:
-    """Expect a trace no more; it has to come back more often before it is."""
+    """Stop expecting a trace; it has to come back more often before it is expected again."""
     if past in start.traces:
         start.traces.remove(past)
-        # others keep it among those they compared
+        # other traces keep it among those they were compared with
         for other in start.traces:
             other.common.pop(past, None)
         past.common.clear()
