@@ -7,12 +7,14 @@ import os
 import re
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from jax.extend.core import primitives
 
 from lazyloom.cache.memory import Entry
+from lazyloom.host.primitives.table import PRIMITIVES
 
 ROOT = Path(__file__).parents[2]
 RUNTIME = ROOT / "runtime" / "lazyloom"
@@ -93,6 +95,40 @@ def test_lower_packages_do_not_import_higher_ones_even_when_called(
             if isinstance(node, ast.ImportFrom):
                 names = [node.module or "", *(a.name for a in node.names if not node.module)]
                 assert not any(n.split(".")[0] == unknown for n in names if node.level), path
+
+
+def literals(path: Path) -> list[tuple[bool, set[str]]]:
+    """The texts in dicts (as keys), lists and sets of a module, and the words of its texts.
+
+    With each, whether it is a dict.
+    """
+    found: list[tuple[bool, set[str]]] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.append((False, set(node.value.split())))
+        elements = node.keys if isinstance(node, ast.Dict) else (
+            node.elts if isinstance(node, (ast.List, ast.Set)) else [])
+        found.append((isinstance(node, ast.Dict), {
+            e.value for e in elements if isinstance(e, ast.Constant) and isinstance(e.value, str)}))
+    return found
+
+
+def test_one_table_says_how_kernels_write_each_primitive() -> None:
+    names = {p.name for key, p in vars(primitives).items() if key.endswith("_p")}
+    assert {"add", "dot_general", "scatter-add", "while"} <= names
+    stated: Counter[str] = Counter()
+    for path in sorted((RUNTIME / "host").rglob("*.py")):
+        for keys, texts in literals(path):
+            known = len(names & texts)
+            if path.parent.name == "primitives":
+                stated.update(texts if keys and known > 3 else ())
+            else:
+                # a list of NumPy's functions shares some of the names
+                assert known < 5 or not keys and known < len(texts) / 2, (path, texts)
+    assert stated == Counter(list(PRIMITIVES))
+    for name, primitive in PRIMITIVES.items():
+        # or a word on why there is no code in C
+        assert callable(primitive.numpy) and (callable(primitive.c) or primitive.c), name
 
 
 #: prints the modules of the runtime that a read passes of what was recorded and run before

@@ -27,9 +27,10 @@ from lazyloom.host import native, shipped, storage
 from lazyloom.host.c_source import library
 from lazyloom.host.c_source.function import source_of
 from lazyloom.host.c_source.library import CFunctions, CompilerError, linked, prelude
-from lazyloom.host.c_source.values import NoCode
+from lazyloom.host.c_values import NoCode
 from lazyloom.host.find import form_text, text_of
-from lazyloom.host.kernels import kernel_text, load, load_family
+from lazyloom.host.kernels import kernel_text
+from lazyloom.host.loading import load, load_family
 from lazyloom.host.writer import Unsupported
 from lazyloom.jaxprs import tracing
 from lazyloom.jaxprs.op_definitions import function_of

@@ -545,7 +545,8 @@ def test_results_in_bodies_of_scans_of_nothing() -> None:
 
 def test_a_mapped_loop_inside_an_op_goes_on_for_each_element_on_the_host() -> None:
     """What an op does by itself runs on the host; a program's own loop does not."""
-    from lazyloom.host.kernels import kernel_text, load
+    from lazyloom.host.kernels import kernel_text
+    from lazyloom.host.loading import load
 
     def halved(x: Any, n: Any) -> Any:
         return lax.while_loop(lambda c: jnp.abs(c[0]).sum() > 1,

@@ -9,7 +9,8 @@ import pytest
 
 import lazyloom_numpy as lnp
 from lazyloom.host.counting import true_positions
-from lazyloom.host.kernels import kernel_text, load
+from lazyloom.host.kernels import kernel_text
+from lazyloom.host.loading import load
 from lazyloom.jaxprs.op_definitions import function_of
 from lazyloom.jaxprs.tracing import trace
 from lazyloom.ops.spec import lookup

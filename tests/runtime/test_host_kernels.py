@@ -18,8 +18,10 @@ import numpy as np
 import pytest
 
 from lazyloom.counters import counters
-from lazyloom.host import blocks, find, parts, per_parameter, steps, windows
-from lazyloom.host.kernels import kernel_text, load
+from lazyloom.host import blocks, find, parts, per_parameter, windows
+from lazyloom.host.kernels import kernel_text
+from lazyloom.host.loading import load
+from lazyloom.host.primitives import products
 from lazyloom.host.routines import power
 from lazyloom.host.special import erf, erfc
 from lazyloom.host.subnormals import flushing
@@ -61,7 +63,7 @@ def case_of(label: str, spec: Spec, operands: Sequence[Any], ulps: float) -> Cas
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "LARGE", 1)
         patch.setattr(blocks, "BLOCK", 2)
-        patch.setattr(steps, "LONG", 1)
+        patch.setattr(products, "LONG", 1)
         other = kernel_text(traced)
     in_blocks = None
     if other != text or any(f"{name}(" in text for name in IN_PARTS):

@@ -21,7 +21,8 @@ from lazyloom.counters import counters
 from lazyloom.dtypes import float32
 from lazyloom.host import find
 from lazyloom.host.find import form_text
-from lazyloom.host.kernels import kernel_text, load, load_family
+from lazyloom.host.kernels import kernel_text
+from lazyloom.host.loading import load, load_family
 from lazyloom.jaxprs.op_definitions import function_of
 from lazyloom.jaxprs.tracing import trace
 from lazyloom.ops.kinds import T

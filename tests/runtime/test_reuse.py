@@ -12,7 +12,8 @@ import pytest
 import lazyloom
 import lazyloom_torch as torch
 from lazyloom.host import reuse
-from lazyloom.host.kernels import kernel_text, load
+from lazyloom.host.kernels import kernel_text
+from lazyloom.host.loading import load
 from lazyloom.jaxprs.tracing import trace
 
 pytestmark = pytest.mark.xla

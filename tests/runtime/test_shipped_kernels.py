@@ -17,7 +17,7 @@ from lazyloom.counters import counters
 from lazyloom.dtypes import float32, int64
 from lazyloom.host import common, find, shipped, storage
 from lazyloom.host.build import entries_of
-from lazyloom.host.kernels import load
+from lazyloom.host.loading import load
 from lazyloom.host.usual import cases
 from lazyloom.host.usual_case import KernelCase
 from lazyloom.ops.derived import op_named

@@ -25,12 +25,12 @@ from .blocks import LARGE
 from .families import KernelFamily
 from .joined import joined
 from .kernel import HostKernel
-from .kernels import ANY_SIZE, kernel_text, load, load_family, load_types, powers
+from .loading import ANY_SIZE, load, load_family, load_types
 from .native import is_awaited, is_native, with_absent
 from .per_parameter import per_parameter
 from .searching import searching
 from .unwritten import InC, Text, Traced, marking
-from .writer import Unsupported, extents
+from .writer import Unsupported, extents, powers
 
 #: types of large arrays that have kernels of their own, before one serves all that follow
 LARGE_ALONE: Final = 8
@@ -159,6 +159,9 @@ def text_of(
 
     ``in_c`` writes it in C as well. Raises what the op's definition raises.
     """
+    # nothing that writes texts is imported where all of them are on disk
+    from .kernels import kernel_text
+
     counters["host_kernels"] += 1
     try:
         closed = trace(function_of(spec, types), [
@@ -218,6 +221,8 @@ def form_text(
     ``in_c`` writes it in C as well. What the definition decides by an extent is decided as for the
     form's last example, and the text says for which others that is right.
     """
+    from .kernels import kernel_text
+
     counters["host_kernels"] += 1
     numbers = form.examples[-1]
     known = {f"e{k}": numbers[base] for k, base in enumerate(form.bases)}

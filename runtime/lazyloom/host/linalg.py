@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from ..jaxprs.walking import positive
-from .writer import Expr, Unsupported, Writer
-
 Array = Any
-#: rows times matrices from which compiling takes less time than these loops
-MOST: Final = 256
 
 
 def lu(x: Array) -> tuple[Array, Array, Array]:
@@ -81,48 +75,3 @@ def cholesky(x: Array) -> Array:
             except np.linalg.LinAlgError:
                 found[at] = np.nan
         return found
-
-
-def _size(x: Expr) -> int:
-    return x.size // max(1, x.shape[-1])
-
-
-def _lu(w: Writer, step: Any, xs: list[Expr]) -> list[Expr]:
-    x = w.full(xs[0])
-    if not w.names.at_most(_size(x), MOST) or not positive(x.size):
-        raise Unsupported("lu of large matrices, or empty ones")
-    whole = w.let(f"lu({x.text})", (), None)
-    return [w.let(f"{whole.text}[{k}]", tuple(v.aval.shape), np.dtype(str(v.aval.dtype)))
-            for k, v in enumerate(step.outvars)]
-
-
-def _permutation(w: Writer, step: Any, xs: list[Expr]) -> list[Expr]:
-    shape = tuple(step.outvars[0].aval.shape)
-    if not w.names.at_most(xs[0].size, MOST) or not positive(xs[0].size):
-        raise Unsupported("lu_pivots_to_permutation of many rows, or none")
-    return [w.let(f"pivots_to_permutation({w.full(xs[0]).text}, {shape[-1]})", shape,
-                  np.dtype("int32"))]
-
-
-def _triangular_solve(w: Writer, step: Any, xs: list[Expr]) -> list[Expr]:
-    p = step.params
-    a, b = (w.full(x) for x in xs)
-    if not w.names.at_most(_size(a), MOST) or not positive(a.size):
-        raise Unsupported("triangular_solve of large matrices")
-    flags = ", ".join(repr(bool(p[name])) for name in (
-        "left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal"))
-    return [w.let(f"triangular_solve({a.text}, {b.text}, {flags})", b.shape, b.dtype)]
-
-
-def _cholesky(w: Writer, step: Any, xs: list[Expr]) -> list[Expr]:
-    x = w.full(xs[0])
-    if not positive(x.size):
-        raise Unsupported("cholesky of empty matrices")
-    return [w.let(f"cholesky({x.text})", x.shape, x.dtype)]
-
-
-#: steps of linear algebra
-STEPS: Final[dict[str, Callable[[Writer, Any, list[Expr]], Sequence[Expr]]]] = {
-    "lu": _lu, "lu_pivots_to_permutation": _permutation, "triangular_solve": _triangular_solve,
-    "cholesky": _cholesky,
-}  # fmt: skip

@@ -15,11 +15,10 @@ from .indexing import gather, scatter, scatter_rows
 from .linalg import cholesky, lu, pivots_to_permutation, triangular_solve
 from .parts import product as product_in_parts
 from .special import erf, erf_inv, erfc
-from .subnormals import flushing
-from .transforms import transform
+from .subnormals import FLUSHED, KEEP_SUBNORMALS, flushing
 from .unwritten import later
 from .windows import convolution, reduce_window, select_and_scatter
-from .writer import DTYPES
+from .writer import DTYPES, SERIAL
 
 Array = Any
 
@@ -58,10 +57,6 @@ def choose(which: Array, x: Array, y: Array) -> Array:
     if y.ndim == 0 and not y:
         return np.bitwise_and(mask, x).view(dtype)
     return (((x ^ y) & mask) ^ y).view(dtype)
-
-
-#: so many numbers at most are added to one sum one by one
-SERIAL: Final = 128
 
 
 def sum_over(x: Array, axes: tuple[int, ...], dtype: Any) -> Array:
@@ -222,16 +217,6 @@ def accumulate(function: Any, x: Array, axis: int, reverse: bool) -> Array:
     elif x.dtype.kind == "c" or (first == 0).any():
         np.add(found, 0, out=found)
     return np.flip(found, axis) if reverse else found
-
-
-#: functions that are x near 0, which C's library gives back as it is: a subnormal number, not the
-#: zero that it counts as. NumPy calls that library where it has no vectors of its own, which it has
-#: for most of them with AVX-512
-KEEP_SUBNORMALS: Final = (
-    "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "log1p", "sin", "sinh", "tan",
-)  # fmt: skip
-#: dtypes whose subnormal numbers count as zeros; those of float16 are float32's normal numbers
-FLUSHED: Final = ("float32", "float64")
 
 
 def _keeps_subnormals(function: Any, dtype: str, *second: float) -> bool:
@@ -470,6 +455,16 @@ def top_k(x: Array, k: int) -> tuple[Array, Array]:
         order = np.argsort(turned, -1, kind="stable")
     order = x.shape[-1] - 1 - order[..., ::-1][..., :k]
     return np.take_along_axis(x, order, -1), order
+
+
+#: by the number of XLA's kind of transform; NumPy imports numpy.fft when it is first asked for
+_TRANSFORMS: Final = ("fftn", "ifftn", "rfftn", "irfftn")
+
+
+def transform(x: Array, kind: int, counts: tuple[int, ...]) -> Array:
+    """The transform along the last axes, which have so many points."""
+    found: Array = getattr(np.fft, _TRANSFORMS[kind])(x, counts, range(-len(counts), 0))
+    return found
 
 
 def floordiv(a: int, b: int) -> int:

@@ -22,6 +22,14 @@ _PLACES: Final = {
     ("darwin", "x86_64"): (1, 0x8040),
     ("darwin", "arm64"): (2, 1 << 24),
 }
+#: functions that are x near 0, which C's library gives back as it is: a subnormal number, not the
+#: zero that it counts as. NumPy calls that library where it has no vectors of its own, which it has
+#: for most of them with AVX-512
+KEEP_SUBNORMALS: Final = (
+    "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "log1p", "sin", "sinh", "tan",
+)  # fmt: skip
+#: dtypes whose subnormal numbers count as zeros; those of float16 are float32's normal numbers
+FLUSHED: Final = ("float32", "float64")
 #: larger than any system's ``fenv_t``
 _Words: Final = ctypes.c_uint32 * 16
 

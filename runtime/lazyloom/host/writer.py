@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -14,6 +15,8 @@ from ..dtypes import ALL
 
 #: elements of a constant that is computed once, when the kernel is loaded
 CONSTANT: Final = 1 << 14
+#: so many numbers at most are added to one sum one by one
+SERIAL: Final = 128
 #: elements from which an array is let go of before the kernel ends
 LARGE: Final = 1 << 14
 
@@ -24,6 +27,8 @@ _MADE: Final = re.compile(r"    ((?:v\d+, ?)*v?\d*) = ")
 #: what the text calls values: operands, constants, those that lines make
 NAME: Final = re.compile(r"\b[abv]\d+\b")
 _WORD: Final = re.compile(r"[a-z]")
+#: the sign of powers in the text of extents; that of exclusive or has spaces around
+_POWER: Final = re.compile(r"(?<=[\w)])\^(?=\d)")
 
 
 class Unsupported(Exception):
@@ -33,6 +38,11 @@ class Unsupported(Exception):
 def extent(n: Any) -> Any:
     """A number of a trace: an int, or a symbol's expression, whose text computes it."""
     return int(n) if isinstance(n, (int, np.integer)) else n
+
+
+def powers(text: str) -> str:
+    """A text of extents in Python."""
+    return _POWER.sub("**", text)
 
 
 def extents(numbers: Any) -> tuple[Any, ...]:
@@ -188,10 +198,10 @@ def released(lines: list[str], large: set[str], kept: set[str]) -> list[str]:
     return found
 
 
-class Writer:
+class Writer(ABC):
     """Writes the body of one function."""
 
-    __slots__ = ("names", "lines", "indent", "made", "origins")
+    __slots__ = ("names", "lines", "indent", "made", "origins", "arrays")
 
     def __init__(self, names: FreshNames, indent: str = "    ") -> None:
         self.names: Final = names
@@ -201,6 +211,12 @@ class Writer:
         self.made: dict[str, Expr] = {}
         #: what a value is only a reshape of, by its name
         self.origins: dict[str, Expr] = {}
+        #: whether it is called with arrays in the places of its operands, which are numbers
+        self.arrays = False
+
+    @abstractmethod
+    def body(self, jaxpr: Any, consts: Sequence[Any], operands: Sequence[Expr]) -> list[Expr]:
+        """Write the steps of a traced function; its results."""
 
     def line(self, text: str) -> None:
         self.lines.append(self.indent + text)
@@ -289,6 +305,8 @@ class Writer:
         """The value as an array of its whole shape (0-d ones may be NumPy's scalars)."""
         if value.actual == value.shape:
             return value
+        if self.arrays:
+            raise Unsupported("an array in the place of a number")
         return self.spread(value)
 
     def spread(self, value: Expr, written: bool = False) -> Expr:

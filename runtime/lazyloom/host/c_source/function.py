@@ -8,17 +8,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ...jaxprs import random_steps
-from ...jaxprs.walking import called, is_literal, linear_solve, needed
-from .elementwise import ELEMENTWISE, LIBRARY, elementwise, is_of_library
-from .linalg import LINALG
-from .moves import MOVES, number, split
-from .sums import COMBINED, whole_index
-from .values import (
+from ...jaxprs.walking import called, is_literal, needed
+from ..c_values import (
     CArray,
     CValue,
     FunctionWriter,
-    InnerLoop,
     Lazy,
     NoCode,
     Shape,
@@ -30,14 +24,15 @@ from .values import (
     same,
     size_text,
 )
+from ..primitives.entry import ELEMENTWISE, RESHAPE
+from ..primitives.table import PRIMITIVES
 
 #: what an element may cost that is computed again where it is used again
 CHEAP: Final = 3
 #: the extent of arrays of one axis
 FLAT: Final = "n0"
-#: steps that leave elements as they are, in order; and all that are computed element by element
-RESHAPED: Final = frozenset(("reshape", "squeeze", "expand_dims", "broadcast_in_dim"))
-STEPS: Final = ELEMENTWISE | RESHAPED | {"optimization_barrier"}
+#: what an element of C's library costs, in multiplications of products: NumPy makes vectors of them
+LIBRARY: Final = 50
 #: bytes of scratch memory that a call takes from the stack
 STACK: Final = 16384
 
@@ -62,17 +57,16 @@ class CFunctionSource(NamedTuple):
 
 def source_of(closed: Any, symbols: Sequence[str] = ()) -> CFunctionSource:
     """The function in C. Raises NoCode."""
-    f = FunctionWriter()
     jaxpr = closed.jaxpr
     size = size_text(_largest(jaxpr))
     flat = not size.isdigit() and _is_flat(jaxpr, size)
     shape_of = _flat if flat else _shape
+    f = _Writer(shape_of)
     operands: list[CValue] = []
     for k, v in enumerate(jaxpr.invars):
         c_type(v.aval.dtype)
         operands.append(CArray(shape_of(v.aval), np.dtype(str(v.aval.dtype)), f"a{k}"))
-    writer = _Writer(f, shape_of)
-    results = writer.body(jaxpr, closed.consts, operands)
+    results = f.body(jaxpr, closed.consts, operands)
     names = {}
     for k, (value, var) in enumerate(zip(results, jaxpr.outvars, strict=True)):
         dtype = np.dtype(str(var.aval.dtype))
@@ -145,13 +139,19 @@ def _is_flat(jaxpr: Any, size: str) -> bool:
         if inner is not None:
             if not _is_flat(inner[0], size):
                 return False
-        elif step.primitive.name not in STEPS or (
+        elif _kind(step) not in (ELEMENTWISE, RESHAPE) or (
             step.primitive.name == "reshape" and step.params["dimensions"] is not None
         ):
             return False
         if any(_other_size(v, size) for v in (*step.invars, *step.outvars)):
             return False
     return True
+
+
+def _kind(step: Any) -> str:
+    """What a step does with elements, "" where that is not known."""
+    known = PRIMITIVES.get(step.primitive.name)
+    return known.kind if known is not None else ""
 
 
 def _other_size(variable: Any, size: str) -> bool:
@@ -190,20 +190,20 @@ def _places(jaxpr: Any, steps: Sequence[Any]) -> Counter[Any]:
 def _in_one_loop(step: Any, v: Any) -> bool:
     """Whether a step takes each element of a variable for the same element of its result."""
     shape = tuple(v.aval.shape)
-    return step.primitive.name in ELEMENTWISE and all(
+    return _kind(step) == ELEMENTWISE and all(
         len(w.aval.shape) == len(shape) and all(map(same, w.aval.shape, shape))
         for w in step.outvars)
 
 
-class _Writer:
-    def __init__(self, function: FunctionWriter, shape_of: Callable[[Any], Shape]) -> None:
-        self.f: Final = function
+class _Writer(FunctionWriter):
+    def __init__(self, shape_of: Callable[[Any], Shape]) -> None:
+        super().__init__()
         self.shape_of: Final = shape_of
 
     def body(self, jaxpr: Any, consts: Sequence[Any], operands: Sequence[CValue]) -> list[CValue]:
         values: dict[Any, CValue] = {}
         for var, const in zip(jaxpr.constvars, consts, strict=True):
-            values[var] = array(self.f, const)
+            values[var] = array(self, const)
         values.update(zip(jaxpr.invars, operands, strict=True))
 
         def read(atom: Any) -> CValue:
@@ -224,99 +224,34 @@ class _Writer:
         if not isinstance(value, Lazy) or not value.cost:
             return value
         if all(same(n, 1) for n in value.shape):
-            body = InnerLoop(self.f)
-            text = value.at(body, ["0"] * len(value.shape))
-            for line in body.lines:
-                self.f.line(line)
-            name = self.f.scalar(value.kind, text)
+            name = self.scalar(value.kind, self.element(value, ["0"] * len(value.shape)))
             return Lazy(value.shape, value.dtype, lambda body, index: name, 0)
-        return self.f.held(value) if uses > 1 and value.cost > CHEAP else value
+        return self.held(value) if uses > 1 and value.cost > CHEAP else value
 
     def _step(self, step: Any, xs: list[CValue]) -> Sequence[CValue]:
-        name, p = step.primitive.name, step.params
+        name = step.primitive.name
         inner = called(step)
         if inner is not None:
-            return self._inner(*inner, xs)
+            return self.inner(*inner, xs)
         if step.effects:
             raise NoCode(f"{name}, which has an effect")
-        if name.startswith("random_"):
-            return self._random(step, xs)
-        if name == "optimization_barrier":
-            return xs
-        if name == "split":
-            return split(p, xs[0], [tuple(v.aval.shape) for v in step.outvars])
-        if name in LINALG:
-            return LINALG[name](self.f, p, xs, [
-                (tuple(v.aval.shape), np.dtype(str(v.aval.dtype))) for v in step.outvars])
-        if name == "custom_linear_solve":
-            closed, given = linear_solve(p, xs)
-            return self._inner(closed.jaxpr, closed.consts, given)
-        if len(step.outvars) != 1:
-            raise NoCode(name)
-        out = step.outvars[0].aval
+        known = PRIMITIVES.get(name)
+        if known is None or isinstance(known.c, str):
+            raise NoCode(name if known is None else f"{name}: {known.c}")
+        if known.whole:
+            results: Sequence[CValue] = known.c(self, step, xs)
+            return results
+        (out,) = [v.aval for v in step.outvars]
         shape = self.shape_of(out)
         c_type(out.dtype)
         dtype = np.dtype(str(out.dtype))
-        if name in RESHAPED and self.shape_of is _flat:
+        if known.kind == RESHAPE and self.shape_of is _flat:
             return [xs[0] if len(xs[0].shape) == len(shape) else xs[0].mapped(shape, [])]
-        if name == "reduce":
-            return [self._reduced(p, xs, shape, dtype)]
-        if name == "dim_as_value":
-            return [number(p["dim"], shape, dtype)]
-        if name in MOVES:
-            return [MOVES[name](self.f, p, xs, shape)]
-        if name in COMBINED:
-            return [COMBINED[name](self.f, p, xs, shape, dtype)]
-        found = elementwise(name, p, xs, shape, dtype)
-        if found is None:
-            raise NoCode(name)
-        if is_of_library(name, dtype):
-            self.f.work.append(product([str(LIBRARY), *map(dim_text, out.shape)]))
-        return [found]
+        if known.library and dtype.kind == "f" and dtype.itemsize >= known.library:
+            self.work.append(product([str(LIBRARY), *map(dim_text, out.shape)]))
+        return [known.c(self, step.params, xs, shape, dtype)]
 
-    def _inner(self, jaxpr: Any, consts: Sequence[Any], xs: Sequence[CValue]) -> list[CValue]:
-        """A function that a step has in its parameters."""
+    def inner(self, jaxpr: Any, consts: Sequence[Any], xs: Sequence[CValue]) -> list[CValue]:
         uses = _places(jaxpr, needed(jaxpr))
         return self.body(jaxpr, consts, [
             self._kept(x, uses[v]) for x, v in zip(xs, jaxpr.invars, strict=True)])
-
-    def _reduced(self, p: Any, xs: list[CValue], shape: Shape, dtype: Any) -> CValue:
-        """A reduction by a function of its own."""
-        f, (x, start), axes = self.f, xs, p["dimensions"]
-        found = f.buffer(shape, dtype)
-        index = f.open(shape)
-        name = f.fresh("r")
-        body = InnerLoop(f)
-        text = start.at(body, ())
-        for line in body.lines:
-            f.line(line)
-        f.line(f"{found.kind} {name} = {text};")
-        inner = tuple(x.shape[k] for k in axes)
-        along = f.open(inner)
-        body = InnerLoop(f)
-        element = x.at(body, whole_index(x.shape, axes, index, along))
-        for line in body.lines:
-            f.line(line)
-        given = [Lazy((), dtype, lambda body, index: name, 0),
-                 Lazy((), dtype, lambda body, index: element, 0)]
-        closed = p["jaxpr"]
-        inside = closed.jaxpr if hasattr(closed, "jaxpr") else closed
-        (result,) = self.body(inside, getattr(closed, "consts", ()), given)
-        f.line(f"{name} = {result.at(InnerLoop(f), ())};")
-        f.close(inner)
-        f.line(f"{found.at(InnerLoop(f), index)} = {name};")
-        f.close(shape)
-        return found
-
-    def _random(self, step: Any, xs: list[CValue]) -> Sequence[CValue]:
-        """Steps on keys, which are written as the arrays that they wrap."""
-        name, p = step.primitive.name, step.params
-        if name == "random_wrap":
-            self.f.generator = p["impl"]
-            return xs
-        if name == "random_unwrap":
-            return xs
-        closed = random_steps.traced(step, self.f.generator, [(x.shape, x.dtype) for x in xs])
-        if closed is None:
-            raise NoCode(f"{name} of such keys")
-        return self.body(closed.jaxpr, closed.consts, xs)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ...jaxprs.walking import called, needed
-from .elementwise import ELEMENTWISE
-from .sums import COMBINED
-from .values import C_TYPES, NoCode, dim_text
+from ..c_values import C_TYPES, NoCode, dim_text
+from ..primitives.entry import COMBINE, ELEMENTWISE
+from ..primitives.table import PRIMITIVES
 
 #: a line of a kernel that makes an array
 _CALL: Final = re.compile(r"^ +v\d+ = ", re.MULTILINE)
@@ -37,9 +37,9 @@ def _only_moves(jaxpr: Any) -> bool:
     """Whether nothing is computed of elements."""
     for step in needed(jaxpr):
         inner = called(step)
-        if inner is not None and not _only_moves(inner[0]) or inner is None and (
-            step.primitive.name in ELEMENTWISE or step.primitive.name in COMBINED
-            or step.primitive.name == "reduce"
+        known = PRIMITIVES.get(step.primitive.name)
+        if inner is not None and not _only_moves(inner[0]) or known is not None and (
+            known.kind in (ELEMENTWISE, COMBINE) and not isinstance(known.c, str)
         ):
             return False
     return True

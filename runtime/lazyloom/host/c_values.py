@@ -165,7 +165,7 @@ class View(CValue):
             index, self.strides, strict=True))])
         return f"{self.name}[{place}]"
 
-    def mapped(self, shape: Shape, axes: Sequence[Axis]) -> CValue:
+    def mapped(self, shape: Shape, axes: Sequence[Axis]) -> View:
         strides = ["0"] * len(shape)
         offset = [self.offset]
         for a, stride in zip(axes, self.strides, strict=True):
@@ -188,7 +188,7 @@ class CArray(View):
         return CArray(shape, self.dtype, self.name)
 
 
-class FunctionWriter:
+class FunctionWriter(ABC):
     """Writes one C function.
 
     Attributes:
@@ -201,9 +201,20 @@ class FunctionWriter:
         self.lines: Final[list[str]] = []
         self.scratch: Final[dict[str, CArray]] = {}
         self.work: Final[list[str]] = []
+        #: the functions of the generator whose keys were met
         self.generator: Any = None
         self._count = 0
         self._held: Final[dict[int, tuple[CValue, CArray]]] = {}
+
+    @abstractmethod
+    def body(
+        self, jaxpr: Any, consts: Sequence[Any], operands: Sequence[CValue]
+    ) -> list[CValue]:
+        """Write the steps of a traced function; its results."""
+
+    @abstractmethod
+    def inner(self, jaxpr: Any, consts: Sequence[Any], xs: Sequence[CValue]) -> list[CValue]:
+        """The same of a function that a step has in its parameters."""
 
     def fresh(self, prefix: str) -> str:
         self._count += 1
@@ -224,6 +235,14 @@ class FunctionWriter:
         name = self.fresh("s")
         self.line(f"const {kind} {name} = {expression};")
         return name
+
+    def element(self, value: CValue, index: Sequence[str]) -> str:
+        """The text of one element, whose statements are written here."""
+        body = InnerLoop(self)
+        text = value.at(body, index)
+        for line in body.lines:
+            self.line(line)
+        return text
 
     def index(self, expression: str) -> str:
         """An index that is used more than once."""

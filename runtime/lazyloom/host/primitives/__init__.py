@@ -1,0 +1,1 @@
+"""The primitives of JAX that kernels have steps of: one entry each, in modules by what they do."""
