@@ -300,7 +300,7 @@ def _erfc(w: _Writer, x: str) -> str:
 
 
 def _erf_inv(w: _Writer, x: str) -> str:
-    """x P(w), by :mod:`lazyloom.host.error_functions`; XLA's w is the logarithm of a rounded number."""
+    """x P(w), by :mod:`lazyloom.host.error_functions`; XLA takes w of a rounded number."""
     one = w.number("1.0")
     size = w.of("negate", w.of("log", w.of(
         "multiply", w.of("subtract", one, x), w.of("add", one, x))))
