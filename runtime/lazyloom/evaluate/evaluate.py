@@ -31,7 +31,15 @@ def evaluate(node: Node, reason: str, site: Site | None = None) -> None:
     """Run the component of a pending node; return when its program is dispatched."""
     run_batch(_OfNode(node, reason, site if site is not None else user_site()))
     if node.state == SCHEDULED:
-        node.evaluation.dispatched.wait()
+        await_dispatch(node)
+
+
+def await_dispatch(node: Node) -> None:
+    """Wait until the program of a scheduled node is dispatched, or has failed."""
+    # an interrupt in another thread makes the node pending again, and takes it away
+    evaluation: Evaluation | None = node.evaluation
+    if evaluation is not None:
+        evaluation.dispatched.wait()
 
 
 def evaluate_component(component: Component, reason: str, site: Site | None = None) -> None:

@@ -17,7 +17,7 @@ from ..trace.mapping import unreadable
 from ..trace.source import Site, user_site
 from ..trace.tape import recompute
 from . import checks
-from .evaluate import evaluate
+from .evaluate import await_dispatch, evaluate
 from .failures import not_copied, out_of_memory, read_error
 
 #: threads that record a call to be captured: their syncs wait until the call ends
@@ -39,7 +39,7 @@ def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
         if node.state == PENDING:
             evaluate(node, reason, site)
         if node.state == SCHEDULED:
-            node.evaluation.dispatched.wait()
+            await_dispatch(node)
         if node.state == FAILED:
             assert node.error is not None
             raise reraised(node.error)

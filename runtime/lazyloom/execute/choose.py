@@ -68,6 +68,8 @@ NOTHING_TO_SAVE: Final = Decision(
 QUEUED: Final = Decision(OP_BY_OP, NOTHING, "it is being compiled beside the program")
 FAILED: Final = Decision(OP_BY_OP, NOTHING, "compiling failed")
 WAITS: Final = Decision(OP_BY_OP, NOTHING, "it has not yet cost what compiling would")
+QUEUE_FULL: Final = Decision(
+    OP_BY_OP, NOTHING, "programs that have cost more wait for the compiler")
 EARNED: Final = Decision(OP_BY_OP, COMPILE, "it has cost what compiling would")
 EARLY: Final = Decision(OP_BY_OP, COMPILE, "it comes back, and the compiler is idle")
 

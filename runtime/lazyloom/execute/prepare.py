@@ -38,10 +38,12 @@ def decide(entry: memory.Entry, plan: Plan, donate: bool) -> Decision:
                     return choose.LOADED
         else:
             history.next_round(ab_timing.clock())
-            if background.request(
-                entry, plan.wanted, plan.donatable, donate, plan.evaluation.site
-            ):
+            outcome = background.request(
+                entry, plan.wanted, plan.donatable, donate, plan.evaluation.site)
+            if outcome == background.ACCEPTED:
                 return decision
+            if outcome == background.QUEUE_FULL:
+                return choose.QUEUE_FULL
             return choose.NOT_BESIDE if decision is choose.EARNED else choose.WAITS
 
 

@@ -12,6 +12,8 @@ from ..interrupts import Deferred
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
 from ..settings import whole_only
+from .choose import could_save
+from .costs import start_seconds
 from .history import History, history_of
 from .op_by_op.blas_threads import Threads
 from .op_by_op.executor import run_op_by_op
@@ -145,7 +147,9 @@ def _run_op_by_op(
     seconds = max(0.0, took - evaluation.timings.get("prepare", 0.0))
     modules = _modules()
     modules.comparison.ran_op_by_op(entry, seconds)
-    evaluation.chosen(why, history.spent, history.compile_estimate, history.failure)
+    evaluation.chosen(
+        why, history.spent, could_save(history), history.compile_estimate + start_seconds(),
+        history.failure)
     on_demand = modules.functions_on_demand
     if on_demand.requested:
         modules.background.request_functions(on_demand.FUNCTIONS, on_demand.requested.pop())

@@ -88,7 +88,7 @@ class Evaluation:
         "number", "reason", "site", "found", "ops", "difference", "timings",
         "bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
         "fallible", "spawned", "results_ready", "backend", "form", "_program", "_asked",
-        "why", "estimate", "failure", "spent", "padding", "unpadded", "regions", "parts",
+        "why", "estimate", "failure", "spent", "saved", "padding", "unpadded", "regions", "parts",
     )  # fmt: skip
 
     def __init__(self, number: int, reason: str, site: Site) -> None:
@@ -108,10 +108,12 @@ class Evaluation:
         #: what a program consisted of whose parts ran one by one, with the seconds of each
         self.parts: tuple[PartRun, ...] = ()
         #: of a run op by op: why it was chosen, the seconds that compiling the program is estimated
-        #: to take (infinite if it failed), and those that its structure has run op by op
+        #: to take, JAX's start included (infinite if it failed), those that its structure has run
+        #: op by op, and those that it could have saved, which are compared with the estimate
         self.why = ""
         self.estimate = 0.0
         self.spent = 0.0
+        self.saved = 0.0
         #: and why it failed
         self.failure = ""
         self._program: Program | None = None
@@ -156,8 +158,11 @@ class Evaluation:
         if "lookup" not in self.timings:
             self.timings["lookup"] = seconds
 
-    def chosen(self, why: str, spent: float, estimate: float, failure: str) -> None:
+    def chosen(
+        self, why: str, spent: float, saved: float, estimate: float, failure: str
+    ) -> None:
         """Note why it ran op by op, what such runs have cost, and what compiling would."""
+        self.saved = saved
         self.why = why
         self.spent = spent
         self.estimate = estimate
@@ -189,7 +194,8 @@ class Evaluation:
             compiling = f": {self.failure}" if self.estimate == math.inf else (
                 f"; compiling is estimated to take {self.estimate * 1e3:.0f} ms")
             lines.append(
-                f"  form     op by op, {self.spent * 1e3:.1f} ms so far; {self.why}{compiling}")
+                f"  form     op by op, {self.spent * 1e3:.1f} ms so far, {self.saved * 1e3:.1f} ms "
+                f"of which compiled runs could have saved; {self.why}{compiling}")
         if self.unpadded:
             lines.append(f"  padding  none: {self.unpadded}")
         if self.form == "padded":

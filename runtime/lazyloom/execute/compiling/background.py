@@ -336,27 +336,37 @@ def idle() -> bool:
     return not (_compiler.busy or _compiler.queue or _compiler.asked)
 
 
+#: what becomes of a request
+REFUSED: Final = 0
+QUEUE_FULL: Final = 1
+ACCEPTED: Final = 2
+
+
 def request(
     entry: memory.Entry, wanted: list[tuple[int, int]], donatable: list[int], donate: bool,
     site: Site,
-) -> bool:  # fmt: skip
-    """Have an entry's program compiled beside the program; False where that cannot be."""
+) -> int:  # fmt: skip
+    """Have an entry's program compiled beside the program.
+
+    Returns :data:`REFUSED` (0) where nothing is compiled beside it, :data:`QUEUE_FULL` where programs
+    wait that have cost more, or :data:`ACCEPTED`.
+    """
     c = _compiler
     history = history_of(entry)
     with c.lock:
         if c.stopped or not tuning.compiled_beside:
-            return False
+            return REFUSED
         if len(c.queue) >= tuning.compiled_beside:
             least = min(c.queue, key=_cost)
             if _cost(least) >= history.spent:
-                return True
+                return QUEUE_FULL
             c.queue.remove(least)
             history_of(least.entry).queued = False
         c.queue.append(_Job(entry, wanted, donatable, donate, site))
         history.queued = True
         c.begin()
         c.changed()
-    return True
+    return ACCEPTED
 
 
 def request_functions(functions: FunctionQueue, begin: bool) -> None:

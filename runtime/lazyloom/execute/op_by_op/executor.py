@@ -368,10 +368,16 @@ def _over(
             result = call(op.kernel, arguments, arrays)
     except Exception as error:
         raise OpFailed(slot, error) from error
-    for x in over:
-        if not any(x is y for y in arrays):
-            # it is a result now
-            inputs[:] = [None if x is y else y for y in inputs]
+    finally:
+        for x in over:
+            if not any(x is y for y in arrays):
+                # It is a result now, or was written in part: if the plan fails, here or at a later
+                # op, the leaf has no contents to go back to.
+                inputs[:] = [None if x is y else y for y in inputs]
+                for k in plan.donatable:
+                    leaf = plan.leaves[k]
+                    if leaf.host is x:
+                        leaf.array = leaf.host = None
     return result
 
 
