@@ -187,7 +187,7 @@ def _quick(items: list[pytest.Item]) -> list[pytest.Item]:
         name = item.nodeid.partition("[")[0]
         form = parameters.pop("form", None)
         # half of the tests in one form, half in the other
-        if form is not None and (zlib.crc32(name.encode()) % 2 == 0) != (form == "whole"):
+        if form is not None and (zlib.crc32(name.encode()) % 2 == 0) != (form == "compiled"):
             continue
         if parameters:
             rank = zlib.crc32(item.nodeid.encode())
@@ -209,7 +209,7 @@ def thorough(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(autouse=True)
 def form(request: pytest.FixtureRequest) -> str:
-    """The form in which the test's programs run: "whole" or "pieces"."""
+    """The form in which the test's programs run: "compiled" or "op_by_op"."""
     return forms.form_of(request.node)
 
 

@@ -1,10 +1,10 @@
-"""In which form a test's programs run: whole, compiled before they run, or in pieces, op by op.
+"""In which form a test's programs run: compiled before they run, or op by op.
 
 Tests that are about compiled programs (counts, keys, records, the disk cache, donation, a frontend
-beside another bit for bit) run whole. What users see runs as it does for users, in pieces at first.
-The contract's lines about behaviour run in both forms, and with ``--thorough`` whole with all code
-generators as well. The markers ``whole``, ``pieces`` and ``generators`` decide for a test;
-``LAZYLOOM_REPRODUCIBLE=1`` has all others run whole.
+beside another bit for bit) run compiled. What users see runs as it does for users, op by op at
+first. The contract's lines about behaviour run in both forms, and with ``--thorough`` compiled with
+all code generators as well. The markers ``compiled``, ``op_by_op`` and ``generators`` decide for a
+test; ``LAZYLOOM_REPRODUCIBLE=1`` has all others run compiled.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import pytest
 TESTS: Final = Path(__file__).resolve().parent
 VARIABLE: Final = "LAZYLOOM_REPRODUCIBLE"
 #: what the tests' processes were started with: the form of tests that say nothing
-DEFAULT: Final = "whole" if os.environ.get(VARIABLE, "0") not in ("", "0") else "pieces"
+DEFAULT: Final = "compiled" if os.environ.get(VARIABLE, "0") not in ("", "0") else "op_by_op"
 
 #: the forms of a test
-FORMS: Final = ("whole", "pieces", "generators")
-#: folders and modules whose tests run whole
+FORMS: Final = ("compiled", "op_by_op", "generators")
+#: folders and modules whose tests run compiled
 WHOLE: Final = (
     "capi", "contract", "ops", "repository", "runtime", "conformance/test_derivatives.py",
     "conformance/test_ops.py", "conformance/test_programs.py",
@@ -56,7 +56,7 @@ def form_of(item: pytest.Item) -> str:
         if item.get_closest_marker(form) is not None:
             return form
     name = _name(item.path)
-    return "whole" if any(name == w or name.startswith(w + "/") for w in WHOLE) else DEFAULT
+    return "compiled" if any(name == w or name.startswith(w + "/") for w in WHOLE) else DEFAULT
 
 
 def use(form: str) -> None:
@@ -64,7 +64,7 @@ def use(form: str) -> None:
     from lazyloom import settings
 
     _use_generators(form == "generators")
-    whole = form != "pieces"
+    whole = form != "op_by_op"
     os.environ[VARIABLE] = "1" if whole else "0"
     settings.FLAGS["reproducible"] = whole
     # a thread that ever set an option keeps a copy of all

@@ -15,7 +15,7 @@ from typing import Any
 from .workload import Turn
 
 #: seconds of runs after which what is worth compiling was found to be: JAX is imported once all
-#: programs together took part of a second in pieces, and recording takes as long beside that
+#: programs together took part of a second op by op, and recording takes as long beside that
 SHORTEST = 1.5
 
 

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from suite.common import SHORTEST  # noqa: E402
 from suite.workload import EARLIER, Turn, Workload  # noqa: E402
 
-#: seconds after which a program that still runs in pieces is measured as it is
+#: seconds after which a program that still runs op by op is measured as it is
 SETTLED = 30.0
 
 
@@ -94,7 +94,7 @@ class Worker:
         return {"wall": wall, "measures": measures or {"": wall / units}, "form": self._form()}
 
     def _form(self) -> str:
-        """In which form our program ran last: ``pieces``, ``whole`` or another; "" without any."""
+        """In which form our program ran last, such as ``op_by_op`` or ``compiled``; "" without any."""
         lazyloom = sys.modules.get("lazyloom")
         last = getattr(lazyloom, "last_evaluation", None)
         return str(getattr(last(), "form", "")) if last is not None else ""

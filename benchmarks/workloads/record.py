@@ -273,7 +273,8 @@ def torch_xla(kind: str) -> Turn:
 
 
 #: what records call the phase in which a program runs
-RUNS = ("dispatch", "pieces")
+#: the last is the name in records of the versions that others are compared with
+RUNS = ("dispatch", "op_by_op", "pieces")
 RECORD = "lazyloom.record"
 TORCH = "lazyloom, torch-like"
 NUMPY = "lazyloom, NumPy-like"

@@ -14,7 +14,7 @@ counters: Final[dict[str, int]] = {
     "program_hits": 0,  # runs of a program that was in memory
     "jax_traces": 0,  # ops lowered through JAX (a trace each)
     "eval_shapes": 0,  # shapes inferred by tracing, since there is no rule
-    "runs_in_pieces": 0,  # plans that ran op by op
+    "runs_op_by_op": 0,  # plans that ran op by op
     "runs_padded": 0,  # plans that a program for many extents ran
     "host_kernels": 0,  # ops traced for a kernel of the host
     "host_kernels_failed": 0,  # kernels that failed, whose ops are compiled instead
@@ -24,8 +24,8 @@ counters: Final[dict[str, int]] = {
     "compilers_begun": 0,  # processes that compile for this one
     "compilers_lost": 0,  # of these, those that ended or were given up while they compiled
     "compiler_process_us": 0,  # microseconds of CPU time that they used; no children of this one
-    "promotions": 0,  # programs that ran in pieces and now run whole
-    "demotions": 0,  # of these, those that run in pieces again, since that is quicker
+    "promotions": 0,  # programs that ran op by op and now run compiled
+    "demotions": 0,  # of these, those that run op by op again, since that is quicker
     "regions_failed": 0,  # regions that another code generator failed to build or run
     "constants_bound": 0,  # operands of regions whose values were built into an engine
     "compile_wait_us": 0,  # microseconds for which compiling blocked the program

@@ -168,7 +168,7 @@ NUMBERS: Final[dict[str, Number]] = {number.name: number for number in (
            "Different requests (results, inputs given up) that are remembered for one program; a "
            "loop has one or two."),
     Number("mappings_part", "part",
-           "XLA maps the machine code of a program in 12 pieces or more, and Linux lets a process "
+           "XLA maps the machine code of a program in 12 parts or more, and Linux lets a process "
            "have 65,530: where this part of them is in use, programs in memory go.", 0.0, 1.0),
     Number("mappings_interval", "programs",
            "New programs between two counts of the mappings; a count reads a file of the system."),

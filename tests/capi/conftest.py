@@ -45,12 +45,13 @@ def bare_environment() -> dict[str, str]:
     return {**found, "LAZYLOOM_REPRODUCIBLE": "1", "LAZYLOOM_COMPILE_MESSAGES": "0"}
 
 
-@pytest.fixture(scope="session", params=["whole", "pieces"])
+@pytest.fixture(scope="session", params=["compiled", "op_by_op"])
 def either_environment(
     request: pytest.FixtureRequest, bare_environment: dict[str, str]
 ) -> dict[str, str]:
     """:func:`bare_environment` for each form in which programs run."""
-    return {**bare_environment, "LAZYLOOM_REPRODUCIBLE": "1" if request.param == "whole" else "0"}
+    compiled = request.param == "compiled"
+    return {**bare_environment, "LAZYLOOM_REPRODUCIBLE": "1" if compiled else "0"}
 
 
 @pytest.fixture(scope="session")

@@ -63,7 +63,7 @@ def record() -> str:
     found = numpy.asarray(value())
     numpy.testing.assert_allclose(found, numpy.exp(numpy.tanh(A) @ A.T), rtol=1e-5)
     evaluation = lazyloom.last_evaluation()
-    assert evaluation is not None and evaluation.form == "whole"
+    assert evaluation is not None and evaluation.form == "compiled"
     return evaluation.regions.text().partition(";")[0]
 
 
@@ -314,7 +314,7 @@ codegen.measure(lazyloom.program_of(value()))
 for _ in range(4000):
     numpy.asarray(value())
     record = lazyloom.last_evaluation()
-    if record.form == "whole":
+    if record.form == "compiled":
         break
     assert background.wait(100)
 print(record.form, [r.ops for r in record.regions.run], lazyloom.stats()["programs_compiled"])

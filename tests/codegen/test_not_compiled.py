@@ -68,7 +68,7 @@ def test_it_is_compiled_without_them(mode: Any, monkeypatch: pytest.MonkeyPatch)
     with codegen.use("in_numpy", "in_c"), mode():
         (warning,) = told(run)
         record = lazyloom.last_evaluation()
-        assert record is not None and record.form == "whole"
+        assert record is not None and record.form == "compiled"
         assert record.regions.run == ()
         assert [r.generator for r in record.regions.failed] == ["in_c", "in_numpy", "in_c"]
         assert asked.count(True) == 1, "it was tried more than once"

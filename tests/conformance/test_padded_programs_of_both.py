@@ -18,7 +18,7 @@ from lazyloom.execute.padded import members
 from tests.conformance import programs_numpy, programs_torch
 from tests.conformance.frontends import NumPy, Torch
 
-pytestmark = [pytest.mark.pieces, pytest.mark.xla, pytest.mark.accelerator("padding")]
+pytestmark = [pytest.mark.op_by_op, pytest.mark.xla, pytest.mark.accelerator("padding")]
 MOST = 24
 
 

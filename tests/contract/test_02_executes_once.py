@@ -78,7 +78,7 @@ def test_unrelated_work_stays_pending(handlers: Handlers) -> None:
     assert handlers.runs == before + 1
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_one_read_runs_the_connected_component_as_one_program(handlers: Handlers) -> None:
     x = host([1.0, 2.0])
     y = ll.record("test_count", [x])

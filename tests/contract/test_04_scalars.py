@@ -40,7 +40,7 @@ def train(steps: int, rates: list[float], momenta: list[float]) -> list[int]:
     return compiled
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_a_training_loop_with_changing_rates_compiles_in_its_first_step_only(
     fresh_cache: Any,
 ) -> None:
@@ -51,7 +51,7 @@ def test_a_training_loop_with_changing_rates_compiles_in_its_first_step_only(
     assert compiled[1:] == [0] * (steps - 1)
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_numbers_of_every_kind_are_parameters(fresh_cache: Any) -> None:
     cases = [
         (ll.dtypes.float32, np.float32, [0.5, 2.0, 1e30, float("inf"), float("nan"), -0.0]),
@@ -70,7 +70,7 @@ def test_numbers_of_every_kind_are_parameters(fresh_cache: Any) -> None:
         assert delta.programs_compiled == 1, dtype
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_slices_at_changing_places_compile_once(fresh_cache: Any) -> None:
     data = np.arange(40, dtype=np.float32).reshape(20, 2)
     x = tensor(data)

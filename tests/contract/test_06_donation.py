@@ -32,7 +32,7 @@ def aligned(data: Any) -> np.ndarray:
     return found
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_an_input_nobody_can_see_is_donated(fresh_cache: Any) -> None:
     # the other tests would hold vacuously if nothing ever were
     v = rec("add", host(np.ones(N)), number(2.0))

@@ -93,7 +93,7 @@ def test_a_million_repeating_ops_without_a_read(body: int, tmp_path: Any) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.whole
+@pytest.mark.compiled
 @pytest.mark.once("nearly all of its time is XLA's, which compiles ever new programs")
 def test_a_million_ops_without_any_repetition(thorough: bool) -> None:
     """A fifth of them otherwise: ever new programs take all the time."""
@@ -157,7 +157,7 @@ def test_a_loop_that_keeps_a_list_of_its_results(fresh_cache: Any) -> None:
         np.testing.assert_array_equal(kept[k].read(), np.full(4, k + 1.0))
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_a_wide_graph_is_one_program(fresh_cache: Any) -> None:
     xs = [host(np.full(2, k + 2.0)) for k in range(200)]
     with counted() as delta:
@@ -205,7 +205,7 @@ def test_the_gradient_of_a_long_chain(length: int, fresh_cache: Any) -> None:
     assert delta.programs_compiled <= 8
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 @pytest.mark.once("the memory is XLA's while it compiles")
 @pytest.mark.parametrize("shape", [(), (2,), (4,), (8,), (1000,)])
 @pytest.mark.parametrize("op", ["add", "multiply"])

@@ -469,7 +469,7 @@ def test_the_gradient_mode_is_each_threads_own() -> None:
     assert in_threads([without, within]) == [False, True]
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_a_program_is_compiled_by_one_of_the_threads_that_need_it(fresh_cache: Any) -> None:
     inputs = [host(np.arange(5.0) + k) for k in range(6)]
 

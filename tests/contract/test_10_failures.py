@@ -240,7 +240,7 @@ def test_a_failure_in_a_process_that_ends_right_away_is_quiet(handlers: Handlers
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_an_interrupted_run_leaves_its_values_pending(
     monkeypatch: pytest.MonkeyPatch, fresh_cache: Path
 ) -> None:

@@ -13,7 +13,7 @@ import lazyloom
 import lazyloom_numpy as np
 
 # a backend without kernels compiles every program first
-pytestmark = [pytest.mark.pieces, pytest.mark.xla]
+pytestmark = [pytest.mark.op_by_op, pytest.mark.xla]
 
 UNARY = ("tanh", "exp", "sin", "negative", "absolute", "floor", "square")
 
@@ -74,9 +74,9 @@ def test_a_whole_program_is_compiled_first_only_where_that_is_estimated_to_be_fa
         float(x[0])
         return lazyloom.last_evaluation().form
 
-    assert chain(100) == "pieces"
+    assert chain(100) == "op_by_op"
     # twenty passes over 96 MB take longer than compiling twenty ops, and than importing JAX
-    assert chain(12_000_000) == "whole"
+    assert chain(12_000_000) == "compiled"
 
 
 @pytest.mark.parametrize(("reproducible", "cache"), [(False, "1"), (True, "1"), (False, "0")])

@@ -67,7 +67,7 @@ def test_forbidden_reads_are_errors(call: Any) -> None:
         call(np, np.array(X) * 1)
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_a_count_that_does_not_change_compiles_nothing() -> None:
     x = np.array(onp.arange(12.0).reshape(3, 4))
 

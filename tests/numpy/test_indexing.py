@@ -190,7 +190,7 @@ def test_errors_of_assignment() -> None:
     assert element == 1 and not x.any()
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_an_index_in_a_loop_compiles_once() -> None:
     x = np.array(onp.arange(40.0).reshape(8, 5))
     total = float((x[2] * 2).sum())

@@ -88,7 +88,7 @@ def test_gradients(f: Any) -> None:
         onp.testing.assert_allclose(float((g * direction).sum()), numerical, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_one_program_for_all_positions_of_a_loop() -> None:
     def spectrum(signal: Any) -> Any:
         return np.fft.fft(signal, 8, norm="ortho")

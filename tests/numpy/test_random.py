@@ -73,7 +73,7 @@ def test_the_legacy_functions_share_one_state() -> None:
         np.random.set_bit_generator(own)
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_copies() -> None:
     before = counted("reads")
     a = np.random.default_rng(6)
@@ -122,7 +122,7 @@ def test_the_counter_does_not_wrap() -> None:
 # Laziness
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_no_draw_reads() -> None:
     rng, legacy = np.random.default_rng(0), np.random.RandomState(0)
     before = counted("reads")
@@ -144,7 +144,7 @@ def test_no_draw_reads() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_a_draw_in_a_loop_settles_at_once() -> None:
     rng = np.random.default_rng(0)
     x = np.zeros(4)

@@ -48,7 +48,7 @@ def test_ops(function: Any, expected: list[str]) -> None:
     assert sorted(ops(result)) == sorted(expected)
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_numbers_are_parameters() -> None:
     x = np.array(X)
     for i in range(2):

@@ -53,7 +53,7 @@ def test_elements_cannot_be_deleted() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("call", ["qr(a)[1]", "svd(a)[1]", "inv(a)", "cholesky(a)", "eigh(a)[0]"])
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_a_factorization_that_another_process_compiled(
     call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,7 +69,7 @@ def test_a_factorization_that_another_process_compiled(
 
 
 @pytest.mark.slow
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_a_factorization_that_another_process_lowered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -124,7 +124,7 @@ def test_operators_with_dates_decimals_and_fractions(name: str) -> None:
     assert wrong == {}
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_objects_that_take_a_scalar_get_it_pending() -> None:
     class Length:
         def __radd__(self, other: Any) -> Any:
@@ -170,7 +170,7 @@ def test_code_that_looks_at_the_type_itself_is_told_what_to_give() -> None:
     assert type(np.ones(2).sum())(2.5) == 2.5
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_scalars_stay_operands_and_pending() -> None:
     x = np.arange(4.0)
     s = x.sum()

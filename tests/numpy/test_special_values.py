@@ -129,7 +129,7 @@ WEAK = (True, 2, 1.5, 1j, onp.int8(1), onp.uint64(1), onp.float32(1), onp.float6
         onp.complex64(1), onp.bool_(True))  # fmt: skip
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_dtypes_of_every_pair() -> None:
     """Promotion, of arrays with each other, with NumPy's scalars and Python's; nothing runs."""
     ran = lazyloom.stats()["executions"]

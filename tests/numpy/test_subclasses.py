@@ -260,7 +260,7 @@ def test_objects_that_decide_about_ufuncs() -> None:
             m.add(a, Apart())
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_writes_go_through_and_pickles_keep_the_class() -> None:
     a = np.arange(4.0)
     view = a.view(Kept)

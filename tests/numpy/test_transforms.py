@@ -151,7 +151,7 @@ def test_shapes_that_depend_on_what_is_mapped_are_errors() -> None:
         onp.asarray(ll.vmap(lambda r: r[mask])(x)), MATRIX[0][:, [0, 2, 3]])
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_an_optimizer_step_of_newtons_method() -> None:
     # the whole step is recorded and runs as one program
     def f(x: Any) -> Any:

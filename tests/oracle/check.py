@@ -100,7 +100,7 @@ class Oracle:
             broken += self._faults(
                 form, found, rounded if loose else shadow, first, whole, told, held[loose])
             first = found if first is None else first
-            whole = found if form == "whole" else whole
+            whole = found if form == "compiled" else whole
         self.told.update(told)
         return broken
 
@@ -147,7 +147,7 @@ class Oracle:
         """The smallest program found that breaks the same rule in the same form."""
         form, rule = broken[0].form, broken[0].fault.rule
         needed = [form] if rule not in ("again", "untold") else [
-            f for f in ("pieces", "whole", form) if f in self.forms]
+            f for f in ("op_by_op", "compiled", form) if f in self.forms]
         kept = (self.ran.copy(), self.left.copy(), self.told.copy())
         tries = 0
         again = True

@@ -1,8 +1,8 @@
 """Every form in which a program runs, and how to have it run in that one.
 
-``pieces``      op by op, by the kernels that an installation has: of C where it comes with them.
+``op_by_op``      op by op, by the kernels that an installation has: of C where it comes with them.
 ``numpy``       op by op, by kernels of NumPy alone, in a process of its own.
-``whole``       compiled by XLA, with the generators that are in use by default.
+``compiled``       compiled by XLA, with the generators that are in use by default.
 ``again``       the same once more.
 ``matched``     recorded again and again, until its trace is matched with what it recorded before.
 ``captured``    as a captured function, from the call on at which nothing is recorded.
@@ -33,13 +33,15 @@ ELSEWHERE: Final = {
     "numpy": {"LAZYLOOM_WITHOUT": "c_kernels"},
     "narrow": {"XLA_FLAGS": "--xla_cpu_max_isa=AVX2"},
 }
-HERE: Final = ("pieces", "whole", "again", "matched", "captured", "padded", "generators", "xla")
-ALL: Final = ("pieces", "numpy", "whole", "again", "matched", "captured", "padded", "generators",
-              "xla", "narrow")
+HERE: Final = (
+    "op_by_op", "compiled", "again", "matched", "captured", "padded", "generators", "xla")
+ALL: Final = (
+    "op_by_op", "numpy", "compiled", "again", "matched", "captured", "padded", "generators", "xla",
+    "narrow")
 #: in which other code generators may take part
-GENERATED: Final = {"whole", "again", "matched", "captured", "generators", "narrow"}
+GENERATED: Final = {"compiled", "again", "matched", "captured", "generators", "narrow"}
 #: what the form of a process of its own does there
-DOES: Final = {"numpy": "pieces", "narrow": "whole"}
+DOES: Final = {"numpy": "op_by_op", "narrow": "compiled"}
 #: calls after which a trace is known, and a function captured
 CALLS: Final = 6
 #: modules of XLA that are kept for the next form
@@ -73,14 +75,14 @@ def run(program: Any, form: str) -> Results:
     compile_texts_once()
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        if form == "pieces":
+        if form == "op_by_op":
             from lazyloom.cache import memory
 
             # what was compiled runs whole
             memory.clear()
             with lazyloom.options(reproducible=False, compiled_beside=0):
                 return program.run()
-        if form in ("whole", "again"):
+        if form in ("compiled", "again"):
             with lazyloom.options(reproducible=True):
                 return program.run()
         return _OTHERS[form](program)

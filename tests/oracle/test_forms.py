@@ -25,7 +25,7 @@ from .samples import Conformance, OpSample
 pytestmark = pytest.mark.xla
 
 #: forms that need no process of their own, and start no compiler beside the program
-QUICK = ("pieces", "whole", "again", "matched", "captured")
+QUICK = ("op_by_op", "compiled", "again", "matched", "captured")
 #: random programs, and how many of them ``--thorough`` takes
 SOME, MANY = 16, 400
 #: every so manyeth op, one sample of each
@@ -60,7 +60,7 @@ def test_random_programs(part: int, oracle: Oracle, thorough: bool) -> None:
 def test_the_oracle_decides(oracle: Oracle) -> None:
     """Of most elements it says exactly what they are, or in which bound."""
     for seed in range(8):
-        oracle.check(program(seed, large=False, calm=True), ("pieces",))
+        oracle.check(program(seed, large=False, calm=True), ("op_by_op",))
     assert oracle.told["undecided"] < 0.35 * sum(oracle.told.values()), oracle.told
 
 
@@ -72,7 +72,7 @@ def test_every_form_runs(oracle: Oracle) -> None:
                    (*lines, "v12 = np.sum(v11, axis=0)"), ("v12",), 9)
     sorts = Program("numpy", (Input("float32", (40, 700), "normal", 1),),
                     ("v0 = np.sort(x0, axis=1)",), ("v0",))
-    for given, chosen in ((long, ("pieces", "whole", "matched", "captured", "padded", "xla")),
+    for given, chosen in ((long, ("op_by_op", "compiled", "matched", "captured", "padded", "xla")),
                           (sorts, ("generators",))):
         if chosen == ("generators",) and not _has_generators():
             continue
@@ -95,11 +95,12 @@ def test_samples_of_ops(op_names: list[str], oracle: Oracle, thorough: bool) -> 
         count = len(coverage.inputs(lookup(name)))
         for k in range(count) if thorough else [zlib.crc32(name.encode()) % count]:
             hold(oracle, OpSample(name, k),
-                 ("pieces", "numpy", "whole", "captured") if thorough else ("pieces", "whole"))
+                 ("op_by_op", "numpy", "compiled", "captured") if thorough
+                 else ("op_by_op", "compiled"))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_of_the_conformance_tests(name: str, oracle: Oracle, thorough: bool) -> None:
     for library in ("numpy", "torch") if thorough else ("numpy",):
         hold(oracle, Conformance(name, library),
-             tuple(f for f in forms.ALL if f != "padded") if thorough else ("pieces", "whole"))
+             tuple(f for f in forms.ALL if f != "padded") if thorough else ("op_by_op", "compiled"))

@@ -122,7 +122,7 @@ def test_what_is_planted_is_found(
 
 def test_what_is_right_is_not() -> None:
     """The same programs, but computed in twice the digits and rounded once."""
-    with Oracle(("pieces",)) as oracle:
+    with Oracle(("op_by_op",)) as oracle:
         for name in (
             "product", "naive sum", "variance", "mean taken off once", "variance of rows",
             "index", "moved", "not a number"):
@@ -161,7 +161,7 @@ RIGHT: list[Program] = [
 
 @pytest.mark.parametrize("number", range(len(RIGHT)))
 def test_where_forms_may_differ_none_is_wrong(number: int) -> None:
-    with Oracle(("pieces", "whole")) as oracle:
+    with Oracle(("op_by_op", "compiled")) as oracle:
         broken = oracle.check(RIGHT[number])
         assert not broken, [b.text() for b in broken]
 
@@ -182,7 +182,7 @@ def test_a_faulty_program_is_shrunk(oracle: Oracle, monkeypatch: pytest.MonkeyPa
          "v4 = v3 * 2.0"), ("v2", "v4"))
 
     def planted(given: Program, form: str) -> Arrays:
-        found = forms_run(given, "pieces")
+        found = forms_run(given, "op_by_op")
         for k, name in enumerate(given.results):
             line = next((x for x in given.lines if x.startswith(f"{name} = ")), "")
             if "exp" in line or any("exp" in x for x in given.lines) and "2.0" in line:

@@ -15,13 +15,13 @@ from lazyloom import codegen
 from tests.contract.helpers import rec
 
 pytestmark = [
-    pytest.mark.pieces, pytest.mark.xla,
+    pytest.mark.op_by_op, pytest.mark.xla,
     pytest.mark.once("kernels and lowerings are texts that are made outside the core")]
 
 EPS = float(np.finfo(np.float32).eps)
 
 
-@pytest.fixture(params=[False, True], ids=["pieces", "whole"], autouse=True)
+@pytest.fixture(params=[False, True], ids=["op_by_op", "compiled"], autouse=True)
 def form(request: pytest.FixtureRequest) -> Iterator[None]:
     with ll.options(reproducible=request.param):
         yield

@@ -32,12 +32,12 @@ PARTS = 3
 def test_the_contract_holds_on_a_backend_of_numpy(part: int, tmp_path: Path) -> None:
     from tests.runtime.numpy_backend import Interpreting
 
-    # it has no kernels, without which programs in pieces are programs as any others
+    # it has no kernels, without which programs op by op are programs as any others
     assert not Interpreting().is_host()
     names = [n for n in CONTRACT if n not in XLA_ONLY][part::PARTS]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-p", "no:xdist",
-         "-m", "not slow and not pieces", *(f"tests/contract/{name}" for name in names)],
+         "-m", "not slow and not op_by_op", *(f"tests/contract/{name}" for name in names)],
         cwd=ROOT, env={**os.environ, VARIABLE: NUMPY, "LAZYLOOM_CACHE_DIR": str(tmp_path)},
         capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]

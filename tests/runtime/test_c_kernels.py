@@ -459,7 +459,7 @@ print(native.described())
 """
 
 
-@pytest.mark.pieces
+@pytest.mark.op_by_op
 def test_an_installation_uses_them(tmp_path: Path) -> None:
     said = native.library()
     if isinstance(said, str):

@@ -17,7 +17,7 @@ from lazyloom.execute.compiling import background
 from lazyloom.execute.history import history_of
 from tests.contract.helpers import host, number, rec
 
-pytestmark = [pytest.mark.pieces, pytest.mark.xla]
+pytestmark = [pytest.mark.op_by_op, pytest.mark.xla]
 
 X = np.linspace(0.1, 2.0, 12, dtype=np.float32).reshape(3, 4)
 
@@ -27,7 +27,7 @@ class Machine:
 
     Attributes:
         asked: the entries that were queued.
-        run: seconds that the next runs in pieces take.
+        run: seconds that the next runs op by op take.
         now: the time, in seconds.
     """
 
@@ -174,7 +174,7 @@ def test_what_was_slower_and_could_save_nothing_is_not_tried_again(machine: Mach
     entry = machine.asked.pop()
     entry.history.queued = False
     comparison.demote(entry)
-    # in pieces it turns out to be quick
+    # op by op it turns out to be quick
     assert machine.loop(0.9 * costs.WORTH, 0.0, 2 * costs.AGAIN) == 2 * costs.AGAIN
     assert entry.history.slower
     # as it is no more

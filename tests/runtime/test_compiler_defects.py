@@ -174,18 +174,18 @@ def _compare(found: dict[str, bool]) -> None:
             + "; correct the table of this test and docs/compiler_defects.md")
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_defects_are_where_they_are_said_to_be() -> None:
     _compare(_without_guards([n for n, d in DEFECTS.items() if not d.crashes]))
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", [n for n, d in DEFECTS.items() if d.crashes])
 def test_crashes_are_where_they_are_said_to_be(name: str) -> None:
     _compare(_without_guards([name]))
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_the_page_names_each_report() -> None:
     page = (ROOT / "docs" / "compiler_defects.md").read_text()
     missing = [d.report for d in DEFECTS.values() if f"<{d.report}>" not in page and d.report]
@@ -257,7 +257,7 @@ def test_products_with_many_rows_captured() -> None:
         onp.testing.assert_allclose(onp.asarray(step(*given)), ((m @ x.T) ** 2).sum(0), rtol=1e-9)
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_sums_of_products_of_high_rank_leave_the_process_alive(fresh_cache: Path) -> None:
     """What the user sets in ``XLA_FLAGS`` does not take the guard away."""
     script("""
@@ -406,7 +406,7 @@ def test_updates_by_narrow_indices(dtype: str) -> None:
 # Every program passes the guards, and none that was compiled without them is used
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_nothing_is_compiled_but_by_compile_text() -> None:
     names = ("compile_and_load", "env_option_overrides")
     found = {(path.name, name) for path in (ROOT / "runtime").rglob("*.py")
@@ -414,7 +414,7 @@ def test_nothing_is_compiled_but_by_compile_text() -> None:
     assert found == {("jax_compat.py", name) for name in names}
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_compiler_options_are_in_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
     before = fingerprint.fingerprint.__wrapped__()
     assert repr(jax_compat.compiler_options()) in jax_compat.environment()
@@ -426,7 +426,7 @@ def test_compiler_options_are_in_the_fingerprint(monkeypatch: pytest.MonkeyPatch
     assert (fingerprint.fingerprint.__wrapped__() != changed) == bool(guard)
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_the_guards_are_in_the_fingerprints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -447,7 +447,7 @@ def test_the_guards_are_in_the_fingerprints(
         assert (storage.fingerprint.__wrapped__() != before[1]) == of_the_host
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_newer_versions_have_fewer_guards() -> None:
     assert compiler_defects.version_of("0.12.0.1.dev3+x") == (0, 12, 0, 1)
     assert compiler_defects.options("0.10.2") and not compiler_defects.options("0.11.1")
@@ -456,7 +456,7 @@ def test_newer_versions_have_fewer_guards() -> None:
     assert compiler_defects.guarded(text, "0.11.1") == text
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_regions_that_xla_knows_by_their_form_stay() -> None:
     text = """    %6 = "stablehlo.scatter"(%arg0, %5, %arg1) <{a}> ({
     ^bb0(%arg3: tensor<i64>, %arg4: tensor<i64>):

@@ -47,7 +47,7 @@ BEGIN = """
     def settle(op="sin", n=8):
         # until it is compiled, or cannot be
         record = run(op, n)
-        while record.form == "pieces" and record.estimate != float("inf"):
+        while record.form == "op_by_op" and record.estimate != float("inf"):
             assert background.wait(100)
             record = run(op, n)
         return record
@@ -105,7 +105,7 @@ def test_it_imports_nothing_of_the_programs_folder(tmp_path: Path) -> None:
         import pathlib
         sys.path[:0] = ["", "."]
         sys.path.append(pathlib.Path("/tmp"))
-        assert settle().form == "whole"
+        assert settle().form == "compiled"
         assert ll.stats()["compilers_begun"] == 1 and not background.failures()
         assert os.listdir("cache")  # what it stored
         """)], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
@@ -137,7 +137,7 @@ def test_it_is_no_child_of_the_program_and_leaves_nothing_open(tmp_path: Path) -
     # what it imports may be open, but nothing of this process: no pipe and no file
     assert "/dev/null" in files and any(name.startswith("socket:") for name in files), files
     assert ours.name not in files and not any(name.startswith("pipe:") for name in files), files
-    assert settle().form == "whole"
+    assert settle().form == "compiled"
     while background._compiler.thread or alive(pid):
         time.sleep(0.01)
     assert not waited and not arrived and children().split() == [str(child.pid)]
@@ -159,7 +159,7 @@ def test_a_process_that_adopts_orphans_keeps_no_zombie(tmp_path: Path) -> None:
     adopts = 36  # PR_SET_CHILD_SUBREAPER, as the first process of a container is one
     assert ctypes.CDLL(None).prctl(adopts, 1, 0, 0, 0) == 0
     background.IDLE = 0.2
-    assert settle().form == "whole"
+    assert settle().form == "compiled"
     deadline = time.time() + 60
     while children() or background._compiler.thread:
         assert time.time() < deadline, children()
@@ -170,15 +170,15 @@ def test_a_process_that_adopts_orphans_keeps_no_zombie(tmp_path: Path) -> None:
 def test_a_program_that_ends_it_stays_op_by_op_and_others_are_compiled(tmp_path: Path) -> None:
     script(BEGIN + """
     compiler_process.PAUSE = 0.01
-    assert settle("sin").form == "whole"
+    assert settle("sin").form == "compiled"
     process_of_sin = process.pid
     record = settle("tanh")
     assert "compiling failed: the process that compiled it ended" in record.text(), record.text()
     found = ll.stats()
     assert (found["compilers_begun"], found["compilers_lost"]) == (2, 2), found
     assert (found["background_failures"], len(background.failures())) == (1, 1)
-    assert settle("cos").form == "whole" and process.pid != process_of_sin
-    assert run("tanh").form == "pieces"
+    assert settle("cos").form == "compiled" and process.pid != process_of_sin
+    assert run("tanh").form == "op_by_op"
     # asked for whole, it is an error and not the end of this process
     with ll.options(reproducible=True):
         y = x
@@ -189,7 +189,7 @@ def test_a_program_that_ends_it_stays_op_by_op_and_others_are_compiled(tmp_path:
             raise SystemExit("it was compiled here")
         except ll.LoomError as error:
             assert "not compiled in this process" in str(error), error
-    assert run("tanh").form == "pieces"
+    assert run("tanh").form == "op_by_op"
     """, cache=tmp_path / "cache", LAZYLOOM_REPRODUCIBLE="0", LAZYLOOM_COMPILER=wrapper(
         tmp_path, "if 'tanh' in ops: os.kill(os.getpid(), signal.SIGSEGV)"))
 
@@ -198,7 +198,7 @@ def test_later_processes_know_a_program_that_ends_it(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     script(BEGIN + """
     compiler_process.PAUSE = 0.01
-    assert settle("tanh").form == "pieces"
+    assert settle("tanh").form == "op_by_op"
     assert ll.stats()["compilers_lost"] == 2
     """, cache=cache, LAZYLOOM_REPRODUCIBLE="0", LAZYLOOM_COMPILER=wrapper(
         tmp_path, "if 'tanh' in ops: os.kill(os.getpid(), signal.SIGSEGV)"))
@@ -210,13 +210,13 @@ def test_later_processes_know_a_program_that_ends_it(tmp_path: Path) -> None:
         except ll.LoomError as error:
             assert "in an earlier process" in str(error), error
     record = settle("tanh")
-    assert record.form == "pieces" and "in an earlier process" in record.text(), record.text()
+    assert record.form == "op_by_op" and "in an earlier process" in record.text(), record.text()
     assert ll.stats()["compilers_begun"] == ll.stats()["programs_compiled"] == 0
-    assert settle("sin").form == "whole"
+    assert settle("sin").form == "compiled"
     """, cache=cache, LAZYLOOM_REPRODUCIBLE="0")
     # what may compile it in another way tries again
     script(BEGIN + """
-    assert settle("tanh").form == "whole"
+    assert settle("tanh").form == "compiled"
     """, cache=cache, LAZYLOOM_REPRODUCIBLE="0", XLA_FLAGS="--xla_cpu_prefer_vector_width=128")
 
 
@@ -232,13 +232,13 @@ def test_one_that_is_ended_or_stopped_or_not_reached_is_replaced(tmp_path: Path)
         run()
         time.sleep(0.01)
     compiler_process.SILENCE = 60.0  # on a machine that is busy
-    assert settle("sin").form == "whole"  # by the second: the first stops
+    assert settle("sin").form == "compiled"  # by the second: the first stops
     found = ll.stats()
     assert (found["compilers_begun"], found["compilers_lost"]) == (2, 1), found
     os.kill(process.pid, signal.SIGKILL)  # with nothing to do
     while alive(process.pid):
         time.sleep(0.01)
-    assert settle("cos").form == "whole"
+    assert settle("cos").form == "compiled"
     found = ll.stats()
     assert (found["compilers_begun"], found["compilers_lost"]) == (3, 1), found
     assert not background.failures() and found["compiler_process_us"] > 0
@@ -248,7 +248,7 @@ def test_one_that_is_ended_or_stopped_or_not_reached_is_replaced(tmp_path: Path)
     os.closerange(3, 256)
     mine = [open(sys.argv[1] + str(k), "w+") for k in range(10)]
     assert number in [file.fileno() for file in mine]
-    assert settle("sqrt").form == "whole"
+    assert settle("sqrt").form == "compiled"
     process.close()
     for file in mine:
         file.write("mine")
@@ -265,7 +265,7 @@ def test_a_frozen_application_is_not_begun_once_more(tmp_path: Path) -> None:
     script(BEGIN + """
     sys.frozen, sys.executable = True, sys.argv[1]
     # on a thread of this process
-    assert settle("sin").form == settle("cos").form == "whole"
+    assert settle("sin").form == settle("cos").form == "compiled"
     (site, error), = background.failures()
     assert "frozen" in str(error) and "LAZYLOOM_COMPILER" in str(error)
     assert ll.stats()["compilers_begun"] == 0 and ll.stats()["background_failures"] == 0

@@ -14,7 +14,7 @@ import lazyloom as ll
 from tests.contract.helpers import rec
 
 pytestmark = [
-    pytest.mark.pieces, pytest.mark.xla,
+    pytest.mark.op_by_op, pytest.mark.xla,
     pytest.mark.once("kernels and lowerings are texts that are made outside the core")]
 
 FORMS: list[dict[str, Any]] = [
@@ -47,7 +47,7 @@ def same(found: Any, expected: np.ndarray) -> None:
         np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
 
 
-@pytest.mark.parametrize("options", FORMS, ids=("pieces", "whole"))
+@pytest.mark.parametrize("options", FORMS, ids=("op_by_op", "compiled"))
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_each_part_is_made_of_rounded_products(dtype: Any, options: dict[str, Any]) -> None:
     some = numbers(dtype)
@@ -63,7 +63,7 @@ def test_each_part_is_made_of_rounded_products(dtype: Any, options: dict[str, An
         same(rec("multiply", ll.from_host(some), ll.from_host(one)), product(some, one))
 
 
-@pytest.mark.parametrize("options", FORMS, ids=("pieces", "whole"))
+@pytest.mark.parametrize("options", FORMS, ids=("op_by_op", "compiled"))
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize(("left", "right"), [
     ((14, 1), (1, 14)), ((1,), (1, 14)), ((14, 1), (1,)), ((2, 7, 1), (2, 1, 7)), ((1,), (1,))])
@@ -80,7 +80,7 @@ def test_a_product_of_matrices_with_one_term_is_a_product(
         same(rec("matmul", ll.from_host(x), ll.from_host(y)), expected)
 
 
-@pytest.mark.parametrize("options", FORMS, ids=("pieces", "whole"))
+@pytest.mark.parametrize("options", FORMS, ids=("op_by_op", "compiled"))
 def test_large_arrays_with_and_without_what_is_too_large(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(2)
     x = rng.normal(size=70_001) + 1j * rng.normal(size=70_001)

@@ -252,7 +252,7 @@ def ours() -> list[Any]:
 
 
 FORMS = pytest.mark.parametrize("form", [
-    pytest.param(form, marks=getattr(pytest.mark, form)) for form in ("whole", "pieces")],
+    pytest.param(form, marks=getattr(pytest.mark, form)) for form in ("compiled", "op_by_op")],
     indirect=True)  # fmt: skip
 DIRECTIONS = [onp.cos(x) for x in (W, H, XS)]
 

@@ -20,7 +20,7 @@ from lazyloom.execute.op_by_op import blas_threads
 from lazyloom.host import find
 from tests.contract.helpers import counted, host, in_threads, number, rec, script
 
-pytestmark = [pytest.mark.pieces, pytest.mark.xla]
+pytestmark = [pytest.mark.op_by_op, pytest.mark.xla]
 
 X = np.linspace(0.1, 2.0, 12, dtype=np.float32).reshape(3, 4)
 #: seconds in which something that takes a second or two is done, on a machine with much to do
@@ -67,10 +67,10 @@ def until(done: Callable[[], bool]) -> None:
 
 
 def becomes_whole(make: Callable[[], Any], wanted: np.ndarray) -> int:
-    """Run a program until it runs whole; how often it ran in pieces."""
+    """Run a program until it runs whole; how often it ran op by op."""
     runs = 0
     end = time.monotonic() + LONG
-    while check(make(), wanted).form == "pieces":
+    while check(make(), wanted).form == "op_by_op":
         runs += 1
         assert time.monotonic() < end, "it is never compiled"
         if runs > 3:
@@ -81,16 +81,16 @@ def becomes_whole(make: Callable[[], Any], wanted: np.ndarray) -> int:
 # the policy
 
 
-def test_a_new_program_runs_in_pieces_and_says_so() -> None:
+def test_a_new_program_runs_op_by_op_and_says_so() -> None:
     # of types that no other test asks for: kernels outlive programs
     x = X.reshape(1, 2, 6)
     with counted() as delta:
         record = check(program(1.5, x), expected(1.5, x))
-    assert (record.form, record.found, record.ops) == ("pieces", "pieces", 3)
-    assert delta.runs_in_pieces == 1 and delta.ops_executed == 3
+    assert (record.form, record.found, record.ops) == ("op_by_op", "op_by_op", 3)
+    assert delta.runs_op_by_op == 1 and delta.ops_executed == 3
     assert delta.executions == 0 and delta.programs_compiled == 0
     assert record.estimate > 0 and record.spent >= 0
-    assert 0 < record.timings["prepare"] <= record.timings["pieces"]
+    assert 0 < record.timings["prepare"] <= record.timings["op_by_op"]
     text = record.text()
     assert "op by op" in text and "compiling is estimated to take" in text
     assert record.program is not None and record.program.key == (
@@ -100,7 +100,7 @@ def test_a_new_program_runs_in_pieces_and_says_so() -> None:
 def test_what_was_prepared_is_no_cost_of_a_program() -> None:
     x = X.reshape(1, 6, 2)
     record = check(program(1.5, x), expected(1.5, x))
-    assert record.spent <= record.timings["pieces"] - record.timings["prepare"] + 1e-3
+    assert record.spent <= record.timings["op_by_op"] - record.timings["prepare"] + 1e-3
     again = check(program(2.5, x), expected(2.5, x))
     assert "prepare" not in again.timings and again.spent > record.spent
 
@@ -111,7 +111,7 @@ def test_a_program_that_runs_often_is_compiled_beside_and_runs_whole() -> None:
     assert runs >= 3
     assert delta.background_compiles == delta.promotions == 1 and delta.background_failures == 0
     record = check(program(3.5), expected(3.5))
-    assert (record.form, record.found) == ("whole", "memory")
+    assert (record.form, record.found) == ("compiled", "memory")
     assert "op by op" not in record.text()
 
 
@@ -119,11 +119,11 @@ def test_a_reproducible_run_is_never_in_pieces() -> None:
     with counted() as delta:
         with ll.options(reproducible=True):
             record = check(program(), expected())
-            assert (record.form, record.found) == ("whole", "compiled")
+            assert (record.form, record.found) == ("compiled", "compiled")
             first = program().read()
         # it is known now
-        assert check(program(), expected()).form == "whole"
-    assert delta.runs_in_pieces == 0 and delta.programs_compiled == 1
+        assert check(program(), expected()).form == "compiled"
+    assert delta.runs_op_by_op == 0 and delta.programs_compiled == 1
     with ll.options(reproducible=True):
         np.testing.assert_array_equal(program().read(), first)
 
@@ -143,9 +143,9 @@ def test_reproducible_is_of_the_thread() -> None:
             found = rec("sin", found)
         return found
 
-    in_threads([lambda: run("whole", chain(5), reproducible=True),
-                lambda: run("pieces", chain(6))])
-    assert forms == {"whole": "whole", "pieces": "pieces"}
+    in_threads([lambda: run("compiled", chain(5), reproducible=True),
+                lambda: run("op_by_op", chain(6))])
+    assert forms == {"compiled": "compiled", "op_by_op": "op_by_op"}
 
 
 @pytest.mark.slow
@@ -157,7 +157,7 @@ def test_a_program_whose_run_takes_longer_than_compiling_is_compiled_first() -> 
         value, wanted = rec("square", value), wanted * wanted
     found = value.read()
     record = ll.last_evaluation()
-    assert record is not None and (record.form, record.found) == ("whole", "compiled")
+    assert record is not None and (record.form, record.found) == ("compiled", "compiled")
     np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-300)
 
 
@@ -175,7 +175,7 @@ def test_without_compiling_beside_a_program_waits_for_its_compiler_once_it_has_p
             np.testing.assert_allclose(slow().read(), wanted, rtol=1e-12)
             record = ll.last_evaluation()
             assert record is not None and time.monotonic() < end
-            if record.form == "whole":
+            if record.form == "compiled":
                 break
             runs += 1
     assert runs >= 1 and record.found == "compiled"
@@ -190,22 +190,22 @@ def test_a_program_on_disk_is_loaded_once_that_has_paid() -> None:
         from lazyloom.execute.compiling import background
         costs.WORTH, costs.PART, costs.SLOWER = 0.0, 0.0, float('inf')
         x = ll.from_host(np.linspace(0, 1, 2000))
-        form = "pieces"
+        form = "op_by_op"
         runs = 0
-        while form == "pieces" and runs < 100_000:
+        while form == "op_by_op" and runs < 100_000:
             y = ll.record("exp", [ll.record("sin", [ll.record("exp", [x])])])
             np.testing.assert_allclose(y.read(), np.exp(np.sin(np.exp(x.read()))), rtol=1e-13)
             form = ll.last_evaluation().form
             runs += 1
         print(form, ll.stats()["programs_from_disk"], ll.stats()["background_compiles"])
         """
-    assert script(code, timeout=LONG).stdout.split()[::2] == ["whole", "1"]
-    assert script(code, timeout=LONG).stdout.split() == ["whole", "1", "0"]
+    assert script(code, timeout=LONG).stdout.split()[::2] == ["compiled", "1"]
+    assert script(code, timeout=LONG).stdout.split() == ["compiled", "1", "0"]
 
 
 def test_a_backend_without_kernels_runs_programs_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend(), "is_host", lambda: False)
-    assert check(program(), expected()).form == "whole"
+    assert check(program(), expected()).form == "compiled"
 
 
 # results
@@ -264,21 +264,21 @@ def test_kernels_are_given_none_for_operands_that_are_absent() -> None:
 # where the compiled program is slower
 
 
-def test_a_program_that_is_slower_compiled_runs_in_pieces_again(
+def test_a_program_that_is_slower_compiled_runs_op_by_op_again(
     monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(costs, "SLOWER", 0.0)
     with counted() as delta:
         becomes_whole(program, expected())
         for k in range(5):
-            assert check(program(k + 0.5), expected(k + 0.5)).form == "whole"
+            assert check(program(k + 0.5), expected(k + 0.5)).form == "compiled"
         for k in range(20):
             record = check(program(k + 0.5), expected(k + 0.5))
-            assert record.form == "pieces"
+            assert record.form == "op_by_op"
     assert delta.demotions == delta.promotions == 1 and delta.background_failures == 0
     assert "the compiled program was slower" in record.text()
     with ll.options(reproducible=True):
-        assert check(program(9.5), expected(9.5)).form == "whole"
+        assert check(program(9.5), expected(9.5)).form == "compiled"
 
 
 def test_what_was_slower_once_is_compared_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,7 +289,7 @@ def test_what_was_slower_once_is_compared_again(monkeypatch: pytest.MonkeyPatch)
         check(program(), expected())
     monkeypatch.setattr(costs, "SLOWER", math.inf)
     found = [check(program(), expected()).form for _ in range(40)]
-    assert found == ["pieces"] * 20 + ["whole"] * 20
+    assert found == ["op_by_op"] * 20 + ["compiled"] * 20
 
 
 def test_what_was_slower_does_not_wait_for_a_compiler_where_more_of_it_is_wanted(
@@ -304,7 +304,7 @@ def test_what_was_slower_does_not_wait_for_a_compiler_where_more_of_it_is_wanted
         for _ in range(3):
             inner = rec("exp", host(X))
             record = check(rec("tanh", rec("add", inner, number(1.5))), expected())
-            assert record.form == "pieces"
+            assert record.form == "op_by_op"
     assert delta.programs_compiled == 0 and delta.compile_wait_us == 0
 
 
@@ -312,7 +312,7 @@ class Loop:
     """Runs of the program in a loop, whose time is told by the form of each."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, whole: float, pieces: float) -> None:
-        self.seconds = {"whole": whole, "pieces": pieces}
+        self.seconds = {"compiled": whole, "op_by_op": pieces}
         self.now = 0.0
         monkeypatch.setattr(costs, "SLOWER", 1.0)
         monkeypatch.setattr(costs, "NEAR", 0.0)
@@ -343,11 +343,11 @@ def test_a_program_stays_in_the_form_in_which_its_loop_goes_round_more_quickly(
     read: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop = Loop(monkeypatch, whole=2.0, pieces=1.0)
-    turns = ["whole"] * ab_timing.RUNS + ["pieces"] * ab_timing.RUNS
+    turns = ["compiled"] * ab_timing.RUNS + ["op_by_op"] * ab_timing.RUNS
     with counted() as delta:
         found = loop.run(COMPARED + TRIAL + costs.AGAIN // 2, read)
     assert found == [
-        *["whole"] * COMPARED, *turns * ab_timing.TURNS, *["pieces"] * (costs.AGAIN // 2)]
+        *["compiled"] * COMPARED, *turns * ab_timing.TURNS, *["op_by_op"] * (costs.AGAIN // 2)]
     assert delta.demotions == 1
 
 
@@ -355,10 +355,10 @@ def test_a_program_that_won_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> N
     loop = Loop(monkeypatch, whole=1.0, pieces=1.5)
     with counted() as delta:
         found = loop.run(COMPARED + TRIAL + costs.AGAIN)
-        assert found[COMPARED + TRIAL :] == ["whole"] * costs.AGAIN
-        loop.seconds["pieces"] = 0.5
+        assert found[COMPARED + TRIAL :] == ["compiled"] * costs.AGAIN
+        loop.seconds["op_by_op"] = 0.5
         found = loop.run(TRIAL + costs.AGAIN // 2)
-        assert found[TRIAL + 2 :] == ["pieces"] * (costs.AGAIN // 2 - 2)
+        assert found[TRIAL + 2 :] == ["op_by_op"] * (costs.AGAIN // 2 - 2)
     assert delta.demotions == 1
 
 
@@ -369,27 +369,27 @@ def test_a_whole_program_that_grows_slower_is_tried_again(
     loop = Loop(monkeypatch, whole=1.0, pieces=1.5)
     loop.run(COMPARED + TRIAL)
     soon = costs.LOOK * (costs.LATE_LOOKS + 2)
-    assert loop.run(soon) == ["whole"] * soon
+    assert loop.run(soon) == ["compiled"] * soon
     # now and then it waits for something else
     for k in range(2 * costs.LATE_LOOKS):
         loop.now += 1000.0 * (k % 2)
-        assert loop.run(costs.LOOK) == ["whole"] * costs.LOOK
+        assert loop.run(costs.LOOK) == ["compiled"] * costs.LOOK
     # somebody else wants the processors
-    loop.seconds["whole"] = 2.0
+    loop.seconds["compiled"] = 2.0
     found = loop.run(soon + TRIAL)
-    assert "pieces" in found[:soon] and found[-costs.LOOK :] == ["pieces"] * costs.LOOK
+    assert "op_by_op" in found[:soon] and found[-costs.LOOK :] == ["op_by_op"] * costs.LOOK
 
 
 def test_a_loop_that_is_slow_in_any_form_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "AGAIN", 1 << 20)
     loop = Loop(monkeypatch, whole=1.0, pieces=1.5)
     loop.run(COMPARED + TRIAL)
-    loop.seconds = {"whole": 3.0, "pieces": 4.0}
+    loop.seconds = {"compiled": 3.0, "op_by_op": 4.0}
     soon = costs.LOOK * (costs.LATE_LOOKS + 2)
     found = loop.run(soon + TRIAL)
-    assert found.count("pieces") == TRIAL // 2
-    loop.seconds = {"whole": 9.0, "pieces": 12.0}
-    assert loop.run(2 * soon) == ["whole"] * 2 * soon
+    assert found.count("op_by_op") == TRIAL // 2
+    loop.seconds = {"compiled": 9.0, "op_by_op": 12.0}
+    assert loop.run(2 * soon) == ["compiled"] * 2 * soon
 
 
 def test_products_use_the_threads_that_the_loop_is_quickest_with(
@@ -417,10 +417,10 @@ def test_products_use_the_threads_that_the_loop_is_quickest_with(
         np.testing.assert_allclose(product().read(), wanted, rtol=1e-4, atol=1e-4)
         record = ll.last_evaluation()
         assert record is not None
-        return record.form if record.form == "whole" else "one" if calls == [1, 2] else "several"
+        return record.form if record.form == "compiled" else "one" if calls == [1, 2] else "several"
 
     becomes_whole(product, wanted)
-    seconds = {"whole": 3.0, "one": 2.0, "several": 1.0}
+    seconds = {"compiled": 3.0, "one": 2.0, "several": 1.0}
     entry = max(memory.entries(), key=lambda e: e.used)
     history = entry.history
     # as if they were brief: with much else to do, the threads of BLAS wait for each other
@@ -504,7 +504,7 @@ def test_a_failed_compilation_is_noted_and_the_program_goes_on_in_pieces(
         assert background.wait(LONG)
         for k in range(50):
             record = check(program(k + 0.5), expected(k + 0.5))
-            assert record.form == "pieces"
+            assert record.form == "op_by_op"
     assert delta.background_failures == 1 and delta.background_compiles == 0
     site, error = background.failures()[-1]
     assert str(error) == "no such luck" and "test_forms.py" in site
@@ -566,7 +566,7 @@ BEGIN = """
         return ll.last_evaluation().form
 
     deadline = time.time() + 100
-    while background.idle() and run() == "pieces":
+    while background.idle() and run() == "op_by_op":
         assert time.time() < deadline
     assert not background.idle()
 """
@@ -623,7 +623,7 @@ def test_a_fork_in_the_middle() -> None:
     run()
     assert background.wait(100)
     print(run())
-    """) == ["refused", "whole"]
+    """) == ["refused", "compiled"]
 
 
 @pytest.mark.slow
@@ -664,12 +664,12 @@ def test_ctrl_c_in_the_middle() -> None:
         except KeyboardInterrupt:
             hits += 1
     assert background.wait(100)
-    while run() != "whole":
+    while run() != "compiled":
         background.wait(100)
     print(hits, run())
     """, quiet=False)
     # an interrupted destructor of the interpreted core swallows some
-    assert int(hits) >= 1 and form == "whole"
+    assert int(hits) >= 1 and form == "compiled"
 
 
 @pytest.mark.slow
@@ -679,4 +679,4 @@ def test_a_disk_that_is_full() -> None:
     run()
     background.wait(100)
     print(run())
-    """, LAZYLOOM_TEST_LIMIT="1") == ["whole"]
+    """, LAZYLOOM_TEST_LIMIT="1") == ["compiled"]

@@ -88,6 +88,11 @@ def cases(op: OpDef, missing: Counter[str], thorough: bool) -> Iterator[Case]:
         except Unsupported as error:
             missing[str(error)] += 1
             continue
+        by_hand = find.written_by_hand(spec, tuple(type_of(o) for o in sample.operands))
+        if by_hand is not None:
+            made = case_of(label, spec, sample.operands, ULPS * op.tolerance)
+            yield made._replace(label=f"{label} by hand", run=by_hand.run, in_blocks=None,
+                                shared=by_hand.shared)
         if vjps < most_vjps and op.derivative.differentiable and sample.smooth:
             derived = vjp_of(op, spec, sample)
             if derived is not None:

@@ -100,7 +100,7 @@ print(interrupts)
 def test_two_interrupts_in_a_row_lose_nothing():
     done = subprocess.run(
         [sys.executable, "-c", TWICE], capture_output=True, text=True, check=False, timeout=120,
-        env={**os.environ, "LAZYLOOM_REPRODUCIBLE": "0"})  # the interrupt is in a run in pieces
+        env={**os.environ, "LAZYLOOM_REPRODUCIBLE": "0"})  # the interrupt is in a run op by op
     assert done.returncode == 0 and int(done.stdout) > 250, done.stderr + done.stdout
 
 

@@ -25,7 +25,7 @@ ODD, EVEN = 16411, 16384
 UNITS = 12
 FORMS: dict[str, dict[str, Any]] = {
     "whole": {"reproducible": True},
-    "pieces": {"reproducible": False, "compiled_beside": 0},
+    "op_by_op": {"reproducible": False, "compiled_beside": 0},
 }
 
 
@@ -92,7 +92,7 @@ def test_equal_numbers(
     name: str, terms: int, dtype: str, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their roundings all go one way, so that adding them one by one is off without bound."""
-    # what ran whole would be loaded where it is to run in pieces
+    # what ran whole would be loaded where it is to run op by op
     monkeypatch.setenv("LAZYLOOM_CACHE", "0")
     x = np.full(terms, 1 / 3, dtype)
     rows = np.stack([x, x, x])
@@ -113,7 +113,7 @@ def test_equal_numbers(
     def error(product: Any) -> Any:
         return abs(product - exact) / exact / (np.finfo(dtype).eps / 2)
 
-    if form == "pieces" and name == "matrices":
+    if form == "op_by_op" and name == "matrices":
         # a product is NumPy's there, whose BLAS is further off on some processors
         with using(Threads.ONE):
             # all of it, and a part for another thread

@@ -19,7 +19,7 @@ from lazyloom.program.loops import Loop
 from tests.contract.helpers import counted, host, number
 
 pytestmark = [
-    pytest.mark.whole, pytest.mark.xla, pytest.mark.usefixtures("quick_compiler")]
+    pytest.mark.compiled, pytest.mark.xla, pytest.mark.usefixtures("quick_compiler")]
 
 Value = Any
 

@@ -21,7 +21,7 @@ from lazyloom.program.families import bucket_of
 from lazyloom.program.program import Structure
 from tests.contract.helpers import counted, host, in_threads, number, rec, script
 
-pytestmark = [pytest.mark.pieces, pytest.mark.xla]
+pytestmark = [pytest.mark.op_by_op, pytest.mark.xla]
 
 LONG = 120
 WIDTH = 8
@@ -103,11 +103,11 @@ def test_lengths_of_a_bucket_share_one_program() -> None:
         for n in (23, 17, 24, 18, 13, 12):
             record = check(n)
             assert record.form == "padded" and record.padding == [(n, 24)]
-    assert delta.programs_compiled == delta.runs_in_pieces == 0
+    assert delta.programs_compiled == delta.runs_op_by_op == 0
     assert delta.runs_padded == delta.executions == 6
     assert "extents padded from 12 to 24" in record.text()
     # beyond the bucket it is another program
-    assert check(25).form == "pieces"
+    assert check(25).form == "op_by_op"
 
 
 def test_pieces_that_are_quicker_go_before_a_larger_bucket_s_program(
@@ -120,7 +120,7 @@ def test_pieces_that_are_quicker_go_before_a_larger_bucket_s_program(
     assert check(20).padding == [(20, 32)]
     own = target_of(24).entry.history
     monkeypatch.setattr(costs, "SLOWER", 1.25)
-    for seconds, form in ((1e-9, "pieces"), (1e9, "padded")):
+    for seconds, form in ((1e-9, "op_by_op"), (1e9, "padded")):
         own.recent = [seconds]
         assert check(20).form == form
     # nothing is known of pieces
@@ -235,14 +235,14 @@ def test_another_process_finds_it_on_disk() -> None:
 def test_reproducible_runs_are_not_padded() -> None:
     becomes_padded([17, 18, 19, 20])
     with ll.options(reproducible=True):
-        assert check(23).form == "whole"
+        assert check(23).form == "compiled"
     assert check(22).form == "padded"
 
 
 def test_extents_of_0_and_1_and_others_are_programs_of_their_own() -> None:
     becomes_padded([17, 18, 19, 20])
     for n in (1, 2, 3):
-        assert check(n).form == "pieces"
+        assert check(n).form == "op_by_op"
 
 
 def of_two_extents(op: str) -> Callable[[int], ll.Evaluation]:
@@ -278,7 +278,7 @@ def test_extents_below_a_buckets_smallest_are_not_its() -> None:
     members.clear()
     for n in (5, 6, 7, 2, 3, 2, 3):
         record = run(n)
-        assert n > 3 or record.form == "pieces"
+        assert n > 3 or record.form == "op_by_op"
 
 
 def test_a_bucket_ends_where_a_static_extent_does() -> None:
@@ -380,7 +380,7 @@ def test_a_static_extent_is_not_padded() -> None:
     np.testing.assert_allclose(
         attend(x, host(W)).read(), attended(of_length(21)), rtol=2e-5, atol=2e-5)
     record = ll.last_evaluation()
-    assert record is not None and record.form == "pieces"
+    assert record is not None and record.form == "op_by_op"
 
 
 def test_a_static_extent_keeps_what_is_made_of_it_from_padding() -> None:
@@ -429,7 +429,7 @@ def test_what_cannot_be_padded_says_why_and_goes_on() -> None:
     background.wait(LONG)
     for n in range(17, 25):
         record = run(n)
-        assert record.form == "pieces"
+        assert record.form == "op_by_op"
         assert "  padding  none: " in record.text() and "fft" in record.unpadded
     assert not background.failures() or "fft" not in str(background.failures()[-1])
 
@@ -454,7 +454,7 @@ def test_without_donation_runs_are_waited_for() -> None:
         becomes_padded([21, 22, 23])
 
 
-def test_where_memory_is_short_it_runs_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_memory_is_short_it_runs_op_by_op(monkeypatch: pytest.MonkeyPatch) -> None:
     becomes_padded([17, 18, 19, 20])
 
     def none_left(size: int) -> None:
@@ -462,7 +462,7 @@ def test_where_memory_is_short_it_runs_in_pieces(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(memory_limits, "limited", True)
     monkeypatch.setattr(memory_limits, "to_run", none_left)
-    assert check(22).form == "pieces"
+    assert check(22).form == "op_by_op"
 
 
 def test_threads_share_padded_programs() -> None:

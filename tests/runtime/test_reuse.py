@@ -85,7 +85,7 @@ OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
 def test_what_others_see_of_parameters_stays(
     name: str, count: int, written_over: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Steps of an optimizer in pieces beside what the compiled program gives."""
+    """Steps of an optimizer op by op beside what the compiled program gives."""
     seen = []
     monkeypatch.setattr(reuse, "may_write", lambda: written_over)
     monkeypatch.setattr("lazyloom.execute.op_by_op.executor.may_write", lambda: written_over)

@@ -250,7 +250,7 @@ assert "jax" not in sys.modules
 """
 
 
-@pytest.mark.pieces
+@pytest.mark.op_by_op
 @pytest.mark.parametrize("program", [NUMPY, TORCH], ids=["numpy", "torch"])
 def test_a_first_run_imports_no_jax(program: str, tmp_path: Path) -> None:
     said = shipped.described(storage.fingerprint())

@@ -19,7 +19,7 @@ from lazyloom.host.subnormals import flushing
 from tests.contract.helpers import host, number, rec
 
 pytestmark = [
-    pytest.mark.pieces, pytest.mark.xla,
+    pytest.mark.op_by_op, pytest.mark.xla,
     pytest.mark.once("kernels and lowerings are texts that are made outside the core")]
 
 TINY = np.array([1e-39, -1e-39, 1e-45, -1e-45, 1.1e-38, 0.0, -0.0, 1.2e-38, 1.0, -1.0, 3.0, np.inf,

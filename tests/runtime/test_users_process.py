@@ -34,12 +34,12 @@ USES = {
     for n in (3, 4, 5):
         y = ll.Tensor(ll.from_host(np.full((n, n), 2.0, np.float64)))
         assert ll.apply("integer_power", [y], {"exponent": 3}).read()[0, 0] == 8.0
-        assert ll.last_evaluation().form == "pieces"
+        assert ll.last_evaluation().form == "op_by_op"
     """,
     "whole": """
     with ll.options(reproducible=True):
         assert ll.apply("exp", [ll.apply("tanh", [x])]).read()[0, 0] > 1
-        assert ll.last_evaluation().form != "pieces"
+        assert ll.last_evaluation().form != "op_by_op"
     """,
     "captured": """
     step = ll.jit(lambda a: ll.apply("multiply", [a, a]))

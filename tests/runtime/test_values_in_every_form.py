@@ -17,7 +17,7 @@ import lazyloom as ll
 from tests.contract.helpers import number, rec
 
 pytestmark = [
-    pytest.mark.pieces, pytest.mark.xla,
+    pytest.mark.op_by_op, pytest.mark.xla,
     pytest.mark.once("kernels and lowerings are texts that are made outside the core")]
 
 NUMBERS = [
@@ -120,7 +120,7 @@ def pairs(dtype: ll.DType) -> list[np.ndarray]:
 def op_by_op(chain: Callable[[Any, Any], Any], given: Sequence[np.ndarray]) -> np.ndarray:
     before = ll.stats()["executions"]
     found = np.asarray(chain(*map(host, given)).read())
-    assert ll.stats()["executions"] == before, "it was to run in pieces"
+    assert ll.stats()["executions"] == before, "it was to run op by op"
     return found
 
 
@@ -309,7 +309,7 @@ def test_products_of_one_term_are_multiplications(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
-@pytest.mark.parametrize("form", [False, True], ids=["pieces", "whole"])
+@pytest.mark.parametrize("form", [False, True], ids=["op_by_op", "compiled"])
 def test_sums_of_negated_zeros_begin_at_zero(dtype: str, form: bool) -> None:
     """XLA would negate the sum, which makes -0.0 of it."""
     with ll.options(reproducible=form):
@@ -326,7 +326,7 @@ def test_sums_of_negated_zeros_begin_at_zero(dtype: str, form: bool) -> None:
                 assert not np.signbit(part.astype("float32")).any()
 
 
-@pytest.mark.parametrize("form", [False, True], ids=["pieces", "whole"])
+@pytest.mark.parametrize("form", [False, True], ids=["op_by_op", "compiled"])
 def test_cumulative_sums_of_one_complex_number_are_that_number(form: bool) -> None:
     x = np.array([[complex(1, np.inf), complex(2, -0.0), complex(-0.0, -0.0)]])
     with ll.options(reproducible=form):

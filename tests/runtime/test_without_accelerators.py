@@ -92,7 +92,7 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def test_the_program_uses_them(usual: Any) -> None:
     stats = usual["stats"]
-    assert stats["traces_matched"] > 20 and stats["runs_in_pieces"] > 20
+    assert stats["traces_matched"] > 20 and stats["runs_op_by_op"] > 20
     assert usual["captured"]
 
 
@@ -109,7 +109,7 @@ def test_a_program_computes_the_same_without(name: str, usual: Any, tmp_path: Pa
     if "capture" in left_out:
         assert not other["captured"]
     if "op_by_op" in left_out:
-        assert stats["runs_in_pieces"] == 0
+        assert stats["runs_op_by_op"] == 0
     if "padding" in left_out:
         assert stats["runs_padded"] == 0
     if "background" in left_out:

@@ -178,7 +178,7 @@ def test_types_that_are_none_are_errors(given: Any) -> None:
         NATIVE.of_types(*given)
 
 
-@pytest.mark.pieces
+@pytest.mark.op_by_op
 @pytest.mark.xla
 def test_a_kernel_that_gives_another_type_in_a_later_run_is_told(
     monkeypatch: pytest.MonkeyPatch

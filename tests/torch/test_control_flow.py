@@ -41,7 +41,7 @@ def test_names_stand_where_pytorch_has_them() -> None:
     assert torch.cond is cond and torch.while_loop is while_loop and scan is scan_there
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_nothing_is_read() -> None:
     x = torch.tensor([1.0, 2.0])
     with counted() as after:

@@ -176,7 +176,7 @@ def test_generators_copy_travel_and_repeat() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_which_samples_a_batch_is_made_of_compiles_nothing() -> None:
     weight = torch.ones(2, requires_grad=True)
     states = [torch.tensor([float(i), 1.0]) for i in range(12)]

@@ -229,7 +229,7 @@ def test_numbers_are_refused_at_the_call_and_tensors_when_they_are_read() -> Non
         D.Bernoulli()
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_a_loop_with_samples_settles_and_reads_nothing() -> None:
     mine.manual_seed(0)
     loc = mine.zeros(3, requires_grad=True)
@@ -322,7 +322,7 @@ def test_a_family_of_a_program() -> None:
             ask()
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_a_support_that_changes_is_not_read_and_costs_no_compile() -> None:
     compiled = []
     for i in range(6):

@@ -127,7 +127,7 @@ def test_type_name() -> None:
         torch.sin([1.0])
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_arrays_of_the_numpy_like_frontend_stay_on_the_tape_and_pending() -> None:
     w = torch.ones(2, 3, requires_grad=True)
     executions = lazyloom.stats()["executions"]

@@ -74,7 +74,7 @@ def test_resuming_gives_what_training_on_gives(tmp_path: Path, monkeypatch: Any)
 
 
 @pytest.mark.slow
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_gpt2_samples_with_one_program_a_token() -> None:
     gpt2 = either.load(FOLDER / "gpt2.py", "lazyloom_torch")
     torch.manual_seed(0)

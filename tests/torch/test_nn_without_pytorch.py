@@ -49,7 +49,7 @@ def test_names_are_pytorchs() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_no_length_of_a_sequence_is_part_of_a_program() -> None:
     """Training on batches of other lengths compiles nothing once the first steps have run."""
     tools = nn.utils.rnn

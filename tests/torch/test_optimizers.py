@@ -188,7 +188,7 @@ def test_gradients_add_up_over_batches_within_one_program() -> None:
     np.testing.assert_allclose(p.detach().numpy(), start - 2 * 0.1 * 2.5, rtol=1e-6)
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_lbfgs_reads_twice_an_iteration_and_settles() -> None:
     (p,) = parameters((40,))
     goal = torch.tensor(np.linspace(-1, 1, 40, dtype=np.float32))

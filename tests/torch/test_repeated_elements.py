@@ -140,7 +140,7 @@ def test_draws_keep_the_graph_of_their_rates() -> None:
     assert torch.bernoulli(p.detach()).grad_fn is None
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_a_vector_transposed_is_the_same_program_everywhere() -> None:
     def ops(read: Callable[[], Any]) -> int:
         read()

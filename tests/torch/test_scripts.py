@@ -42,7 +42,7 @@ def test_the_posterior_is_that_of_the_closed_form() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["classifier", "gan", "style"])
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_a_second_run_compiles_nothing(name: str) -> None:
     run = scripts.load(name, "lazyloom_torch")
     run(**SMALL[name])

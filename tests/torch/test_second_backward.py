@@ -185,7 +185,7 @@ def test_a_hook_of_a_result_keeps_no_data() -> None:
     assert x.grad[:2].tolist() == [10, 10]
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_a_linear_loss_that_is_kept_lets_parameters_be_donated(fresh_cache: Any) -> None:
     # the sum and the addition of the bias save nothing, and lead to the product's freed tape
     model = torch.nn.Sequential(

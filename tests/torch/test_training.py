@@ -45,7 +45,7 @@ def counted(names: tuple[str, ...]) -> dict[str, int]:
     return {n: found[n] for n in names}
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_every_step_is_one_execution_of_one_program() -> None:
     torch.manual_seed(0)
     net = Net()
@@ -73,7 +73,7 @@ def test_every_step_is_one_execution_of_one_program() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scaled", [False, True])
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_steps_between_two_reads_are_not_one_program(scaled: bool) -> None:
     """From the second step on they are handed over one by one; the numbers are the same."""
     losses, sizes = [], []
@@ -104,7 +104,7 @@ def test_steps_between_two_reads_are_not_one_program(scaled: bool) -> None:
     assert sizes[0] < 2.5 * sizes[1]
 
 
-@pytest.mark.whole
+@pytest.mark.compiled
 def test_what_is_read_after_a_loop_runs_with_its_steps() -> None:
     """A chain of what every step left would hold on to all of it, and be one large program."""
     net = nn.Linear(8, 4)

@@ -101,7 +101,7 @@ def _look(component: Component, site: Site, batch: Batch) -> None:
     if not past.misses and len(nodes) < 2 * tuning.cut_ops:
         component.check_at = len(nodes) + tuning.cut_ops // 2
         return
-    # ops that run in pieces anyway gain nothing from programs of one op
+    # ops that run op by op anyway gain nothing from programs of one op
     each = past.misses >= tuning.cut_misses and reproducible()
     size = 1 if each else tuning.cut_ops
     after = CutHistory(ids, past.misses + 1)

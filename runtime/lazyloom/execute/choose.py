@@ -9,7 +9,11 @@ Where one run op by op would take longer than compiling (products of matrices ap
 long in one form as in the other), the program is compiled first.
 
 :func:`choose` changes nothing and asks nobody: the history of a structure, the facts of the moment
-and the table of costs decide. :mod:`.run` carries out what it says.
+and the table of costs decide. :func:`lazyloom.execute.prepare.decide` gathers the facts and carries
+out the step, :mod:`.run` runs the form. The choice is asked for where there is no compiled program
+in memory: what is compiled runs compiled, unless timing both forms in turns (:mod:`.ab_timing`)
+finds it slower. Before a structure runs op by op, :mod:`.padded.choice` looks for a padded program
+that serves it.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from .op_by_op.blas_threads import LONG, SHORT, Threads
 
 #: the forms
 COMPILED: Final = "compiled"
-OP_BY_OP: Final = "op by op"
+OP_BY_OP: Final = "op_by_op"
 #: what is done before the run, after which the choice is made again
 NOTHING: Final = 0
 TRY_AGAIN: Final = 1

@@ -60,7 +60,9 @@ def _modules() -> _Late:
 def run(plan: Plan, donate: bool) -> None:
     """Dispatch the plan's program; fills ``plan.results``. Raises what goes wrong.
 
-    That is NotLowered where an op's definition does not work.
+    A program that is in memory, with the results that are wanted, runs compiled at once; only where
+    there is none, the form is chosen (:mod:`.choose`). Raises NotLowered where an op's definition
+    does not work.
     """
     started = time.perf_counter()
     entry = memory.entry_of(plan.structure, donate)
@@ -120,6 +122,8 @@ def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float
                 return True
     if op_by_op:
         _run_op_by_op(entry, plan, donate, started, _threads(history, plan), decision.reason)
+    else:
+        plan.evaluation.why = decision.reason
     return op_by_op
 
 
@@ -136,9 +140,9 @@ def _run_op_by_op(
     """Run the plan op by op, and count what that costs."""
     history = history_of(entry)
     evaluation: Evaluation = plan.evaluation
-    evaluation.ran_in_pieces(plan.structure, plan.wanted, plan.donatable if donate else [])
+    evaluation.ran_op_by_op(plan.structure, plan.wanted, plan.donatable if donate else [])
     evaluation.backend = backend().name
-    counters["runs_in_pieces"] += 1
+    counters["runs_op_by_op"] += 1
     counters["ops_executed"] += len(plan.nodes)
     looked = time.perf_counter()
     run_op_by_op(plan, history, threads, donate)
@@ -154,4 +158,4 @@ def _run_op_by_op(
     if on_demand.requested:
         modules.background.request_functions(on_demand.FUNCTIONS, on_demand.requested.pop())
     evaluation.looked_up(looked - started)
-    evaluation.timings["pieces"] = took
+    evaluation.timings["op_by_op"] = took

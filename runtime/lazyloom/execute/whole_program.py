@@ -43,7 +43,7 @@ def run_whole(
     evaluation.regions = info.regions
     if info.segmented:
         evaluation.parts = info.loaded.parts()
-    evaluation.form = "whole"
+    evaluation.form = "compiled"
     evaluation.looked_up(looked - started)
     evaluation.timings["dispatch"] = time.perf_counter() - looked
 

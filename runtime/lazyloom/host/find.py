@@ -41,12 +41,19 @@ _families: Final[dict[tuple[Any, ...], KernelFamily]] = {}
 _lock: Final = threading.RLock()
 
 
+def written_by_hand(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | None:
+    """The kernel of an op whose family has one that is not made from the op's definition.
+
+    None for all others. tests/runtime/test_host_kernels.py compares both kinds with definitions.
+    """
+    return joined(spec, types) or searching(spec, types) or per_parameter(spec, types, kernel_of)
+
+
 def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | None:
     """The kernel of an op at operand types; None if there is none."""
-    composed = joined(spec, types) or searching(spec, types) or per_parameter(
-        spec, types, kernel_of)
-    if composed is not None:
-        return composed
+    kernel = written_by_hand(spec, types)
+    if kernel is not None:
+        return kernel
     found: _Kernel | None = None
     spec = _without_messages(spec)
     if may_vary(spec):

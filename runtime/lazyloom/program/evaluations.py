@@ -69,15 +69,19 @@ class Evaluation:
     Attributes:
         reason: why it ran, such as ``"read"``, ``"sync"`` or ``"cut"``.
         site: the user's ``file:line`` that caused it.
-        found: ``"memory"``, ``"disk"`` or ``"compiled"``, or ``"pieces"`` if it ran op by op; "" if
-            it never got that far.
-        form: ``"whole"``, ``"pieces"``, or ``"padded"`` if a program for many extents ran.
+        found: where the compiled program was found: ``"memory"``, ``"disk"``, or ``"compiled"`` if
+            it was compiled for this run; ``"op_by_op"`` if it ran op by op; "" if it never got that
+            far.
+        form: ``"compiled"``, ``"op_by_op"``, or ``"padded"`` if a program for many extents ran.
+        why: what the form was chosen for; "" for a program that was in memory.
+        kernel_failure: of a run op by op, the host kernel that failed, in whose place the op was
+            compiled, and how; "" if none did.
         backend: the name of the backend that it ran on; "" if it never got that far.
         ops: number of recorded operations in it, of those that ran if some had failed before.
         program: the canonical :class:`~lazyloom.program.program.Program` that ran.
         difference: if compiled, how it differs from the nearest known program.
         timings: seconds by phase: ``collect``, ``lookup``, ``lower``, ``compile``, ``load``,
-            ``dispatch``; of a run in pieces ``pieces``, of which ``prepare`` was finding or making
+            ``dispatch``; of a run op by op ``op_by_op``, of which ``prepare`` was finding or making
             what its ops run as.
         bytes_in, bytes_out, bytes_donated: sizes of inputs, wanted results and donated inputs.
         copied: numbers of the leaves that were copied since the program donates them.
@@ -88,7 +92,8 @@ class Evaluation:
         "number", "reason", "site", "found", "ops", "difference", "timings",
         "bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
         "fallible", "spawned", "results_ready", "backend", "form", "_program", "_asked",
-        "why", "estimate", "failure", "spent", "saved", "padding", "unpadded", "regions", "parts",
+        "why", "estimate", "failure", "kernel_failure", "spent", "saved", "padding", "unpadded",
+        "regions", "parts",
     )  # fmt: skip
 
     def __init__(self, number: int, reason: str, site: Site) -> None:
@@ -116,6 +121,7 @@ class Evaluation:
         self.saved = 0.0
         #: and why it failed
         self.failure = ""
+        self.kernel_failure = ""
         self._program: Program | None = None
         self._asked: Any = None
         self.difference: str | None = None
@@ -148,9 +154,9 @@ class Evaluation:
     def program(self, program: Program | None) -> None:
         self._program = program
 
-    def ran_in_pieces(self, structure: Any, wanted: Any, donatable: Any) -> None:
+    def ran_op_by_op(self, structure: Any, wanted: Any, donatable: Any) -> None:
         """Note that it ran op by op, and what :attr:`program` is made of."""
-        self.form = self.found = "pieces"
+        self.form = self.found = "op_by_op"
         self._asked = (structure, wanted, donatable)
 
     def looked_up(self, seconds: float) -> None:
@@ -184,24 +190,29 @@ class Evaluation:
     def text(self) -> str:
         """The record for people to read."""
         on = f" on {self.backend}" if self.backend else ""
+        found = self.found.replace("_", " ") or "not run"
         lines = [
             f"evaluation {self.number}: {self.reason} at {self.site}",
-            f"  program  {self.key[:16]}, {self.ops} ops{on}, {self.found or 'not run'}",
+            f"  program  {self.key[:16]}, {self.ops} ops{on}, {found}",
         ]
         if self.difference:
             lines += ["  compiled because " + self.difference.replace("\n", "\n    ")]
-        if self.form == "pieces":
+        if self.form == "compiled" and self.why:
+            lines.append(f"  form     compiled; {self.why}")
+        if self.form == "op_by_op":
             compiling = f": {self.failure}" if self.estimate == math.inf else (
                 f"; compiling is estimated to take {self.estimate * 1e3:.0f} ms")
             lines.append(
                 f"  form     op by op, {self.spent * 1e3:.1f} ms so far, {self.saved * 1e3:.1f} ms "
                 f"of which compiled runs could have saved; {self.why}{compiling}")
+        if self.kernel_failure:
+            lines.append(f"  kernel   {self.kernel_failure}; the op was compiled in its place")
         if self.unpadded:
             lines.append(f"  padding  none: {self.unpadded}")
         if self.form == "padded":
             sizes = ", ".join(f"{n} to {size}" for n, size in self.padding)
-            lines.append(f"  form     whole, with extents padded from {sizes}")
-        if self.form == "whole" and self.program is not None:
+            lines.append(f"  form     padded, with extents from {sizes}")
+        if self.form == "compiled" and self.program is not None:
             loops = ", ".join(f"{times} x {ops} ops" for times, ops in hooks.loops(self.program))
             if loops:
                 lines.append(f"  loops    {loops}")
@@ -212,7 +223,8 @@ class Evaluation:
             total = sum(part.seconds for part in self.parts)
             lines.append(f"  parts    {len(self.parts)}, one by one, {total * 1e6:.1f} us")
             lines += [f"    {part.text()}" for part in self.parts]
-        phases = ", ".join(f"{k} {v * 1e3:.2f} ms" for k, v in self.timings.items())
+        phases = ", ".join(
+            f"{k.replace('_', ' ')} {v * 1e3:.2f} ms" for k, v in self.timings.items())
         lines.append(f"  time     {phases}")
         lines.append(
             f"  memory   {self.bytes_in} bytes in, {self.bytes_out} out, "

@@ -210,7 +210,7 @@ class _Compiler:
         except Exception as error:
             counters["background_failures"] += 1
             self.note(job.site, error)
-            # what runs in pieces goes on doing so
+            # what runs op by op goes on doing so
             history.cannot_compile(str(error) or type(error).__name__)
             if entry.structure.padding is not None:
                 # it would be asked for again by every program that it could serve
@@ -348,8 +348,8 @@ def request(
 ) -> int:  # fmt: skip
     """Have an entry's program compiled beside the program.
 
-    Returns :data:`REFUSED` (0) where nothing is compiled beside it, :data:`QUEUE_FULL` where programs
-    wait that have cost more, or :data:`ACCEPTED`.
+    Returns :data:`REFUSED` (0) where nothing is compiled beside it, :data:`QUEUE_FULL` where
+    programs wait that have cost more, or :data:`ACCEPTED`.
     """
     c = _compiler
     history = history_of(entry)

@@ -425,6 +425,7 @@ def _again(
     if op.kernel is None or isinstance(error, MemoryError):
         raise OpFailed(slot, error) from error
     counters["host_kernels_failed"] += 1
+    evaluation.kernel_failure = f"{op.spec.op.name} failed: {type(error).__name__}: {error}"
     try:
         _load(op, evaluation)
         op.kernel = None

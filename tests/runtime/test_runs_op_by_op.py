@@ -16,7 +16,7 @@ from lazyloom.execute import costs
 from lazyloom.execute.op_by_op.schedule import Schedule
 from tests.contract.helpers import counted, host, number, rec
 
-pytestmark = [pytest.mark.pieces, pytest.mark.xla]
+pytestmark = [pytest.mark.op_by_op, pytest.mark.xla]
 
 X = np.linspace(-2.0, 2.0, 12, dtype=np.float32).reshape(3, 4)
 LARGE = np.random.default_rng(0).normal(size=(100, 300)).astype(np.float32)
@@ -70,7 +70,7 @@ def test_it_is_the_same_each_time(
         run(1)  # finds the kernels
         with counted() as delta:
             found = {extra: [run(extra) for _ in range(4)] for extra in (2, 3)}
-    assert delta.runs_in_pieces >= 8 and delta.executions == 0
+    assert delta.runs_op_by_op >= 8 and delta.executions == 0
     for extra, times in found.items():
         with ll.options(reproducible=True):
             wanted = run(extra)
