@@ -112,3 +112,54 @@ def test_what_others_see_of_parameters_stays(
     np.testing.assert_array_equal(seen[0][0], start[0])
     for x, y in zip(*seen, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)
+
+
+class Fails:
+    """In place of a kernel: one that may write over its operands, and fails."""
+
+    over = tuple(range(7))
+
+    def __call__(self, *_: Any) -> Any:
+        raise ValueError("told to fail")
+
+
+@pytest.mark.op_by_op
+def test_what_was_written_over_is_lost_where_a_later_op_fails() -> None:
+    n = 1 << 18
+
+    def training() -> tuple[list[torch.Tensor], Callable[[], None]]:
+        x, y = parameters = [torch.nn.Parameter(torch.full((n,), v)) for v in (3.0, 5.0)]
+        optimizers = [torch.optim.SGD([x], lr=0.1, momentum=0.9),
+                      torch.optim.SGD([y], lr=0.1, momentum=0.9, nesterov=True)]
+
+        def step() -> None:
+            for optimizer in optimizers:
+                optimizer.zero_grad()
+            (x * y).sum().backward()
+            for optimizer in optimizers:
+                optimizer.step()
+            lazyloom.sync()
+
+        return parameters, step
+
+    _, step = training()
+    step()
+    step()
+    record = lazyloom.last_evaluation()
+    assert record is not None and record.form == "op_by_op" and record.program is not None
+    assert record.ops == 5 and record.program.ops[-2:] == ["step_sgd", "step_sgd"]
+    (kernel,) = record.program.structure.instructions[-1].spec.kernels.values()
+    (x, y), step = training()
+    step()
+    before = y.detach().numpy().copy()
+    usual, kernel.kernel = kernel.kernel, Fails()
+    try:
+        step()
+    finally:
+        kernel.kernel = usual
+    with pytest.raises(lazyloom.errors.ExecutionError, match="told to fail"):
+        y.detach().numpy()
+    for _ in range(2):  # its memory has the first op's result in it, not the contents from before
+        with pytest.raises(lazyloom.errors.ExecutionError, match="told to fail"):
+            x.detach().numpy()
+    np.testing.assert_array_equal(y.detach().numpy(), before)
