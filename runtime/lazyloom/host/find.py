@@ -13,7 +13,7 @@ from typing import Any, Final
 from .. import allocation
 from ..counters import counters
 from ..dtypes import dtype_named
-from ..interrupts import reraise_from_handler
+from ..interrupts import Deferred, reraise_from_handler
 from ..jaxprs.op_definitions import description_of, function_of
 from ..jaxprs.tracing import trace, with_symbols
 from ..ops.derived import FORWARD
@@ -167,7 +167,9 @@ def text_of(
     ``in_c`` writes it in C as well. Raises what the op's definition raises.
     """
     # nothing that writes texts is imported where all of them are on disk
-    from .kernels import kernel_text
+    # a signal's handler that needs a kernel would find half of it
+    with Deferred(True):
+        from .kernels import kernel_text
 
     counters["host_kernels"] += 1
     try:
@@ -228,7 +230,9 @@ def form_text(
     ``in_c`` writes it in C as well. What the definition decides by an extent is decided as for the
     form's last example, and the text says for which others that is right.
     """
-    from .kernels import kernel_text
+    # a signal's handler that needs a kernel would find half of it
+    with Deferred(True):
+        from .kernels import kernel_text
 
     counters["host_kernels"] += 1
     numbers = form.examples[-1]

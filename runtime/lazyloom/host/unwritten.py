@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..cache import disk
-from ..interrupts import reraise_from_handler
+from ..interrupts import Deferred, reraise_from_handler
 from . import functions_on_demand, native
 from .functions_on_demand import Arrays
 
@@ -49,7 +49,9 @@ class Traced:
 
     def mark(self, text: str, closed: Any, symbols: Sequence[str] | None) -> str:
         """The text of a kernel that may be written in C later."""
-        from .c_source.place import marked
+        # a signal's handler that needs a kernel would find half of it
+        with Deferred(True):
+            from .c_source.place import marked
 
         found = marked(text, closed, symbols)
         if found == text:
@@ -63,7 +65,9 @@ class Traced:
 
     def written(self, text: str, again: Callable[[InC], str]) -> str:
         """The text with that in C; ``again`` traces the op once more, and gives "" if it fails."""
-        from .c_source.library import with_text
+        # a signal's handler that needs a kernel would find half of it
+        with Deferred(True):
+            from .c_source.library import with_text
 
         # another thread may let go of it meanwhile
         kept = self._kept.copy()
