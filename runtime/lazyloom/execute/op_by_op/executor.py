@@ -17,7 +17,7 @@ from ...backends.selection import backend
 from ...cache import memory
 from ...counters import counters
 from ...host.kernel import HostKernel
-from ...host.reuse import LARGE, call, exclusive, may_write
+from ...host.reuse import REUSE_FROM_BYTES, call, exclusive, may_write
 from ...host.subnormals import flush_subnormals, flushing, restore_mode
 from ...interrupts import Deferred, deliver, late, reraise_from_handler
 from ...ops.spec import lookup
@@ -211,7 +211,7 @@ def _ready_kernels(plan: Plan, over: bool) -> list[OpKernel] | None:
         op: OpKernel | None = stream.specs[number].kernels.get(tuple(types))
         if op is None or op.kernel is None or not op.types_checked:
             return None
-        if over and n.types[0].nbytes >= LARGE and getattr(op.kernel, "over", None):
+        if over and n.types[0].nbytes >= REUSE_FROM_BYTES and getattr(op.kernel, "over", None):
             return None
         kernels.append(op)
     return kernels
@@ -273,7 +273,9 @@ def _run(plan: Plan, donate: bool) -> None:
             timings = evaluation.timings
             timings["prepare"] = timings.get("prepare", 0.0) + time.perf_counter() - started
         kernel = op.kernel
-        if donate and getattr(kernel, "over", None) and any(t.nbytes >= LARGE for t in n.types):
+        if donate and getattr(kernel, "over", None) and any(
+            t.nbytes >= REUSE_FROM_BYTES for t in n.types
+        ):
             after = _passing(plan, slot)
             if after is not None:
                 passed.update(after)
