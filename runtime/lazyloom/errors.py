@@ -102,8 +102,9 @@ class UnknownOpError(LoomError, LookupError):
 class ExecutionError(LoomError, RuntimeError):
     """Compiling or running a program failed.
 
-    Raised where a result of that program is read, again for each later reader,
-    and only for values that depend on it.
+    Raised where a value is read that depends on what failed, again for each later reader.
+    What failed is the op, if it cannot be compiled or is one that may fail while it runs,
+    else the whole program.
     """
 
     code = 6

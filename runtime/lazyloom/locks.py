@@ -1,8 +1,10 @@
 """The locks: which fields each guards, and a mode in which every write of one is checked.
 
 :data:`GUARDED` is the table: a field in it is written by a thread that holds the lock beside it, or
-before any other thread can refer to the object. Reading needs no lock unless several fields must
-agree. Fields that are not in the table need no lock, each for its own reason:
+before any other thread can refer to the object. One exception: a compiled core records ops without
+the graph's lock where nobody holds it and no other thread can run until it is done
+(:data:`lazyloom.compiled.ALONE`). Reading needs no lock unless several fields must agree. Fields
+that are not in the table need no lock, each for its own reason:
 
 - ``Node.handles``, ``carried`` and ``out_handles`` go down in ``Value.__del__`` by one subtraction,
   which nothing interrupts; whoever sees zero checks again under the lock

@@ -204,8 +204,9 @@ NUMBERS: Final[dict[str, Number]] = {number.name: number for number in (
     Number("compile_room", "bytes",
            "Where the address space is limited, room that a compilation asks for.", 0),
     Number("compiled_beside", "programs",
-           "Programs that may wait to be compiled beside the program; the one whose runs have cost "
-           "least gives way. With 0 none is: the program waits for those that have paid.", 0),
+           "The length of the queue of programs to be compiled beside the program, which are "
+           "compiled one at a time; where it is full, the one whose runs have cost least gives "
+           "way. With 0 none is: the program waits for those that have paid.", 0),
     Number("function_after", "microseconds",
            "What the calls of a kernel of the host take that did not come with the installation, "
            "until it waits for the C compiler to make a function of it. That takes 15 ms a "

@@ -19,7 +19,7 @@ SOME: dict[str, Any] = {"compile_estimate": 0.1, "least": 0.001, "recent": [0.00
 #: the facts of a run of it: JAX has started, nothing is on disk, the compiler is busy
 NOW: dict[str, Any] = {
     "ops": 10, "inputs": True, "compiled": False, "on_disk": False,
-    "estimate": Estimate(0.002, 0.0, 0.0), "start": 0.0, "now": 100.0, "idle": False,
+    "run_estimate": Estimate(0.002, 0.0, 0.0), "start": 0.0, "now": 100.0, "idle": False,
     "all_saved": 0.0,
 }  # fmt: skip
 FIELDS = [name for name in dir(History()) if not name.startswith("_")
@@ -49,10 +49,10 @@ LOOP: dict[str, Any] = {"round_began": 99.98, "round_runs": 0, "round_spent": 0.
     (after(0), {}, choose.WAITS),
     (after(0), IDLE, choose.WAITS),
     # one run of which takes longer than compiling
-    (after(0), {"estimate": Estimate(0.2, 0.0, 0.0)}, choose.LONG_RUN),
-    (after(0), {"estimate": Estimate(0.2, 0.0, 0.0), "start": 0.7}, choose.WAITS),
-    # products take as long in one form as in the other
-    (after(0), {"estimate": Estimate(0.2, 0.15, 0.15)}, choose.WAITS),
+    (after(0), {"run_estimate": Estimate(0.2, 0.0, 0.0)}, choose.LONG_RUN),
+    (after(0), {"run_estimate": Estimate(0.2, 0.0, 0.0), "start": 0.7}, choose.WAITS),
+    # heavy ops take as long in one form as in the other
+    (after(0), {"run_estimate": Estimate(0.2, 0.15, 0.15)}, choose.WAITS),
     # ski rental: 100 runs could have saved 0.1 s
     (after(99), {}, choose.WAITS),
     (after(101), {}, choose.EARNED),
@@ -84,7 +84,7 @@ LOOP: dict[str, Any] = {"round_began": 99.98, "round_runs": 0, "round_spent": 0.
     (after(4), {"on_disk": True}, choose.LOOK),
     (after(4), {"on_disk": True, "start": 0.7}, choose.WAITS),
     (after(4, queued=True), {"on_disk": True}, choose.QUEUED),
-    (after(0), {"on_disk": True, "estimate": Estimate(0.2, 0.0, 0.0)}, choose.LOOK),
+    (after(0), {"on_disk": True, "run_estimate": Estimate(0.2, 0.0, 0.0)}, choose.LOOK),
     # what is being compiled, failed, or is there
     (after(500, queued=True), {}, choose.QUEUED),
     (after(500, compile_estimate=math.inf), IDLE, choose.FAILED),

@@ -78,7 +78,7 @@ def test_one_module_decodes_the_stream_of_a_structure() -> None:
 
 def test_an_entry_says_nothing_of_how_its_program_runs() -> None:
     assert Entry.__init__ is not None
-    measured = {"runs", "spent", "queued", "estimate", "compile_estimate", "schedule", "member"}
+    measured = {"runs", "spent", "queued", "run_estimate", "compile_estimate", "schedule", "member"}
     assert measured <= set(slots("execute/history", "History"))
     assert not measured & set(slots("cache/memory", "Entry"))
 

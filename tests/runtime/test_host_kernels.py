@@ -61,7 +61,7 @@ def case_of(label: str, spec: Spec, operands: Sequence[Any], ulps: float) -> Cas
     text = kernel_text(traced)
     run, shared = load(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "LARGE", 1)
+        patch.setattr(blocks, "BLOCKS_FROM_ELEMENTS", 1)
         patch.setattr(blocks, "BLOCK", 2)
         patch.setattr(products, "LONG", 1)
         other = kernel_text(traced)

@@ -272,7 +272,7 @@ class PreparedPlan:
 
     def _put_back(self) -> None:
         plan = self.plan
-        if not plan.attached:
+        if not plan.completed:
             self.undo()
             return
         with graph.trace.lock:

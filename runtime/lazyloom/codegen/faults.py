@@ -36,6 +36,11 @@ class Failure(NamedTuple):
     error: str
 
 
+#: what follows from failures of some kinds, for the warning; XLA computes the region after others
+_CONSEQUENCES: Final = {
+    "bind": "which runs without them, as it was built",
+    "run": "which host kernels compute in this call; later programs leave the region to XLA",
+}
 _failures: Final[dict[tuple[str, str], Failure]] = {}
 #: a signal handler that computes arrays may get here while it is held
 _lock: Final = threading.RLock()
@@ -86,10 +91,11 @@ def failed(failure: Failure, question: str = "") -> bool:
             f"without it: {failure.error}")
     else:
         action = "bind the constants of" if failure.when == "bind" else failure.when
+        consequence = _CONSEQUENCES.get(failure.when, "which is left to XLA")
         text = (
             f"the code generator {failure.generator!r} failed to {action} a region of "
-            f"{len(failure.ops)} op{'s' if len(failure.ops) > 1 else ''} ({ops}), which runs "
-            f"without it: {failure.error}")
+            f"{len(failure.ops)} op{'s' if len(failure.ops) > 1 else ''} ({ops}), {consequence}: "
+            f"{failure.error}")
     # where warnings are errors, this one would replace the value that exists
     with contextlib.suppress(RuntimeWarning):
         warnings.warn(text, RuntimeWarning, stacklevel=2)

@@ -3,8 +3,9 @@
 A generator says whether it supports each op, or why not (:meth:`Generator.supports`), names groups
 of ops that it does as one (:meth:`Generator.patterns`), says which regions are worth a call
 (:meth:`Generator.worthwhile`), and builds the code of a region (:meth:`Generator.build`). The
-runtime does the partitioning (:mod:`.partition`), calls the code from inside the compiled program,
-keeps it, and runs without it where it fails. See ``docs/codegen.md``.
+runtime does the partitioning (:mod:`.partition`), calls the code from inside the compiled program
+and keeps it. A call whose code raises is computed by host kernels, and later programs leave the
+region to XLA. See ``docs/codegen.md``.
 """
 
 from __future__ import annotations
@@ -187,5 +188,7 @@ class Generator(ABC):
     def build(self, region: Region) -> Code:
         """Return code for a region; it must not call Lazyloom, whose program waits for it.
 
-        If this raises anything, XLA runs the region, with a warning.
+        If this raises anything, XLA runs the region, with a warning. If the code raises when it is
+        called, host kernels compute the call, with a warning, and later programs leave the region
+        to XLA.
         """

@@ -100,9 +100,10 @@ def _required(component: Component) -> list[Component]:
 
 
 def groups(nodes: list[Node]) -> list[list[Node]]:
-    """Split nodes so that a node that fails while running fails nothing unrelated.
+    """Split nodes so that a ``fallible`` node that fails while running fails nothing unrelated.
 
-    Nodes are grouped by the set of fallible nodes they depend on; each group is a program
+    A failure of any other node while it runs, for want of memory for instance, is that of its whole
+    program. Nodes are grouped by the set of fallible nodes they depend on; each group is a program
     of its own, and the groups come in an order in which they can run.
     """
     for n in nodes:

@@ -71,7 +71,7 @@ def run_batch(batch: Batch) -> None:
 def run_prepared(plan: Plan) -> None:
     """Run a plan that the caller prepared; its failure becomes its values' error.
 
-    If this raises and the plan is not ``attached``, the caller restores the state from before.
+    If this raises and the plan is not ``completed``, the caller restores the state from before.
     """
     if foreign.inside[0]:
         foreign.check()
@@ -96,14 +96,14 @@ def _run_plan(plan: Plan) -> None:
             except NotLowered as error:
                 failed_op = {error.number: failures.definition_error(plan, error)}
                 failures.run_rest(plan, {}, failed_op)
-        evaluation.results_ready = plan.attached and not evaluation.fallible
+        evaluation.results_ready = plan.completed and not evaluation.fallible
     except Exception as error:
         reraise_from_handler(error)
-        if plan.attached:
+        if plan.completed:
             raise
         failures.fail(plan, error)
     finally:
-        if plan.attached:
+        if plan.completed:
             with Deferred(), graph.trace.lock:
                 collect.finish(plan)
                 evaluation.dispatched.set()
@@ -132,9 +132,9 @@ class Batch:
         """Make the nodes that did not run pending again."""
         with graph.trace.lock:
             for plan in self.plans:
-                if plan.attached:
+                if plan.completed:
                     collect.finish(plan)
-            collect.restore([p for p in self.plans if not p.attached])
+            collect.restore([p for p in self.plans if not p.completed])
             collect.adopt(self.taken)
         for plan in self.plans:
             plan.evaluation.dispatched.set()

@@ -50,7 +50,7 @@ def run_rest(
             break
         except NotLowered as error:
             errors[kept[error.number]] = definition_error(rest, error)
-    plan.attached = True
+    plan.completed = True
 
 
 def _without(
@@ -116,7 +116,7 @@ def fail(plan: Plan, error: Exception) -> None:
             if n.state == SCHEDULED:
                 collect.fail(n, wrapped)
         graph.drain()
-    plan.attached = True
+    plan.completed = True
 
 
 def _as_execution_error(error: Exception, plan: Plan) -> LoomError:

@@ -5,8 +5,8 @@ have saved adds up; when that is about what compiling is estimated to cost, the 
 beside the program that wants it, and runs compiled from then on (ski rental: no program takes more
 than about twice what is best in hindsight). An idle compiler begins before that with what makes up
 a part of the loop around it, as long as what it made so far has paid (:mod:`.compiling`).
-Where one run op by op would take longer than compiling (products of matrices apart, which take as
-long in one form as in the other), the program is compiled first.
+Where one run op by op would take longer than compiling (heavy ops such as products of matrices
+apart, which take as long in one form as in the other), the program is compiled first.
 
 :func:`choose` changes nothing and asks nobody: the history of a structure, the facts of the moment
 and the table of costs decide. :func:`lazyloom.execute.prepare.decide` gathers the facts and carries
@@ -87,7 +87,7 @@ class Facts:
         inputs: it has any.
         compiled: there is its program, and it returns what is wanted.
         on_disk: it may be there: nobody has looked yet.
-        estimate: what a run op by op is estimated to take.
+        run_estimate: what a run op by op is estimated to take.
         start: seconds until JAX has started.
         now: the time, in seconds.
         idle: the compiler has nothing to do, may begin one more program that has not earned it yet,
@@ -95,18 +95,18 @@ class Facts:
         all_saved: seconds that all programs together could have saved.
     """
 
-    __slots__ = ("ops", "inputs", "compiled", "on_disk", "estimate", "start", "now", "idle",
+    __slots__ = ("ops", "inputs", "compiled", "on_disk", "run_estimate", "start", "now", "idle",
                  "all_saved")
 
     def __init__(
-        self, ops: int, inputs: bool, compiled: bool, on_disk: bool, estimate: Estimate,
+        self, ops: int, inputs: bool, compiled: bool, on_disk: bool, run_estimate: Estimate,
         start: float, now: float, idle: bool, all_saved: float,
     ) -> None:  # fmt: skip
         self.ops: Final = ops
         self.inputs: Final = inputs
         self.compiled: Final = compiled
         self.on_disk: Final = on_disk
-        self.estimate: Final = estimate
+        self.run_estimate: Final = run_estimate
         self.start: Final = start
         self.now: Final = now
         self.idle: Final = idle
@@ -122,14 +122,15 @@ def choose(history: History, facts: Facts) -> Decision:
     if facts.compiled:
         return READY
     saved = could_save(history)
-    run = facts.estimate.run
+    run = facts.run_estimate.run
     if facts.on_disk and not history.queued and (
         saved + max(0.0, run - history.least) >= facts.start + costs.load_estimate(facts.ops)
     ):
         return LOOK
-    estimate = history.compile_estimate + facts.start
-    # products take as long in one form as in the other
-    if run - facts.estimate.products >= estimate:
+    #: what is compared with savings
+    price = history.compile_estimate + facts.start
+    # heavy ops take as long in one form as in the other
+    if run - facts.run_estimate.heavy >= price:
         return LONG_RUN
     if history.compile_estimate == math.inf:
         return FAILED
@@ -138,10 +139,10 @@ def choose(history: History, facts: Facts) -> Decision:
         return NOTHING_TO_SAVE
     if history.queued:
         return QUEUED
-    if saved >= estimate and history.runs >= costs.LEAST_RUNS:
+    if saved >= price and history.runs >= costs.LEAST_RUNS:
         return EARNED
     if facts.idle and (facts.start == 0.0 or facts.all_saved >= costs.START_EARLY) and (
-        comes_back(history, estimate, facts.now)
+        comes_back(history, price, facts.now)
     ):
         return EARLY
     return WAITS
@@ -158,11 +159,11 @@ def could_save(history: History) -> float:
     return max(0.0, spent - history.runs * history.least)
 
 
-def comes_back(history: History, estimate: float, now: float) -> bool:
+def comes_back(history: History, price: float, now: float) -> bool:
     """Whether a program is one for a compiler that has nothing else to do.
 
-    It makes up a part of the loop around it, and compiling is estimated to take no more than is
-    likely to be saved.
+    It makes up a part of the loop around it, and its price (what compiling is estimated to take,
+    and the start of JAX) is no more than is likely to be saved.
     """
     runs = history.runs
     began = history.round_began
@@ -176,8 +177,8 @@ def comes_back(history: History, estimate: float, now: float) -> bool:
         2 * since * min(history.recent, default=math.inf))
     if took - since * history.least < costs.PART * (now - began):
         return False
-    return (runs >= costs.STEADY_RUNS and estimate <= costs.STEADY_SECONDS) or (
-        costs.EAGER_FACTOR * could_save(history) + costs.EAGER_SECONDS >= estimate)
+    return (runs >= costs.STEADY_RUNS and price <= costs.STEADY_SECONDS) or (
+        costs.EAGER_FACTOR * could_save(history) + costs.EAGER_SECONDS >= price)
 
 
 def is_tried_again(history: History) -> bool:

@@ -59,9 +59,9 @@ def was_slower(entry: Entry) -> bool:
 
 def begin_turns(history: History) -> None:
     """Find out by turns in which form a program is quicker."""
-    estimate = history.estimate
+    estimate = history.run_estimate
     threads = estimate is not None and SHORT <= estimate.longest < LONG and (
-        estimate.products >= costs.WORTH_THREADS and several())
+        estimate.heavy >= costs.WORTH_THREADS and several())
     history.turns = Turns(3 if threads else 2)
 
 

@@ -16,10 +16,10 @@ from ..program.stream import INDEX_BITS, INDEX_MASK
 from . import compile_costs
 
 # Op by op: a call of NumPy and the way there; a byte of result; a floating-point operation of a
-# product of matrices or a convolution.
-PER_OP: Final = 2e-6
-PER_BYTE: Final = 0.5e-9
-PER_FLOP: Final = 1 / 2e10
+# heavy op.
+RUN_PER_OP: Final = 2e-6
+RUN_PER_BYTE: Final = 0.5e-9
+RUN_PER_FLOP: Final = 1 / 2e10
 
 # Compiling, beside what the ops take; the import of JAX and the start of its client.
 COMPILE: Final = 0.03
@@ -64,7 +64,7 @@ BRIEF = 0.003
 AGAIN = 100
 LESS_OFTEN: Final = 3
 
-#: estimated seconds of a program's products from which several threads may be worth it for them
+#: estimated seconds of a program's heavy ops from which several threads may be worth it for them
 WORTH_THREADS: Final = 5e-5
 #: one thread is used again once so many runs more than not took longer with several
 LATE: Final = 8
@@ -80,28 +80,30 @@ class Estimate:
 
     Attributes:
         run: of all ops.
-        longest, products: of the longest product of matrices, or the like, and of all of them.
+        longest, heavy: of the longest heavy op, and of all of them. Every op counts whose spec is
+            ``heavy`` (a product, convolution, sort, factorisation or scan), and is estimated as if
+            it were a product of its first two operands.
     """
 
-    __slots__ = ("run", "longest", "products")
+    __slots__ = ("run", "longest", "heavy")
 
-    def __init__(self, run: float, longest: float, products: float) -> None:
+    def __init__(self, run: float, longest: float, heavy: float) -> None:
         self.run: Final = run
         self.longest: Final = longest
-        self.products: Final = products
+        self.heavy: Final = heavy
 
 
 def run_estimate(plan: Plan) -> Estimate:
     """The estimate of a plan, which rests on its structure alone."""
-    longest = products = 0.0
-    seconds = PER_OP * len(plan.nodes)
+    longest = heavy = 0.0
+    seconds = RUN_PER_OP * len(plan.nodes)
     stream = plan.stream()
     leaf_types = plan.structure.leaf_types
     nodes = plan.nodes
     for number, n in enumerate(nodes):
         size = n.types[0].nbytes
         if size > 4096:
-            seconds += PER_BYTE * size
+            seconds += RUN_PER_BYTE * size
         if stream.specs[number].heavy:
             # right for a product of matrices: (m k)(k n)(m n) = (m k n)^2
             product = float(n.types[0].size)
@@ -112,11 +114,11 @@ def run_estimate(plan: Plan) -> Estimate:
                     product *= nodes[source >> INDEX_BITS].types[source & INDEX_MASK].size
                 elif code < stream.leaves:
                     product *= leaf_types[code].size
-            work = 2 * math.sqrt(product) * PER_FLOP
+            work = 2 * math.sqrt(product) * RUN_PER_FLOP
             seconds += work
-            products += work
+            heavy += work
             longest = max(longest, work)
-    return Estimate(seconds, longest, products)
+    return Estimate(seconds, longest, heavy)
 
 
 def compile_estimate(ops: int) -> float:

@@ -30,7 +30,7 @@ class History:
     Attributes, of its runs op by op:
         runs, spent: how many there were since it was last compiled, and the seconds they took.
         recent: seconds of the newest, in no order.
-        estimate: what one is estimated to take, or None.
+        run_estimate: what one is estimated to take, or None.
         schedule: how it runs op by op, a :class:`~.op_by_op.schedule.Schedule`, or None.
         compiled_only: it cannot run op by op.
 
@@ -56,11 +56,14 @@ class History:
         accepted, until_turns: how often the compiled form won them, and after how many runs they
             are repeated, 0 for never.
         several_threads: products use as many threads as NumPy's do, which was quicker.
-        bound: as found then, seconds of the quickest run op by op with one thread, or, of one that
-            runs compiled, those of the loop around it in the next best form.
-        late: how many runs more with several threads took longer than that than did not, or how
-            many times more the loop did.
-        look_began: when the newest of these times began, 0 before the first.
+        bound: seconds that the winner's later runs are compared with. Compiled: the time of the
+            loop around the program, a run, in the next best form. Several threads: the quickest
+            run op by op with one thread.
+        late: goes up by one whenever such a time exceeds the bound, and down by one, to 0 at least,
+            whenever it does not. Compiled: one time is that of :data:`~.costs.LOOK` runs of the
+            loop, and :data:`~.costs.LATE_LOOKS` repeats the turns. Several threads: one time is
+            that of a run, and :data:`~.costs.LATE` goes back to one thread.
+        look_began: when the present one of these times of the loop began, 0 before the first.
 
     Of padding:
         member: what it is among structures that differ in extents alone, a
@@ -69,7 +72,7 @@ class History:
     """
 
     __slots__ = (
-        "runs", "spent", "recent", "estimate", "schedule", "compiled_only",
+        "runs", "spent", "recent", "run_estimate", "schedule", "compiled_only",
         "compile_estimate", "least", "loops_searched", "queued",
         "round_began", "round_runs", "round_spent", "unpaid", "failure", "deadly",
         "to_compare", "compared", "slower", "demotions", "asked_disk", "turns", "accepted",
@@ -82,7 +85,7 @@ class History:
         self.runs = 0
         self.spent = 0.0
         self.recent: list[float] = []
-        self.estimate: Estimate | None = None
+        self.run_estimate: Estimate | None = None
         self.compiled_only = False
         self.compile_estimate = 0.0
         self.least = 0.0

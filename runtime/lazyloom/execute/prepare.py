@@ -83,9 +83,9 @@ def _facts(entry: memory.Entry, history: History, plan: Plan) -> Facts:
 
 def estimated(history: History, plan: Plan) -> Estimate:
     """What a run of a plan of that history is estimated to take op by op."""
-    found = history.estimate
+    found = history.run_estimate
     if found is None:
-        found = history.estimate = costs.run_estimate(plan)
+        found = history.run_estimate = costs.run_estimate(plan)
     return found
 
 

@@ -93,7 +93,7 @@ def launch(plan: Plan, info: memory.DispatchInfo, arguments: list[Any]) -> None:
         leaves = plan.leaves
         for k in info.taken:
             leaves[k].array = None
-        plan.attached = True
+        plan.completed = True
     finally:
         # the dispatch may have asked interpreted code about arguments of a kind new to it
         if late:
@@ -122,7 +122,7 @@ def wait(plan: Plan) -> None:
     except Exception:
         for target in plan.results:
             target.array = None
-        plan.attached = False
+        plan.completed = False
         raise
 
 

@@ -19,7 +19,7 @@ from .reuse import taken
 from .writer import NAME, PartwiseValue, dtype_text
 
 #: elements of a value from which its lines are grouped, and of the largest value in a block
-LARGE: Final = 1 << 16
+BLOCKS_FROM_ELEMENTS: Final = 1 << 16
 BLOCK: Final = 1 << 14
 
 _MADE: Final = re.compile(r" *(v\d+) = ")
@@ -54,7 +54,7 @@ def blocked(
 
     ``made`` says how values are made, by name, ``kept`` which are returned, ``fresh`` gives names.
     """
-    if not any(f.size >= LARGE for f in made.values()):
+    if not any(f.size >= BLOCKS_FROM_ELEMENTS for f in made.values()):
         return lines
     found: list[str] = []
     at = 0
@@ -79,7 +79,7 @@ def _best(
 ) -> _Group | None:
     """The group that begins with a line, along the axis that takes most in; None if none pays."""
     how = _how(lines[at], made, indent)
-    if how is None or how.size < LARGE:
+    if how is None or how.size < BLOCKS_FROM_ELEMENTS:
         return None
     shape = max((how.actual, *(x.actual for x in how.operands)), key=math.prod)
     best: tuple[tuple[bool, int], _Group] | None = None

@@ -21,7 +21,7 @@ from ..program.extents import Form, arranged, description, may_vary, outline
 from ..trace.specs import Spec, spec_of
 from ..types import TensorType, tensor_type
 from . import functions_on_demand, storage
-from .blocks import LARGE
+from .blocks import BLOCKS_FROM_ELEMENTS
 from .families import KernelFamily
 from .joined import joined
 from .kernel import HostKernel
@@ -63,7 +63,9 @@ def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | 
             if family is None:
                 family = _families[key] = _family(spec, types)
             # those for large arrays alone work on them in blocks
-            large = any(t is not None and t.size >= LARGE for t in (*types, *spec.infer(types)))
+            large = any(
+                t is not None and t.size >= BLOCKS_FROM_ELEMENTS
+                for t in (*types, *spec.infer(types)))
             if large and family.large < LARGE_ALONE:
                 found = _for_any_size(family, spec, types, numbers)
             else:

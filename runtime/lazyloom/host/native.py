@@ -29,7 +29,7 @@ _LENGTH: Final = struct.Struct("<I")
 _DIGEST: Final = 32
 #: elements of operands and results together, for each call of NumPy that a kernel makes, from which
 #: it is as fast: it goes through its arrays in blocks, but once for every call
-LARGE: Final = 1 << 16
+NATIVE_BELOW_ELEMENTS: Final = 1 << 16
 #: multiplications in products that take as long as one call of NumPy
 WORK: Final = 5000
 
@@ -146,7 +146,7 @@ def is_quicker(
 ) -> bool:
     """Whether a function is quicker than the kernel; see :func:`native`."""
     elements = sum(math.prod(s) for _, s in (*operands, *results))
-    return work <= WORK * calls and elements < LARGE * max(1, calls // 2)
+    return work <= WORK * calls and elements < NATIVE_BELOW_ELEMENTS * max(1, calls // 2)
 
 
 def is_native(run: Callable[..., Any]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..trace.specs import Spec, spec_of
 from ..types import TensorType
-from .blocks import LARGE
+from .blocks import BLOCKS_FROM_ELEMENTS
 from .kernel import HostKernel
 
 #: the family of ops that compute each parameter by itself, of its own tensors and shared numbers
@@ -25,7 +25,7 @@ def per_parameter(
     """
     op = spec.op
     if op.family != _FAMILY or op.base is not None or any(
-        t is None or t.size >= LARGE for t in types
+        t is None or t.size >= BLOCKS_FROM_ELEMENTS for t in types
     ):
         return None
     numbers, counted = len(op.operands) - 1, op.signature.outputs.index("parameters")

@@ -15,7 +15,7 @@ import numpy as np
 from .. import memory_limits
 
 #: bytes of an array from which it matters
-LARGE: Final = 1 << 18
+REUSE_FROM_BYTES: Final = 1 << 18
 
 
 class _Spare(threading.local):
@@ -41,7 +41,7 @@ def exclusive(holder: list[Any], k: int, others: int) -> bool:
 
 
 def _whole(array: Any) -> bool:
-    if not isinstance(array, np.ndarray) or array.nbytes < LARGE:
+    if not isinstance(array, np.ndarray) or array.nbytes < REUSE_FROM_BYTES:
         return False
     flags = array.flags
     return flags.owndata and flags.writeable and flags.c_contiguous
@@ -53,7 +53,10 @@ def may_write() -> bool:
 
 
 def call(kernel: Any, arguments: list[Any], arrays: list[Any]) -> Any:
-    """Call a kernel that may write over some of its arguments. Interrupted it leaves neither."""
+    """Call a kernel that may write over some of its arguments.
+
+    If it is interrupted, neither those arguments nor its results are usable.
+    """
     before = _spare.arrays
     _spare.arrays = arrays
     try:

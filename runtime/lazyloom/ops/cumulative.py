@@ -1,6 +1,8 @@
 """Running sums, products and extrema along an axis.
 
-``reverse`` runs from the end. float16 and bfloat16 accumulate in float32.
+``reverse`` runs from the end. float16 and bfloat16 accumulate in float32 and are rounded once. Host
+kernels rely on it: they keep both as float32 and round where the definition converts
+(:mod:`lazyloom.host.writer`). So do the tolerances: each rounded step would add to the error.
 """
 
 from __future__ import annotations

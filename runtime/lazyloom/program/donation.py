@@ -1,4 +1,23 @@
-"""Donation: which inputs of a program give their memory to which results."""
+"""Donation: which inputs of a program give their memory to which results.
+
+A leaf is donated if all of these conditions hold, which are decided in this order:
+
+1. Scheduling (``evaluate/collect.py``; ``capture/recipe.py`` for captured calls): when the plan's
+   nodes have released their operands, no node holds the leaf's buffer (``owners == 0``), and nobody
+   outside can see its memory (not ``shared``). These leaves are ``Plan.donatable``.
+2. Before the run (``evaluate/evaluate.py``): no other plan, on another thread, is about to use the
+   buffer (``holds == 1``). With the option ``donate=False`` nothing is donated: such runs have
+   programs of their own.
+3. Compile time (:func:`match_donations`): the leaf is paired with an output of its type. The
+   compiled program writes over the leaves that it has pairs for, whichever run it is.
+4. Dispatch (``execute/whole_program.py``): a paired leaf that may not be donated in this run is
+   copied, and the program gets the copy.
+
+Op by op there are no pairs (``execute/op_by_op/executor.py``). A kernel that can write its results
+over operands says which in ``over``; for results from ``REUSE_FROM_BYTES`` on it gets the donatable
+leaves among these whose array nothing else refers to (``host/reuse.py``), as long as memory is not
+short. Once the results are there, all donatable leaves let go of their data.
+"""
 
 from __future__ import annotations
 

@@ -36,11 +36,11 @@ SAVED: Final = 128
 #: be: what a compiler fuses into one pass over the data should not become many
 LIGHT: Final = 160
 #: seconds that compiling takes for each instruction, and for each pair of them
-PER_OP: Final = 0.006
-PER_PAIR: Final = 1.5e-5
+COMPILE_PER_OP: Final = 0.006
+COMPILE_PER_PAIR: Final = 1.5e-5
 #: seconds that a byte takes which the loop alone has to copy, and an iteration; so many runs are
 #: to gain by it
-PER_BYTE: Final = 0.5e-9
+COPY_PER_BYTE: Final = 0.5e-9
 PER_ITERATION: Final = 1e-6
 RUNS: Final = 1000
 
@@ -133,7 +133,7 @@ def rolled_size(structure: Structure) -> int:
 
 def compile_seconds(ops: int) -> float:
     """What compiling so many instructions is estimated to take."""
-    return PER_OP * ops + PER_PAIR * ops * ops
+    return COMPILE_PER_OP * ops + COMPILE_PER_PAIR * ops * ops
 
 
 class Loops:
@@ -250,7 +250,7 @@ class Loops:
         copied = sum(rows.type.nbytes for rows in loop.rows if rows.type.shape and not all(
             self.owner(item) for item in rows.items))
         copied += sum(self.type_of(loop, place).nbytes for place in loop.stacked)
-        return saved >= RUNS * loop.times * (PER_BYTE * copied + PER_ITERATION)
+        return saved >= RUNS * loop.times * (COPY_PER_BYTE * copied + PER_ITERATION)
 
 
 class _Search:

@@ -15,7 +15,7 @@ class Plan:
     """A program about to run, with its inputs and the nodes that wait for its results."""
 
     __slots__ = ("nodes", "structure", "leaves", "scalars", "wanted", "results", "donatable",
-                 "evaluation", "places", "attached", "finished", "failed", "_stream")
+                 "evaluation", "places", "completed", "finished", "failed", "_stream")
 
     def __init__(
         self, nodes: list[Node], structure: Structure, leaves: list[Buffer],
@@ -33,8 +33,11 @@ class Plan:
         self.evaluation: Any = None
         #: (op, site) of the nodes that can fail while they run
         self.places: list[tuple[str, Any]] = []
-        #: the results have arrived, or every node has its error
-        self.attached = False
+        #: the results are attached (their data may still be computing), or every node that has no
+        #: result has its error (then ``failed`` is true, too). What interrupts the plan earlier
+        #: makes its nodes pending again
+        self.completed = False
+        #: its nodes have left the state SCHEDULED, and its leaves are not held any more
         self.finished = False
         #: some of its nodes have an error
         self.failed = False

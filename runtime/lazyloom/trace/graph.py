@@ -2,8 +2,11 @@
 
 The invariant of a field stands beside it, and holds whenever nobody has ``trace.lock``
 (:mod:`lazyloom.locks` says which fields that guards); ``tests/graph_invariants.py`` checks it.
+A compiled core records ops without taking the lock (:mod:`.recording`,
+:mod:`.matching.recording`) where nobody has it and no other thread can run before the graph is
+whole again (:data:`lazyloom.compiled.ALONE`).
 
-Only handles are released without the lock, each by one subtraction that nothing interrupts.
+Nothing but handles is released without the lock, each by one subtraction that nothing interrupts.
 Whoever finds a node with neither handles nor refs releases it; finding that twice does no harm.
 Nodes are taken apart at once and iteratively, so releasing a chain of any length needs no stack.
 """
@@ -28,12 +31,26 @@ from .scalars import Scalar
 from .source import UNKNOWN, Site
 from .specs import Spec
 
-# the states of a node
+# The states of a node, and what sets them:
+#
+#   new -> PENDING        Node(); trace.recording and trace.matching.recording enter it in the graph
+#   new -> MAPPED         connect, for a mapped operand; trace.mapping.placeholder
+#   new -> DONE           leaf_node
+#   new -> SCHEDULED      capture.recipe, for a captured call
+#   new -> DEAD           capture.template, for a shell: what a captured call knows about a node
+#   PENDING -> SCHEDULED  evaluate.collect._take_over; evaluate.matching.release, for a match
+#   PENDING -> FAILED     evaluate.collect.schedule by fail, for a failed operand
+#   SCHEDULED -> DONE     evaluate.collect.finish
+#   SCHEDULED -> FAILED   evaluate.failures by collect.fail
+#   SCHEDULED -> PENDING  evaluate.collect.restore, after an interrupt; also DEAD -> PENDING, for
+#                         nodes of the plan that died when it was scheduled
+#   DONE -> FAILED        evaluate.failures.read_error
+#   any -> DEAD           kill_all; evaluate.matching.release, for a node that only its plan needs
 PENDING: Final = 0  # recorded, in a component: y of ``y = x + 1``, until somebody reads it
 SCHEDULED: Final = 1  # handed to an evaluation that has not dispatched yet
-DONE: Final = 2  # executed or a leaf; buffers may be None where nobody wanted them
+DONE: Final = 2  # a leaf, or dispatched: its data may still be computing; unwanted buffers are None
 FAILED: Final = 3  # ``node.error`` says why
-DEAD: Final = 4  # nothing refers to it any more
+DEAD: Final = 4  # nothing refers to it any more, except a plan or a captured call's template
 MAPPED: Final = 5  # stands for one value an element of an axis that vmap maps over; never runs
 
 
@@ -142,7 +159,8 @@ class Node:
         self.state: int = PENDING
         #: the memory of each result, or None where it was released; None before it is SCHEDULED
         self.buffers: list[Buffer | None] | None = None
-        #: the newest Evaluation that it was SCHEDULED for
+        #: the newest Evaluation that it was SCHEDULED for; None before that, after an interrupt has
+        #: made it PENDING again, and of a DEAD node
         self.evaluation: Any = None
         #: of a FAILED node
         self.error: LoomError | None = None
@@ -156,11 +174,14 @@ class Node:
         #: the lazyloom.trace.custom_derivatives.Custom of a node whose derivative is a function of
         #: the host, or None; only on a node of the op ``custom``
         self.rule: Any = None
-        #: components do not join across it; only until it has run
+        #: whatever takes it does not join its component, which runs first; false again once it has
+        #: run or failed
         self.boundary: bool = False
-        #: length of the longest chain of pending nodes that ends with it, when it was linked
+        #: number of nodes in the longest chain of pending nodes that ended with it when it was
+        #: linked; does not change when those before it run
         self.depth: int = 0
-        #: what is known about the trace that was cut at this node, for the trace that continues it
+        #: of a node that a cut has scheduled: what is known about the trace so far, which the
+        #: component of a node that takes it continues; else None
         self.cut_history: CutHistory | None = None
         #: of a MAPPED node, the lazyloom.trace.mapping.MappedCall that it belongs to
         self.mapping: Any = None
@@ -276,7 +297,8 @@ class Trace:
     """What is recorded in this process.
 
     Attributes:
-        lock: held for every change; a plain lock, so that a ``with`` block is safe from Ctrl-C.
+        lock: held for every change, except where a thread records alone, as the module's docstring
+            says; in an interpreted core a plain lock, so that a ``with`` block is safe from Ctrl-C.
         components: the connected parts of the pending work, oldest first.
         sequence: the number of the newest node.
         epoch: the number of the newest traversal that numbered nodes and leaves.

@@ -1,8 +1,14 @@
 """The compiler process: its connection, its failures and its replacement.
 
-It is begun by the first request, ends when nobody asks it for a while, or with the process that
-asks, and then still finishes and stores what it is at. One that ends, or gives no sign of life, is
-replaced by another, after a while that grows with every one that is lost.
+It is begun by the first request. One that ends, or gives no sign of life, is replaced by another,
+after a while that grows with every one that is lost.
+
+It ends by itself, in one of two ways. It reads the end of its connection, which the program's
+thread closes after ten seconds without work and when the program ends (:mod:`.background`), and the
+system if the program crashes; what it is compiling then it still finishes and stores. Or its alarm
+goes off, a minute after the time that a compilation may take (:mod:`.service`), also where the
+program is gone. Nobody kills it unless it is judged lost (``CompilerProcess._lose``): it gave no
+sign of life for a minute, took longer than a compilation may take, or its connection failed.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from ...backends.selection import backend
 from ...cache import memory
 from ...counters import counters
 from ...host.kernel import HostKernel
-from ...host.reuse import LARGE, call, exclusive, may_write
+from ...host.reuse import REUSE_FROM_BYTES, call, exclusive, may_write
 from ...host.subnormals import flush_subnormals, flushing, restore_mode
 from ...interrupts import Deferred, deliver, late, reraise_from_handler
 from ...ops.spec import lookup
@@ -55,10 +55,10 @@ class OpKernel:
         shared: of each result, whether its memory may be an operand's.
         count: the number of results.
         ready: kernel or loaded was found.
-        proven: it ran once, and its results have the types that they should have.
+        types_checked: it ran once, and its results have the types that they should have.
     """
 
-    __slots__ = ("spec", "types", "kernel", "loaded", "shared", "count", "ready", "proven")
+    __slots__ = ("spec", "types", "kernel", "loaded", "shared", "count", "ready", "types_checked")
 
     def __init__(self, spec: Spec, types: tuple[TensorType | None, ...]) -> None:
         self.spec: Final[Spec] = spec
@@ -68,7 +68,7 @@ class OpKernel:
         self.shared: tuple[bool, ...] = ()
         self.count: int = len(spec.infer(types))
         self.ready: bool = False
-        self.proven: bool = False
+        self.types_checked: bool = False
 
 
 def op_kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> OpKernel:
@@ -166,7 +166,7 @@ def run_op_by_op(plan: Plan, history: History, threads: Threads, donate: bool) -
                 return
             except Exception as error:
                 reraise_from_handler(error)
-                if plan.attached:
+                if plan.completed:
                     raise
                 # one by one it is found out which op that was; nothing but results was made
                 history.keep_schedule(None)
@@ -209,9 +209,9 @@ def _ready_kernels(plan: Plan, over: bool) -> list[OpKernel] | None:
                 types.append(nodes[source >> INDEX_BITS].types[source & INDEX_MASK])
         start = end
         op: OpKernel | None = stream.specs[number].kernels.get(tuple(types))
-        if op is None or op.kernel is None or not op.proven:
+        if op is None or op.kernel is None or not op.types_checked:
             return None
-        if over and n.types[0].nbytes >= LARGE and getattr(op.kernel, "over", None):
+        if over and n.types[0].nbytes >= REUSE_FROM_BYTES and getattr(op.kernel, "over", None):
             return None
         kernels.append(op)
     return kernels
@@ -273,7 +273,9 @@ def _run(plan: Plan, donate: bool) -> None:
             timings = evaluation.timings
             timings["prepare"] = timings.get("prepare", 0.0) + time.perf_counter() - started
         kernel = op.kernel
-        if donate and getattr(kernel, "over", None) and any(t.nbytes >= LARGE for t in n.types):
+        if donate and getattr(kernel, "over", None) and any(
+            t.nbytes >= REUSE_FROM_BYTES for t in n.types
+        ):
             after = _passing(plan, slot)
             if after is not None:
                 passed.update(after)
@@ -281,7 +283,7 @@ def _run(plan: Plan, donate: bool) -> None:
                 used.append(op)
                 continue
         try:
-            if kernel is not None and op.proven:
+            if kernel is not None and op.types_checked:
                 with flushing():
                     result = kernel(*arguments)
             else:
@@ -393,7 +395,7 @@ def _first(op: OpKernel, n: Node, arguments: list[Any]) -> Any:
             raise AssertionError(
                 f"the host kernel of {op.spec!r} gives {r.dtype}{list(r.shape)}, expected "
                 f"{t.text}")
-    op.proven = True
+    op.types_checked = True
     return result
 
 
@@ -463,4 +465,4 @@ def _attach(plan: Plan, arrays: list[Any], size: int) -> None:
             leaf = plan.leaves[k]
             leaf.array = None
             leaf.host = None
-        plan.attached = True
+        plan.completed = True

@@ -24,7 +24,7 @@ MOST: Final = 16_000_000
 #: structures whose schedules were never used again that may have to make room for others
 UNUSED: Final = 4096
 #: bytes from which a result is let go of right after its last use; others when their place is taken
-LARGE: Final = 1 << 15
+RELEASE_FROM_BYTES: Final = 1 << 15
 
 
 @final
@@ -189,7 +189,7 @@ def schedule_of(
                     # once, though it may be several operands
                     last[result] = -1
                     free.append(operand)
-                    if sizes[result] >= LARGE:
+                    if sizes[result] >= RELEASE_FROM_BYTES:
                         large.append(operand)
             code.append(operand)
         count = len(n.types)
@@ -207,7 +207,7 @@ def schedule_of(
             code.append(where)
             if last[result] == number:
                 ended.append(where)
-                if sizes[result] >= LARGE:
+                if sizes[result] >= RELEASE_FROM_BYTES:
                     large.append(where)
             else:
                 going_on.append(where)

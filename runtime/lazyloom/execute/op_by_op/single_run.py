@@ -12,7 +12,7 @@ from ...backends.data import host_view, scalar_of
 from ...dtypes import DType
 from ...program.plan import Plan
 from ...program.stream import INDEX_BITS, INDEX_MASK
-from .schedule import LARGE, owned
+from .schedule import RELEASE_FROM_BYTES, owned
 
 #: bytes of small results of a plan up to which these are there until its end
 SMALL: Final = 1 << 24
@@ -26,7 +26,7 @@ def _uses_of_large(plan: Plan) -> list[int]:
         size = 0
         for t in n.types:
             size += t.nbytes
-        if size >= LARGE or kept + size > SMALL:
+        if size >= RELEASE_FROM_BYTES or kept + size > SMALL:
             found.append(n.uses)
         else:
             kept += size

@@ -59,9 +59,9 @@ def run_padded(chosen: Chosen, plan: Plan, donate: bool) -> bool:
     with Deferred(True):
         launch(plan, info, arguments)
         # until what is asked for is cut out, nothing has arrived
-        plan.attached = False
+        plan.completed = False
         _cut(plan, structure)
-        plan.attached = True
+        plan.completed = True
     if not donate:
         wait(plan)
     if history.to_compare > 0:

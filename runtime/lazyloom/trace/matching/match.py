@@ -191,8 +191,8 @@ def _goes_on(node: Node) -> bool:
         op = match.next
         if op is not None and _agrees(match, op, node):
             advance(match, op, node)
-        elif not _turns(match, node):
-            relation = _otherwise(match, node)
+        elif not _switches_to_sibling(match, node):
+            relation = _classify(match, node)
             if relation == UNRELATED:
                 k += 1
                 continue
@@ -207,7 +207,7 @@ def _goes_on(node: Node) -> bool:
     return False
 
 
-def _turns(match: Match, node: Node) -> bool:
+def _switches_to_sibling(match: Match, node: Node) -> bool:
     """Return True if another past trace of the same place continues with a node after everything
     recorded so far; the match then follows that trace."""
     past = match.past
@@ -357,8 +357,8 @@ def _forget_leaves(match: Match, kept: int) -> None:
         source.node = source.buffer = None
 
 
-def _otherwise(match: Match, node: Node) -> int:
-    """How a node relates to a match that it does not continue."""
+def _classify(match: Match, node: Node) -> int:
+    """How a node relates to a match that it does not continue; an extra is set aside."""
     aside = match.aside
     related = strange = False
     for m in node.inputs:

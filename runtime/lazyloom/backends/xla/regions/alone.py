@@ -23,8 +23,8 @@ from . import engines
 from .engines import Engine, NotBuilt, engine_of
 from .region_op import Called, key_of
 
-#: the number of elements of operands and results below which no generator is asked
-LARGE: Final = 1 << 14
+#: elements of operands and results together from which generators are asked
+ASK_FROM_ELEMENTS: Final = 1 << 14
 
 
 def alone(
@@ -39,7 +39,7 @@ def alone(
     present = [t for t in types if t is not None]
     results = spec.infer(types)
     sizes = [t.size for t in (*present, *results)]
-    if sum(sizes) < LARGE or 0 in sizes or engines.available() or on_other_device():
+    if sum(sizes) < ASK_FROM_ELEMENTS or 0 in sizes or engines.available() or on_other_device():
         return None
     call = Call(spec.op.name, spec.attrs, types, results)
     taking = {name: g for name, g in registry.available().items() if _takes(g, call)}
