@@ -94,7 +94,7 @@ class Worker:
         return {"wall": wall, "measures": measures or {"": wall / units}, "form": self._form()}
 
     def _form(self) -> str:
-        """In which form our program ran last, such as ``op_by_op`` or ``compiled``; "" without any."""
+        """In which form our program ran last, such as ``op_by_op``; "" without any."""
         lazyloom = sys.modules.get("lazyloom")
         last = getattr(lazyloom, "last_evaluation", None)
         return str(getattr(last(), "form", "")) if last is not None else ""
