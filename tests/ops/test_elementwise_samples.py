@@ -311,7 +311,8 @@ def test_samples(name: str) -> None:
     reference = REFERENCES.get(name)
     if reference is None and op.reference is not None:
         reference = checks.dotted(op.reference)
-    assert reference is not None or name.startswith("random_"), "no reference"
+    assert reference is not None or name.startswith("random_"), (
+        f"{name}: give reference= in its entry, or a function in REFERENCES of this module")
     for run in checks.run_all(name):
         checks.check_types(run)
         if reference is not None:
