@@ -113,25 +113,25 @@ lint: env-test
 
 test: lint capi
 	@$(PY) -m lazyloom info
-	@$(PY) -m pytest -n $(WORKERS) $(TESTS)
+	@$(PY) -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
 # The contract and the core's tests once more, with the core as it is in the checkout; not those
 # marked `once`, which are about what is never compiled.
 test-interpreted: env-test
 	@PYTHONPATH=runtime:frontends:capi $(PY) -m lazyloom info | grep "core *interpreted"
 	@$(PY) -m compileall -q -j $(WORKERS) runtime frontends capi  # or each process would, where PYTHONDONTWRITEBYTECODE is set
-	@PYTHONPATH=runtime:frontends:capi $(PY) -m pytest -n $(WORKERS) -m "not once" $(CORE_TESTS)
+	@PYTHONPATH=runtime:frontends:capi $(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not once" $(CORE_TESTS)
 
 test-quick: env-test capi
-	@$(PY) -m pytest -n $(WORKERS) --quick $(TESTS)
+	@$(PY) -m pytest -n $(WORKERS) --dist worksteal --quick $(TESTS)
 
 # The contract and conformance without what makes programs fast, or without what WITHOUT names.
 WITHOUT ?= all
 test-without: env-test capi
-	@LAZYLOOM_WITHOUT=$(WITHOUT) $(PY) -m pytest -n $(WORKERS) $(WITHOUT_TESTS)
+	@LAZYLOOM_WITHOUT=$(WITHOUT) $(PY) -m pytest -n $(WORKERS) --dist worksteal $(WITHOUT_TESTS)
 
 test-thorough: lint capi
-	@$(PY) -m pytest -n $(WORKERS) --thorough $(TESTS)
+	@$(PY) -m pytest -n $(WORKERS) --dist worksteal --thorough $(TESTS)
 
 # SUITE is a checkout of github.com/data-apis/array-api-tests with its submodule: see docs/array_api.md
 EXAMPLES ?= 50
