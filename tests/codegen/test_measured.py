@@ -338,4 +338,4 @@ def test_the_process_that_compiles_beside_divides_by_the_same_verdicts(tmp_path:
         env=environment)
     assert done.returncode == 0, done.stderr
     # it compiled it, and not this process
-    assert done.stdout.strip() == "whole [('tanh',)] 0"
+    assert done.stdout.strip() == "compiled [('tanh',)] 0"

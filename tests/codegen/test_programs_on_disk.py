@@ -143,7 +143,7 @@ def test_what_fails_in_the_process_that_compiles_is_compiled_here(tmp_path: Path
         [sys.executable, "-c", _USER], capture_output=True, text=True, timeout=120,
         env=environment)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == f"whole | 2 by beside{LEFT} | []"
+    assert done.stdout.strip() == f"compiled | 2 by beside{LEFT} | []"
 
 
 def test_the_record_in_words() -> None:

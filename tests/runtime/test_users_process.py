@@ -55,7 +55,7 @@ USES["compiled beside"] = """
     background.IDLE = 0.1
     deadline = time.time() + 100
     while ll.apply("exp", [ll.apply("tanh", [x])]).read()[0, 0] > 1:
-        if ll.last_evaluation().form == "whole":
+        if ll.last_evaluation().form == "compiled":
             break
         assert time.time() < deadline
     ll.finish_compiling()
