@@ -154,9 +154,12 @@ def could_save(history: History) -> float:
     The quickest of the newest counts for all of them: others may have waited for a processor.
     """
     spent = history.spent
-    if history.recent:
-        spent = min(spent, history.runs * min(history.recent))
-    return max(0.0, spent - history.runs * history.least)
+    # after each run op by op it is asked: builtins take longer in compiled code
+    for seconds in history.recent:
+        if history.runs * seconds < spent:
+            spent = history.runs * seconds
+    spent -= history.runs * history.least
+    return spent if spent > 0.0 else 0.0
 
 
 def comes_back(history: History, price: float, now: float) -> bool:

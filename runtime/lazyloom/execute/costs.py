@@ -138,4 +138,10 @@ def load_estimate(ops: int) -> float:
 
 def start_seconds() -> float:
     """Seconds until JAX is imported and its client has started."""
-    return 0.0 if "jaxlib.xla_client" in sys.modules else START
+    global _started
+    if not _started:
+        _started = "jaxlib.xla_client" in sys.modules
+    return 0.0 if _started else START
+
+
+_started = False
