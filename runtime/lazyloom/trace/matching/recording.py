@@ -56,8 +56,10 @@ def record_expected(
     trace.sequence = sequence
     trace.recorded += 1
     first.refs += 1
-    inputs: tuple[Input, ...] = (first,)
-    if second is not None:
+    inputs: tuple[Input, ...]
+    if second is None:
+        inputs = (first,)
+    else:
         second.refs += 1
         inputs = (first, second)
     node = Node(spec, inputs, None, op.types, sequence, where, offset)
