@@ -46,6 +46,7 @@ def outline_of(structure: Structure) -> tuple[Any, tuple[int, ...]]:
         outline, sizes = _outline_of(spec)
         key.append(outline)
         numbers += sizes
+    # outlines give the numbers of operands, so that keys of two structures differ where these do
     key += stream.operands
     key += stream.others
     return tuple(key), tuple(numbers)

@@ -29,9 +29,9 @@ OTHER: Final = "other"
 # why a primitive has no code in C
 
 COMPLEX: Final = "code in C has no complex numbers"
-SELDOM: Final = "few programs wait for it"
+SELDOM: Final = "too few programs spend time in it"
 ROUTINE: Final = "NumPy's own routine takes the time"
-LOOP: Final = "it is written with functions, which code in C has none of"
+LOOP: Final = "it calls functions, which code in C cannot"
 
 
 class Primitive(NamedTuple):

@@ -1,4 +1,4 @@
-"""The table of primitives: whatever else has no host kernel."""
+"""The table of primitives. An op with any other step has no host kernel."""
 
 from __future__ import annotations
 
