@@ -78,7 +78,10 @@ def _product(w: Writer, p: Any, xs: Exprs, shape: tuple[int, ...], dtype: Any) -
         math.prod(natural) * a.shape[-1] >= LONG
     ):
         function = "product"
-    elif dtype.kind in "fc" and not (isinstance(a.shape[-1], int) and a.shape[-1] < MANY):
+    elif dtype.kind in "fc" and not isinstance(a.shape[-1], int):
+        # asked of the arrays, so that one kernel serves all extents
+        function = f"({function} if {a.text}.shape[-1] < {MANY} else product_in_blocks)"
+    elif dtype.kind in "fc" and a.shape[-1] >= MANY:
         function = "product_in_blocks"
     found = w.let(f"{function}({a.text}, {b.text})", natural, dtype)
     return w.reshaped(found, shape, shape)
