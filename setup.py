@@ -39,7 +39,7 @@ CORE = [
     "execute/choose", "execute/comparison", "execute/costs", "execute/history", "execute/prepare",
     "execute/op_by_op/blas_threads", "execute/op_by_op/executor", "execute/op_by_op/schedule",
     "execute/op_by_op/single_run", "execute/run", "execute/whole_program",
-    "frontend", "hooks", "interrupts", "locks", "ops/spec", "ops/traits",
+    "frontend", "hooks", "host/error_state", "interrupts", "locks", "ops/spec", "ops/traits",
     "program/donation", "program/evaluations", "program/extents", "program/families",
     "program/plan", "program/program", "program/repetition", "program/stream", "settings",
     "tensor/apply", "tensor/inference", "tensor/operators", "tensor/storage", "tensor/tensor",

@@ -237,6 +237,11 @@ def get_option(name: str) -> Any:
     return current[name]
 
 
+def forbids_reads() -> bool:
+    """The option ``forbid_reads`` of this thread; read at every read."""
+    return _ever_set[0] and bool(get_option("forbid_reads"))
+
+
 def donates() -> bool:
     """The option ``donate`` of this thread; read at every write in place."""
     return not _ever_set[0] or bool(get_option("donate"))

@@ -91,7 +91,7 @@ NOTHING: Final = 3
 
 def _read(value: Value, reason: str, form: int) -> Any:
     site = user_site()
-    if settings.get_option("forbid_reads"):
+    if settings.forbids_reads():
         raise ReadForbiddenError(
             f"a value of type {value.type.text} was read at {site} while reads are forbidden; "
             "keep the computation on tensors, or read outside options(forbid_reads=True)",

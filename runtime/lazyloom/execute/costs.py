@@ -39,6 +39,9 @@ SEARCH_PER_OP: Final = 5e-5
 WORTH = 5e-5
 INSTRUCTIONS: Final = 100
 
+#: runs for which it stands that a compiled program would take as long as the newest op by op
+DECISION_RUNS: Final = 15
+
 #: runs from which it can be told whether what they took was their own
 LEAST_RUNS: Final = 2
 #: an idle compiler takes a program after so many runs, once compiling is estimated to take at most

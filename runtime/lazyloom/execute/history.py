@@ -38,6 +38,7 @@ class History:
         compile_estimate: seconds that this is estimated to take, 0 before that was asked, infinite
             if it failed beside the program.
         least: seconds that a run of the compiled program takes at least.
+        decided: for how many runs more the decision stands that compiling saves nothing.
         loops_searched: its loops were looked for, for the estimate.
         queued: it is to be compiled, or is being compiled, beside the program.
         round_began, round_runs, round_spent: since when it is looked at how much of the time its
@@ -73,7 +74,7 @@ class History:
 
     __slots__ = (
         "runs", "spent", "recent", "run_estimate", "schedule", "compiled_only",
-        "compile_estimate", "least", "loops_searched", "queued",
+        "compile_estimate", "least", "decided", "loops_searched", "queued",
         "round_began", "round_runs", "round_spent", "unpaid", "failure", "deadly",
         "to_compare", "compared", "slower", "demotions", "asked_disk", "turns", "accepted",
         "until_turns", "several_threads", "bound", "late", "look_began", "member", "unpadded",
@@ -89,6 +90,7 @@ class History:
         self.compiled_only = False
         self.compile_estimate = 0.0
         self.least = 0.0
+        self.decided = 0
         self.loops_searched = False
         self.queued = False
         self.round_began = 0.0
@@ -135,8 +137,13 @@ class History:
         with _lock:
             saved = 0.0
             if self.runs:
-                quickest = 2 * min(self.recent, default=seconds)
-                saved = max(0.0, min(seconds, quickest) - self.least)
+                # builtins take longer in compiled code
+                least = seconds
+                for other in self.recent:
+                    if 2 * other < least:
+                        least = 2 * other
+                if least > self.least:
+                    saved = least - self.least
             if len(self.recent) < COMPARED:
                 self.recent.append(seconds)
             else:

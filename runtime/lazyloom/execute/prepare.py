@@ -11,7 +11,7 @@ from . import ab_timing, choose, comparison, compile_costs, costs
 from .choose import Decision, Facts
 from .compiling import background, programs
 from .costs import Estimate
-from .history import History, history_of
+from .history import COMPARED, History, history_of
 
 
 def decide(entry: memory.Entry, plan: Plan, donate: bool) -> Decision:
@@ -21,12 +21,17 @@ def decide(entry: memory.Entry, plan: Plan, donate: bool) -> Decision:
     if entry.choice.watched:
         return choose.WATCHED
     history = history_of(entry)
+    if history.decided and entry.program is None:
+        history.decided -= 1
+        return choose.NOTHING_TO_SAVE
     _expect(entry, history, plan)
     while True:
         decision = choose.choose(history, _facts(entry, history, plan))
         if decision.step == choose.NOTHING:
             if decision is choose.WAITS:
                 history.next_round(ab_timing.clock())
+            elif decision is choose.NOTHING_TO_SAVE and history.runs >= COMPARED:
+                history.decided = costs.DECISION_RUNS
             return decision
         if decision.step == choose.TRY_AGAIN:
             history.try_again()

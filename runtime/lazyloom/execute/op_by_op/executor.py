@@ -15,7 +15,9 @@ from ...backends.backend import NotLowered
 from ...backends.data import scalar_vector
 from ...backends.selection import backend
 from ...cache import memory
+from ...compiled import COMPILED
 from ...counters import counters
+from ...host.error_state import ignore_errors, restore_errors
 from ...host.kernel import HostKernel
 from ...host.reuse import REUSE_FROM_BYTES, call, exclusive, may_write
 from ...host.subnormals import flush_subnormals, flushing, restore_mode
@@ -140,37 +142,49 @@ def run_op_by_op(plan: Plan, history: History, threads: Threads, donate: bool) -
     ``threads`` are for products. ``donate``: results may be written over operands that end with
     the plan.
     """
-    with np.errstate(all="ignore"), using(threads):
-        schedule: Schedule | None = history.schedule
-        if schedule is None or not schedule.code or schedule.wanted != plan.wanted:
-            kernels = _ready_kernels(plan, donate and history.runs < 2)
-            if kernels is not None and history.runs == 0:
-                # it may never come back
-                if _ran_once(plan, kernels):
-                    return
-                kernels = None
-            schedule = None if kernels is None else schedule_of(
-                plan, [k.kernel for k in kernels], [k.shared for k in kernels], _constant)
-            history.keep_schedule(schedule)
-        if schedule is not None:
-            try:
-                # two calls of C where the core is compiled, which a block is not
-                mode: Any = flush_subnormals()
-                try:
-                    arrays = run_schedule(schedule, plan)
-                finally:
-                    restore_mode(mode)
-                if not fit(schedule, arrays):
-                    _check(plan, arrays)
-                _attach(plan, arrays, schedule.size)
+    # calls of functions where the core is compiled, which blocks are not
+    errors: Any = ignore_errors()
+    try:
+        if threads is Threads.AS_THEY_ARE:
+            _run_by_schedule(plan, history, donate)
+        else:
+            with using(threads):
+                _run_by_schedule(plan, history, donate)
+    finally:
+        restore_errors(errors)
+
+
+def _run_by_schedule(plan: Plan, history: History, donate: bool) -> None:
+    """Run a plan by its structure's schedule, which is made if its kernels are known."""
+    schedule: Schedule | None = history.schedule
+    if schedule is None or not schedule.code or schedule.wanted != plan.wanted:
+        kernels = _ready_kernels(plan, donate and history.runs < 2)
+        if kernels is not None and history.runs == 0:
+            # it may never come back
+            if _ran_once(plan, kernels):
                 return
-            except Exception as error:
-                reraise_from_handler(error)
-                if plan.completed:
-                    raise
-                # one by one it is found out which op that was; nothing but results was made
-                history.keep_schedule(None)
-        _run(plan, donate)
+            kernels = None
+        schedule = None if kernels is None else schedule_of(
+            plan, [k.kernel for k in kernels], [k.shared for k in kernels], _constant)
+        history.keep_schedule(schedule)
+    if schedule is not None:
+        try:
+            mode: Any = flush_subnormals()
+            try:
+                arrays = run_schedule(schedule, plan)
+            finally:
+                restore_mode(mode)
+            if not fit(schedule, arrays):
+                _check(plan, arrays)
+            _attach(plan, arrays, schedule.size)
+            return
+        except Exception as error:
+            reraise_from_handler(error)
+            if plan.completed:
+                raise
+            # one by one it is found out which op that was; nothing but results was made
+            history.keep_schedule(None)
+    _run(plan, donate)
 
 
 def _ran_once(plan: Plan, kernels: list[OpKernel]) -> bool:
@@ -455,6 +469,13 @@ def _check(plan: Plan, arrays: list[Any]) -> int:
 def _attach(plan: Plan, arrays: list[Any], size: int) -> None:
     """Give the results their data, each in memory of its own."""
     plan.evaluation.bytes_out = size
+    if COMPILED and not plan.donatable:
+        # no handler of a signal runs in between
+        for target, array in zip(plan.results, arrays, strict=True):
+            target.host = array
+            target.origin = None
+        plan.completed = True
+        return
     # an exception of a signal's handler in between would leave neither operands nor results
     with Deferred():
         for target, array in zip(plan.results, arrays, strict=True):
