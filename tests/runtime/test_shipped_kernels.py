@@ -206,6 +206,16 @@ def test_common_cases_are_arithmetic_and_what_the_profile_names(
     assert len(entries_of(found.values())[0]) == 4
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_slices_of_vectors_and_matrices_are_common(dtype: str) -> None:
+    found = {common.text_of_case(case) for case in common.common_cases()}
+    for operands, sizes in ((f"{dtype}[a], int64[]", ("n",)), (f"{dtype}[a], int64[]", (1,)),
+                            (f"{dtype}[a,b], int64[], int64[]", ("n", "b"))):
+        assert f"dynamic_slice({operands}; sizes={sizes})" in found
+    assert f"slice({dtype}[b]; starts=('b-1',), stops=(-1,), strides=(-1,))" in found
+    assert f"dynamic_update_slice({dtype}[a], {dtype}[n], int64[])" in found
+
+
 def test_a_file_says_whether_all_usual_kernels_are_there(
     place: Path, entries: list[Any]
 ) -> None:

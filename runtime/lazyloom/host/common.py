@@ -21,11 +21,12 @@ from .usual_case import FLOATS, KernelCase
 NAME: Final = "common.txt"
 #: what follows the text of a case whose vjps programs asked for
 DERIVED: Final = " and vjps"
-#: arithmetic, comparisons and reductions of these dtypes are common up to this rank, in the profile
-#: or not; with extents of 1 in single precision alone
+#: arithmetic, comparisons, reductions, slices and padding of these dtypes are common up to this
+#: rank, in the profile or not; with extents of 1 in single precision alone
 _DTYPES: Final = (float32, float64, int64, bool_)
 _RANK: Final = 2
 _REDUCTIONS: Final = ("accumulation", "reduction", "extremum")
+_PARTS: Final = ("dynamic_slice", "dynamic_update_slice", "strided", "slice_update", "pad")
 
 
 def path() -> str:
@@ -67,6 +68,6 @@ def _basic(case: KernelCase) -> bool:
     operands = [o for o in case.operands if o is not None]
     if case.op.family in _REDUCTIONS:
         return all(len(dims) <= _RANK and 1 not in dims and d in FLOATS for dims, d in operands)
-    return case.op.execution.usual and not case.residuals and all(
+    return (case.op.execution.usual or case.op.family in _PARTS) and not case.residuals and all(
         len(dims) <= _RANK and d in _DTYPES and (d is float32 or 1 not in dims)
         for dims, d in operands)
