@@ -13,6 +13,7 @@ from types import CodeType
 from typing import Any, Final, final
 
 from ..compiled import mypyc_attr
+from ..extension import in_c
 from ..locks import new_lock
 
 # from the package, which is not compiled: a compiled module's __file__ may not exist
@@ -122,9 +123,21 @@ def name_site(site: Site | None) -> Site | None:
     return before
 
 
+def _not_in_c(files: dict[str, bool], known: Any) -> tuple[Any, int] | None:
+    return None
+
+
+#: the same as below, in a fifth of the time, where that was compiled; None for a file that is new
+_in_frames: Final = in_c("user_place", _not_in_c)
+
+
 def user_place() -> tuple[Any, int]:
     """Code object and offset of the innermost frame that belongs to neither lazyloom nor a
     frontend; (None, 0) if there is none."""
+    found: tuple[Any, int] | None = _in_frames(_internal_files, _known.user)
+    if found is not None:
+        _known.user = found[0]
+        return found
     try:
         frame = _getframe(0)
     except ValueError:  # called from C with no Python around it

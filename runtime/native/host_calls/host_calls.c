@@ -14,7 +14,7 @@
    exports_buffers(cls) has a class written in Python export buffers by its method __buffer__.
 
    Awaited is in awaited.h, run_calls() in calls.h, changed() in guards.h, OwnedLock in locks.h,
-   complex_product() in products.h, flush_subnormals() in subnormals.h. */
+   user_place() in places.h, complex_product() in products.h, flush_subnormals() in subnormals.h. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -514,6 +514,7 @@ static PyObject *exports_buffers(PyObject *module, PyObject *given)
 #include "calls.h"
 #include "guards.h"
 #include "locks.h"
+#include "places.h"
 #include "products.h"
 #include "subnormals.h"
 
@@ -528,6 +529,8 @@ static PyMethodDef methods[] = {
      "Make the calls of kernels that were written down; the results."},
     {"of_types", (PyCFunction)(void (*)(void))of_types, METH_FASTCALL,
      "Whether arrays have the dtypes and shapes that are given."},
+    {"user_place", (PyCFunction)(void (*)(void))user_place, METH_FASTCALL,
+     "The code and the offset of the innermost frame outside of internal files."},
     {"flush_subnormals", flush_subnormals, METH_NOARGS,
      "Have this thread take subnormal numbers for zeros; the processor's mode from before."},
     {"restore_mode", restore_mode, METH_O, "Put this thread's processor back into a mode."},
