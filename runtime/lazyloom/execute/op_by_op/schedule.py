@@ -256,8 +256,10 @@ def run_schedule(schedule: Schedule, plan: Plan) -> list[Any]:
     elif schedule.scalars:
         converted: list[tuple[int, Any]] = []
         for dtype, places in schedule.scalars.items():
-            for place, number in zip(places, plan.scalars[dtype], strict=True):
-                value = table[place] = scalar_of(number, dtype)
+            numbers = plan.scalars[dtype]
+            # zip takes longer in compiled code
+            for k, place in enumerate(places):
+                value = table[place] = scalar_of(numbers[k], dtype)
                 converted.append((place, value))
         schedule.last = (plan.scalars, converted)
     found: list[Any] = _run_calls(
