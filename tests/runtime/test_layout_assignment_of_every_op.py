@@ -17,13 +17,15 @@ from lazyloom.backends.xla import layout_assignment
 from lazyloom.cache import memory
 from lazyloom.ops.samples import Sample, random_source, samples
 from lazyloom.ops.spec import OpDef, attribute_bits, lookup, table
+from tests import quick_options
 
 pytestmark = [
     pytest.mark.usefixtures("quick_compiler"), pytest.mark.slow,
     pytest.mark.once("the layout pass is outside the core; its other tests run with both")]
 
-#: how many samples of an op are run: elementwise ones differ in nothing that matters here
-MOST, MOST_ELEMENTWISE = 3, 1
+#: how many samples of an op are run: elementwise ones differ in nothing that matters here; and with
+#: --thorough
+MOST, MOST_ELEMENTWISE, ALL = 2, 1, 6
 #: other tests enter ops of their own
 OPS = sorted(n for n, op in table().items() if op.version == "table")
 #: a convolution takes no half precision everywhere, no bool and no integers on some platforms
@@ -46,6 +48,8 @@ def chosen(op: OpDef) -> list[Sample]:
     ordered = sorted(found.values(), key=lambda s: -max(
         x.ndim for x in s.operands if x is not None))
     elementwise = op.family in ("elementwise", "comparison", "predicate", "real_part")
+    if quick_options.thorough:
+        return ordered[:ALL]
     return ordered[: MOST_ELEMENTWISE if elementwise else MOST]
 
 

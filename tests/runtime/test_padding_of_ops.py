@@ -51,7 +51,7 @@ class Amount(NamedTuple):
     extents: int
 
 
-QUICK, USUAL, ALL = Amount(1, 1, 1), Amount(3, 2, 1), Amount(6, 4, 4)
+QUICK, USUAL, ALL = Amount(1, 1, 1), Amount(2, 2, 1), Amount(6, 4, 4)
 #: ops and vjps of a part of the table that may be refused at their first sample
 MOST_REFUSED = 14
 #: why: an algorithm on a whole matrix, elements that move, a definition that cannot be traced

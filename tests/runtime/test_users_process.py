@@ -36,7 +36,7 @@ USES = {
         assert ll.apply("integer_power", [y], {"exponent": 3}).read()[0, 0] == 8.0
         assert ll.last_evaluation().form == "op_by_op"
     """,
-    "whole": """
+    "compiled": """
     with ll.options(reproducible=True):
         assert ll.apply("exp", [ll.apply("tanh", [x])]).read()[0, 0] > 1
         assert ll.last_evaluation().form != "op_by_op"
@@ -110,7 +110,7 @@ def test_a_first_use_leaves_the_process_as_it_was(use: str, tmp_path: Path) -> N
     assert not done.stderr
 
 
-@pytest.mark.parametrize("use", ["op by op", "whole"])
+@pytest.mark.parametrize("use", ["op by op", "compiled"])
 def test_what_the_program_does_meanwhile_is_as_it_was(use: str, tmp_path: Path) -> None:
     """Another thread draws, and looks at the environment, while JAX is imported."""
     done = script(BEGIN + """
@@ -235,7 +235,7 @@ def test_what_the_system_does_at_signals_stays(tmp_path: Path) -> None:
     # in C, which Python does not know of; of one thread, since others may end meanwhile
     faulthandler.register(signal.SIGUSR1, all_threads=False)
     before = state()
-    """ + USES["op by op"] + USES["whole"] + """
+    """ + USES["op by op"] + USES["compiled"] + """
     found = changed(before, state())
     assert not [name for name in found if "handler" in name], found
     signal.raise_signal(signal.SIGUSR1)
@@ -248,7 +248,7 @@ def test_what_the_system_does_at_signals_stays(tmp_path: Path) -> None:
 def test_a_fork_after_a_first_use_warns_of_nothing_that_the_program_does_not_know(
     tmp_path: Path,
 ) -> None:
-    done = script(BEGIN + USES["whole"] + """
+    done = script(BEGIN + USES["compiled"] + """
     import warnings
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -283,7 +283,7 @@ def test_what_a_program_that_imports_jax_itself_gets_of_it_stays(tmp_path: Path)
     import os, warnings
     import jax
     assert os.environ["TF_CPP_MIN_LOG_LEVEL"]
-    """ + BEGIN + USES["whole"] + """
+    """ + BEGIN + USES["compiled"] + """
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         child = os.fork()

@@ -11,11 +11,14 @@ import operator
 from collections.abc import Iterable
 from typing import Any, Final, Self, cast, final
 
+import numpy as np
+
 from ..compiled import ALONE, COMPILED, mypyc_attr
 from ..errors import AliasError, ArgumentError, LoomError
+from ..evaluate.elements import element
 from ..evaluate.overwritten import Overwritten, restored, written_over
 from ..trace.fed import Fed, plain
-from ..trace.graph import Node, Value, trace
+from ..trace.graph import PENDING, Buffer, Node, Value, leaf_value, trace
 from ..trace.mapping import innermost
 from ..trace.recording import record_number, record_one, record_two
 from ..trace.scalars import Scalar
@@ -265,7 +268,13 @@ class Tensor:
             raise ArgumentError(
                 f"read_number: a tensor of shape {self.tensor_type.shape} was given, expected one "
                 "element")
-        return self.value.read_number()
+        value = current(self)
+        if value.node.state == PENDING and not value.requires_grad:
+            found = element(value)
+            if found is not None:
+                _hold_number(self, value.node, found)
+                return found.item()
+        return value.read_number()
 
     # The operators. Frontends define what they mean with lazyloom.frontend.
 
@@ -379,6 +388,35 @@ def hold(tensor: Tensor, value: Value) -> None:
     tensor.slow_path = False
     tensor._created = trace.sequence if mode.threads == 0 else marked(trace.sequence)
     tensor._overwritten = None
+
+
+def _hold_number(tensor: Tensor, node: Node, number: Any) -> None:
+    """Let a tensor hold a number that was looked up in place of the node that would compute it.
+
+    That node, if nothing else wants it, never runs, and lets go of the data that it is of.
+    """
+    t = node.types[0]
+    value = leaf_value(t, Buffer(np.asarray(number).reshape(t.shape), None, False))
+    if _ALONE:
+        _exchange(tensor, node, value)
+    else:
+        with deciding:
+            _exchange(tensor, node, value)
+
+
+def _exchange(tensor: Tensor, node: Node, value: Value) -> None:
+    """Let a tensor hold a value instead of a node's, if it does; no other thread runs meanwhile."""
+    before = tensor._value
+    if before is None:
+        state = tensor._alias_state
+        if state is None:
+            return
+        before = state.read
+        if before is not None and before.node is node:
+            state.read = value
+    elif before.node is node and tensor._overwritten is None:
+        tensor._value = value
+    del before  # released only now
 
 
 def let_go(tensor: Tensor) -> None:

@@ -1,0 +1,191 @@
+"""Elements that are read one by one, and looked up where the data are in the host's memory."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import lazyloom as ll
+import lazyloom_numpy as lnp
+import lazyloom_torch as torch
+from lazyloom.trace.graph import DONE
+from tests.contract.helpers import counted, rec
+
+FRONTENDS = {"numpy": lnp.asarray, "torch": torch.from_numpy}
+
+
+@contextmanager
+def nothing_runs() -> Iterator[None]:
+    with counted() as delta:
+        yield
+    assert delta.executions == delta.runs_op_by_op == 0
+
+
+@pytest.fixture(params=FRONTENDS)
+def array(request: pytest.FixtureRequest) -> Any:
+    return FRONTENDS[request.param]
+
+
+@pytest.mark.parametrize("shape", [(1,), (7,), (2, 3), (3, 1, 2), (2, 2, 3, 2)])
+def test_every_element_is_numpys(array: Any, shape: tuple[int, ...]) -> None:
+    data = np.arange(np.prod(shape), dtype=np.float32).reshape(shape) - 2.5
+    x = array(data)
+    with nothing_runs():
+        for index in itertools.product(*(range(-n, n) for n in shape)):
+            assert x[index].item() == data[index]
+            step = x
+            for k in index:
+                step = step[k]
+            assert float(step) == data[index] and bool(step) and int(step) == int(data[index])
+
+
+@pytest.mark.parametrize("dtype", [
+    "bool", "int8", "uint8", "int32", "int64", "float16", "bfloat16", "float32", "float64",
+    "complex64", "complex128"])  # fmt: skip
+def test_numbers_are_those_of_all_of_it(dtype: str) -> None:
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    x = ll.Tensor(ll.from_host(np.array([[0, 1, 3], [100, 1, 0]]).astype(kind)))
+    starts = [ll.Scalar(1, ll.dtypes.int64, bake=False), ll.Scalar(0, ll.dtypes.int64, bake=False)]
+    part = ll.Tensor(rec("dynamic_slice", x.value, *starts, sizes=(1, 1)))
+    with nothing_runs():
+        found = part.read_number()
+    assert found == x.read()[1, 0].item() and type(found) is type(x.read()[1, 0].item())
+    assert part.value.node.state == DONE and part.read().dtype == kind
+    assert part.read().shape == (1, 1)
+
+
+def test_special_numbers_keep_their_bits() -> None:
+    data = np.array([np.nan, -0.0, np.inf, 5e-324, 0.0], np.float64)
+    data[0] = np.uint64(0x7FF8_0000_0000_1234).view(np.float64)
+    x = lnp.asarray(data)
+    for k in range(len(data)):
+        one = x[k]
+        with nothing_runs():
+            one.item()
+        assert np.asarray(one).view(np.uint64) == data.view(np.uint64)[k]
+
+
+@pytest.mark.parametrize("start, place", [(-9, 0), (-3, 1), (0, 0), (2, 2), (9, 3)])
+def test_a_start_outside_is_moved_as_a_run_does(start: int, place: int) -> None:
+    x = ll.from_host(np.arange(4.0))
+    scalar = ll.Scalar(start, ll.dtypes.int64, bake=False)
+    one = ll.Tensor(rec("reshape", rec("dynamic_slice", x, scalar, sizes=(1,)), shape=()))
+    same = rec("reshape", rec("dynamic_slice", x, scalar, sizes=(1,)), shape=())
+    with nothing_runs():
+        assert one.read_number() == place
+    assert same.read() == place
+
+
+def test_a_read_one_is_a_number_of_its_own() -> None:
+    x = lnp.arange(6.0).reshape(2, 3)
+    one = x[1, 2]
+    assert float(one) == 5.0
+    node = one.value.node
+    assert node.state == DONE and not node.inputs
+    x[1, 2] = 7.0
+    assert float(one) == 5.0 and float(x[1, 2]) == 7.0 and float(one + 1) == 6.0
+
+
+def test_a_view_sees_what_is_written_later() -> None:
+    x = torch.arange(6.0)
+    one = x[4]
+    assert one.item() == 4.0
+    x[4] = -1.0
+    assert one.item() == -1.0
+    one.add_(3.0)
+    assert one.item() == 2.0 and x[4].item() == 2.0 and x.tolist()[4] == 2.0
+
+
+def test_another_user_of_the_same_part_computes_it() -> None:
+    x = lnp.asarray(np.arange(4.0))
+    one = x[3]
+    doubled = one * 2
+    with nothing_runs():
+        assert float(one) == 3.0
+    assert float(doubled) == 6.0
+
+
+def test_a_gradient_flows_as_before() -> None:
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    one = x[1]
+    assert one.item() == 2.0
+    (one * one).backward()
+    assert x.grad.tolist() == [0.0, 4.0, 0.0]
+
+
+def test_what_is_pending_runs_first() -> None:
+    x = lnp.asarray(np.arange(4.0)) * 3
+    with counted() as delta:
+        assert float(x[2]) == 6.0
+    assert delta.executions + delta.runs_op_by_op == 1 and delta.ops_executed == 3
+    x.read()
+    with nothing_runs():
+        assert float(x[1]) == 3.0
+
+
+def test_a_read_is_counted_and_may_be_forbidden() -> None:
+    x = lnp.arange(4.0)
+    x.read()
+    with counted() as delta:
+        float(x[1])
+    assert delta.reads == 1 and delta.bytes_read == 8
+    one = x[2]
+    with ll.options(forbid_reads=True), pytest.raises(ll.errors.ReadForbiddenError):
+        float(one)
+    assert float(one) == 2.0
+
+
+def test_a_call_that_is_captured_reads_as_before() -> None:
+    def step(x: Any) -> Any:
+        return x * float(x[0])
+
+    run = ll.jit(step)
+    for first in (2.0, 3.0, 3.0, 5.0):
+        assert np.asarray(run(lnp.asarray([first, 1.0]))).tolist() == [first * first, first]
+
+
+def test_compiled_results_are_looked_up_too() -> None:
+    with ll.options(reproducible=True):
+        x = lnp.arange(5.0) * 2
+        ll.sync()
+        with nothing_runs():
+            assert [float(x[k]) for k in range(5)] == [0, 2, 4, 6, 8]
+
+
+def test_many_kept_elements_keep_no_array() -> None:
+    kept = []
+    for k in range(50):
+        x = lnp.full(1000, float(k))
+        kept.append(x[k])
+        assert float(kept[-1]) == k
+    assert all(not one.value.node.inputs for one in kept)
+
+
+def test_threads_read_while_another_writes() -> None:
+    x = torch.zeros(64)
+    stop = threading.Event()
+    wrong: list[float] = []
+
+    def read() -> None:
+        while not stop.is_set():
+            for k in range(0, 64, 7):
+                number = x[k].item()
+                if number != int(number) or not 0 <= number <= 200:
+                    wrong.append(number)
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(200):
+        x += 1
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not wrong and x.tolist() == [200.0] * 64
