@@ -55,6 +55,9 @@ from .tensor.views import (
     Slice,
     Strided,
     ViewStep,
+    element_starts,
+    element_steps,
+    element_value,
     index_key,
 )
 from .trace.fed import fed_items as fed_items
@@ -386,10 +389,11 @@ def same_objects(a: Iterable[object], b: Sequence[object]) -> bool:
 __all__ = [
     "FLOATS", "INTS", "MATMUL", "NAMES", "AsComplex", "AsReal", "Bitcast", "Broadcast", "Conj",
     "Diagonal", "Imag", "Operators", "Permute", "Select", "Real", "Reshape", "Slice", "Storage",
-    "Strided", "Tensor", "Update", "ViewPlans", "ViewStep", "detached_view", "fed_items",
-    "following", "hold", "index_key", "inference_enabled", "loop_steps", "made_in_inference",
-    "number_of", "one_step", "operators_of", "read_parts", "read_through", "reread",
-    "same_objects", "same_storage", "same_view", "set_inference_enabled", "set_operators",
-    "share_view", "steps_between", "storage_of", "strides_for_broadcasts", "view",
-    "view_of_storage", "view_of_type", "write", "write_all", "write_lock", "write_locks",
+    "Strided", "Tensor", "Update", "ViewPlans", "ViewStep", "detached_view", "element_starts",
+    "element_steps", "element_value", "fed_items", "following", "hold", "index_key",
+    "inference_enabled", "loop_steps", "made_in_inference", "number_of", "one_step",
+    "operators_of", "read_parts", "read_through", "reread", "same_objects", "same_storage",
+    "same_view", "set_inference_enabled", "set_operators", "share_view", "steps_between",
+    "storage_of", "strides_for_broadcasts", "view", "view_of_storage", "view_of_type", "write",
+    "write_all", "write_lock", "write_locks",
 ]  # fmt: skip

@@ -189,3 +189,38 @@ def test_threads_read_while_another_writes() -> None:
     for thread in threads:
         thread.join()
     assert not wrong and x.tolist() == [200.0] * 64
+
+
+def test_elements_of_views_lie_where_pytorchs_do() -> None:
+    real = pytest.importorskip("torch")
+
+    def views(library: Any) -> Iterator[Any]:
+        a = library.arange(24.0).reshape(2, 3, 4)
+        yield a
+        yield a.permute(2, 0, 1)
+        yield a[:, 1:, ::2]
+        yield a[0].expand(3, 3, 4)
+        yield library.as_strided(a, (3, 2), (2, 5), 1)
+        yield a.reshape(24)
+        yield a[1, 2]
+        yield a[:1, :1, :1]
+
+    for theirs, ours in zip(views(real), views(torch), strict=True):
+        for index in itertools.product(*(range(-n, n) for n in theirs.shape)):
+            a, b = theirs[index], ours[index]
+            assert a.item() == b.item() and a.shape == b.shape and a.stride() == b.stride()
+            assert a.storage_offset() == b.storage_offset()
+            assert a.is_contiguous() == b.is_contiguous()
+
+
+@pytest.mark.parametrize("index", [(7,), (0, 3), (-3, 0), (0, 0, 0), (True, 0), (0, 1.0), ("a",)])
+def test_other_indices_are_errors_or_views_as_before(array: Any, index: Any) -> None:
+    data = np.arange(6.0).reshape(2, 3)
+    x = array(data)
+    try:
+        expected = data[index if len(index) > 1 else index[0]]
+    except IndexError:
+        with pytest.raises((IndexError, TypeError)):
+            x[index if len(index) > 1 else index[0]]
+        return
+    assert np.asarray(x[index if len(index) > 1 else index[0]]).tolist() == expected.tolist()

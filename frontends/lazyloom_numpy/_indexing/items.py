@@ -14,7 +14,16 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.errors import type_name
-from lazyloom.frontend import Reshape, Select, Slice, index_key, same_view, write_lock
+from lazyloom.frontend import (
+    Reshape,
+    Select,
+    Slice,
+    element_starts,
+    element_value,
+    index_key,
+    same_view,
+    write_lock,
+)
 
 from .._arguments import dtypes as dt
 from .._arguments.assigning import assigned, fitted, no_fit_indexed, shape_text
@@ -113,6 +122,9 @@ def _plain(key: Any) -> list[Any]:
 
 def get_item(x: ndarray, key: Any) -> Any:
     """``x[key]``."""
+    starts = element_starts(key, x.tensor_type.shape)
+    if starts is not None:
+        return ScalarArray.from_value(element_value(x.value, starts))
     simple = index_key(key)
     if simple is not None and type(x) is not ScalarArray:
         plan_key = key_of(x, "index", simple)

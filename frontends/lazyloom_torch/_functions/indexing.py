@@ -27,7 +27,7 @@ from .._tensor import Tensor, operand
 from . import bounds, views
 from .convert import written_over
 from .creation import tensor
-from .plans import keep, known
+from .plans import element, keep, known
 
 _wrap = Tensor.from_value
 
@@ -311,6 +311,9 @@ _ROWS = spec("take", 2, {"axis": 0})
 
 def getitem(x: Tensor, index: Any) -> Tensor:
     """``x[index]``: a view, or a copy for advanced indices."""
+    one = element(x, index)
+    if one is not None:
+        return one
     key = index_key(index)
     if key is not None:
         key = (getitem, x.tensor_type, x.element_strides, key)

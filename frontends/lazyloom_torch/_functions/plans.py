@@ -6,7 +6,8 @@ import functools
 import typing
 from typing import Any, Final
 
-from lazyloom.frontend import ViewPlans, ViewStep
+import lazyloom
+from lazyloom.frontend import ViewPlans, ViewStep, element_starts, element_steps
 
 from .._core import Function, starred
 from .._tensor import Tensor
@@ -47,6 +48,19 @@ def known(key: Any, x: Tensor) -> Any:
         return tuple([p.of(x) for p in plan])
     return x._view(
         plan.steps, plan.type, plan.strides, x.element_offset + plan.offset, plan.reordered)
+
+
+def element(x: Tensor, index: Any) -> Tensor | None:
+    """The view of one element that an index of ints names; None for any other index."""
+    t = x.tensor_type
+    starts = element_starts(index, t.shape)
+    if starts is None:
+        return None
+    offset = x.element_offset
+    for start, stride in zip(starts, x.stride(), strict=True):
+        offset += start * stride
+    return x._view(
+        element_steps(starts), lazyloom.tensor_type((), t.dtype, t.placement), (), offset, False)
 
 
 def _ints(args: Any) -> bool:

@@ -610,3 +610,67 @@ def _slice_key(item: Any) -> Any:
     ):  # fmt: skip
         return (slice, start, stop, step)
     return None
+
+
+def element_starts(index: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Where the one element lies that an index of ints names; None for any other index.
+
+    None, too, for an index out of bounds, and for arrays of one element, all of which it is.
+    """
+    count = len(shape)
+    if type(index) is int:
+        if count != 1:
+            return None
+        number: int = index
+        if number < 0:
+            number += shape[0]
+        return (number,) if 0 <= number < shape[0] and shape[0] != 1 else None
+    if type(index) is not tuple:
+        return None
+    items: tuple[Any, ...] = index
+    if len(items) != count or count == 0:
+        return None
+    starts: list[int] = []
+    single = True
+    for axis, item in enumerate(items):
+        if type(item) is not int:
+            return None
+        at: int = item
+        size = shape[axis]
+        if at < 0:
+            at += size
+        if not 0 <= at < size:
+            return None
+        if size != 1:
+            single = False
+        starts.append(at)
+    return None if single else tuple(starts)
+
+
+_NUMBER: Final = Reshape(())
+#: by rank, the step to an element, whose specs all such steps have
+_elements: Final[dict[int, Slice]] = {}
+
+
+def element_steps(starts: tuple[int, ...]) -> tuple[ViewStep, ...]:
+    """The steps to the element at that place, which is a view without dimensions."""
+    count = len(starts)
+    first = _elements.get(count)
+    if first is None:
+        ones = (1,) * count
+        first = Slice(starts, ones, ones)
+        first._reads = spec_of(lookup("dynamic_slice"), {"sizes": ones}, 1 + count)
+        first._writes = spec_of(lookup("dynamic_update_slice"), None, 2 + count)
+        _elements[count] = first
+    step = Slice(starts, first.sizes, first.steps)
+    step._reads = first._reads
+    step._writes = first._writes
+    return (step, _NUMBER)
+
+
+def element_value(base: Value, starts: tuple[int, ...]) -> Value:
+    """The element at that place, which has no dimensions."""
+    value = base
+    for step in element_steps(starts):
+        value = step.forward(value)
+    return value
