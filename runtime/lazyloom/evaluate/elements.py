@@ -13,9 +13,8 @@ from ..backends.data import host_memory
 from ..backends.selection import backend
 from ..counters import counters
 from ..trace import graph
-from ..trace.graph import DONE, PENDING, Buffer, Node, Value
+from ..trace.graph import DONE, PENDING, Buffer, Input, Node, Value
 from ..trace.scalars import Scalar
-from ..types import TensorType
 from .reading import blind, held_back
 
 #: so many ops are looked through
@@ -39,11 +38,13 @@ def element(value: Value) -> Any:
             depth == DEEPEST
         ):
             return None
-        below = node.inputs[0]
+        # another thread may run the node meanwhile, and take its operands away
+        inputs = node.inputs
+        below = inputs[0] if inputs else None
         if not isinstance(below, Node) or len(below.types) != 1:
             return None
         if spec.op.family == _FAMILY:
-            place = _place_below(place, node, below.types[0])
+            place = _place_below(place, inputs, node.types[0].shape, below.types[0].shape)
             if place < 0:
                 return None
         elif spec.op.access.layout != _ORDERED:
@@ -74,18 +75,18 @@ def _is_there(buffer: Buffer) -> bool:
     return buffer.host is not None or (buffer.array is not None and backend().is_host())
 
 
-def _place_below(place: int, node: Node, t: TensorType) -> int:
+def _place_below(
+    place: int, inputs: tuple[Input, ...], sizes: tuple[int, ...], shape: tuple[int, ...]
+) -> int:
     """Which element of what a slice is of its element number ``place`` is; -1 if not known yet.
 
     As the op has it, a negative start counts from the end, and one outside is moved.
     """
-    sizes = node.types[0].shape
-    shape = t.shape
     found = 0
     factor = 1
     axis = len(shape) - 1
     while axis >= 0:
-        scalar = node.inputs[1 + axis]
+        scalar = inputs[1 + axis]
         if not isinstance(scalar, Scalar):
             return -1
         number: Any = scalar.number
