@@ -44,7 +44,7 @@ CORE = [
     "program/donation", "program/evaluations", "program/extents", "program/families",
     "program/plan", "program/program", "program/repetition", "program/stream", "settings",
     "tensor/apply", "tensor/inference", "tensor/operators", "tensor/storage", "tensor/tensor",
-    "tensor/views",
+    "tensor/views", "tensor/wrapping",
     "trace/cut_history", "trace/graph", "trace/matching/match", "trace/matching/past_traces",
     "trace/matching/recording", "trace/matching/starts", "trace/recording", "trace/results",
     "trace/scalars", "trace/source", "trace/specs", "trace/switches", "trace/tape", "types",

@@ -21,6 +21,7 @@ from .extension import exports_buffers as exports_buffers
 from .host.host_arrays import ALONE as ALONE
 from .tensor.host import to_host as to_host
 from .tensor.inference import inference_enabled as inference_enabled
+from .tensor.inference import is_marked
 from .tensor.inference import set_inference_enabled as set_inference_enabled
 from .tensor.one_step import one_step as one_step
 from .tensor.operators import (
@@ -34,9 +35,8 @@ from .tensor.operators import (
 )
 from .tensor.parts import read_parts
 from .tensor.storage import Alias, Storage, WriteLocks
-from .tensor.tensor import Tensor, aliasing, current, set_view
+from .tensor.tensor import Tensor, aliasing, created_of, current, set_view
 from .tensor.tensor import hold as hold
-from .tensor.tensor import made_in_inference as made_in_inference
 from .tensor.tensor import write as write
 from .tensor.tensor import write_lock as write_lock
 from .tensor.tensor import write_locks as write_locks
@@ -82,6 +82,11 @@ def storage_of(tensor: Tensor) -> Storage:
 def same_storage(a: Tensor, b: Tensor) -> bool:
     """Return True if a write to one tensor may be seen in the other."""
     return a is b or a.shared is not None and a.shared is b.shared
+
+
+def made_in_inference(tensor: Tensor) -> bool:
+    """Return True if the tensor's storage was made in inference mode."""
+    return is_marked(created_of(tensor))
 
 
 def same_view(a: Tensor, b: Tensor) -> bool:

@@ -12,7 +12,8 @@ from typing import Any
 from ..batching.mapping import map_values, moved
 from ..batching.replay import spread
 from ..errors import GradientError
-from ..tensor.tensor import Tensor, wrap_as
+from ..tensor.tensor import Tensor
+from ..tensor.wrapping import wrap_as
 from ..trace.graph import Value
 from ..trace.mapping import MappedCall
 from ..trace.recording import record

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..errors import ArgumentError, ShapeError
-from ..tensor.tensor import Tensor, wrap_as
+from ..tensor.tensor import Tensor
+from ..tensor.wrapping import wrap_as
 from ..trace.graph import Value
 from ..trace.mapping import MappedCall
 from ..trace.source import user_site

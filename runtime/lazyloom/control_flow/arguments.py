@@ -11,7 +11,8 @@ import numpy as np
 from ..dtypes import DType, as_dtype
 from ..errors import ArgumentError, LoomError, ShapeError, type_name
 from ..tensor.host import from_host
-from ..tensor.tensor import Tensor, wrap_as
+from ..tensor.tensor import Tensor
+from ..tensor.wrapping import wrap_as
 from ..trace.graph import Value
 from ..trace.recording import record
 from ..trace.scalars import Scalar

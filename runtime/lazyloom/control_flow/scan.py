@@ -7,7 +7,8 @@ from typing import Any
 
 from ..dtypes import int64
 from ..errors import ArgumentError, ShapeError, type_name
-from ..tensor.tensor import Tensor, wrap_as
+from ..tensor.tensor import Tensor
+from ..tensor.wrapping import wrap_as
 from ..trace.graph import Value
 from ..trace.mapping import BodyCall
 from ..trace.recording import record

@@ -9,7 +9,8 @@ from ..dtypes import bool_, int64
 from ..errors import ArgumentError, type_name
 from ..ops.bodies import BodyConstant, BodyInstruction, BodyResult, Use, body_text
 from ..ops.spec import lookup
-from ..tensor.tensor import Tensor, wrap_as
+from ..tensor.tensor import Tensor
+from ..tensor.wrapping import wrap_as
 from ..trace.graph import Value
 from ..trace.mapping import BodyCall
 from ..trace.recording import record

@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple
 
 from ..dtypes import DType
 from ..errors import ArgumentError
-from ..tensor.tensor import Tensor, wrap_as
+from ..tensor.tensor import Tensor
+from ..tensor.wrapping import wrap_as
 from ..trace.graph import Value
 from ..trace.mapping import BodyCall
 from ..trace.source import user_site

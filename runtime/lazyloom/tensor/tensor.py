@@ -11,21 +11,19 @@ import operator
 from collections.abc import Iterable
 from typing import Any, Final, Self, cast, final
 
-import numpy as np
-
 from ..compiled import ALONE, COMPILED, mypyc_attr
 from ..errors import AliasError, ArgumentError, LoomError
 from ..evaluate.elements import element
 from ..evaluate.overwritten import Overwritten, restored, written_over
 from ..trace.fed import Fed, plain
-from ..trace.graph import PENDING, Buffer, Node, Value, leaf_value, trace
+from ..trace.graph import PENDING, Node, Value, trace
 from ..trace.mapping import innermost
 from ..trace.recording import record_number, record_one, record_two
 from ..trace.scalars import Scalar
 from ..trace.source import user_site
 from ..trace.switches import grad_mode, switches
 from ..types import TensorType
-from .inference import is_marked, marked, mode
+from .inference import marked, mode
 from .operators import (
     ADD,
     DIVIDE,
@@ -272,8 +270,8 @@ class Tensor:
         if value.node.state == PENDING and not value.requires_grad:
             found = element(value)
             if found is not None:
-                _hold_number(self, value.node, found)
-                return found.item()
+                _exchange(self, value.node, found)
+                value = found
         return value.read_number()
 
     # The operators. Frontends define what they mean with lazyloom.frontend.
@@ -390,32 +388,18 @@ def hold(tensor: Tensor, value: Value) -> None:
     tensor._overwritten = None
 
 
-def _hold_number(tensor: Tensor, node: Node, number: Any) -> None:
-    """Let a tensor hold a number that was looked up in place of the node that would compute it.
-
-    That node, if nothing else wants it, never runs, and lets go of the data that it is of.
-    """
-    t = node.types[0]
-    value = leaf_value(t, Buffer(np.asarray(number).reshape(t.shape), None, False))
-    if _ALONE:
-        _exchange(tensor, node, value)
-    else:
-        with deciding:
-            _exchange(tensor, node, value)
-
-
 def _exchange(tensor: Tensor, node: Node, value: Value) -> None:
-    """Let a tensor hold a value instead of a node's, if it does; no other thread runs meanwhile."""
-    before = tensor._value
-    if before is None:
+    """Let a tensor that holds a node's value hold one that was looked up; the node may never run.
+    """
+    with deciding:
+        before = tensor._value
         state = tensor._alias_state
-        if state is None:
-            return
-        before = state.read
-        if before is not None and before.node is node:
+        if before is not None:
+            if before.node is node and tensor._overwritten is None:
+                tensor._value = value
+        elif state is not None and state.read is not None and state.read.node is node:
+            before = state.read
             state.read = value
-    elif before.node is node and tensor._overwritten is None:
-        tensor._value = value
     del before  # released only now
 
 
@@ -509,11 +493,6 @@ def created_of(tensor: Tensor) -> int:
     """The number that says when the tensor's storage was made; it determines the lock."""
     shared = tensor.shared
     return tensor._created if shared is None else shared.created
-
-
-def made_in_inference(tensor: Tensor) -> bool:
-    """Return True if the tensor's storage was made in inference mode."""
-    return is_marked(created_of(tensor))
 
 
 def write_locks(tensors: Iterable[Tensor]) -> WriteLocks:
@@ -616,21 +595,6 @@ def _wrapped(rules: Operators, value: Value) -> Any:
     tensor: Tensor = _new(rules.result if value.node.types[0].shape else rules.result_0d)
     hold(tensor, value)
     return tensor
-
-
-def wrap_as(tensor: Tensor, value: Value) -> Any:
-    """A tensor with these contents, of the class that the frontend of ``tensor`` uses.
-
-    The class is the frontend's (:class:`~lazyloom.tensor.operators.Operators`) for results with
-    dimensions or without; if there is no frontend, that of ``tensor``.
-    """
-    rules = operators_of(type(tensor))
-    cls: Any = type(tensor)
-    if rules is not None:
-        cls = rules.result if value.type.shape else rules.result_0d
-    wrapped: Tensor = cls.__new__(cls)
-    hold(wrapped, value)
-    return wrapped
 
 
 def _short(rules: Operators, a: Tensor, b: object, number: int, reverse: bool) -> Value | None:

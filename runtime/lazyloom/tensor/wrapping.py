@@ -1,0 +1,24 @@
+"""Results of the class that a frontend uses for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..trace.graph import Value
+from .operators import operators_of
+from .tensor import Tensor, hold
+
+
+def wrap_as(tensor: Tensor, value: Value) -> Any:
+    """A tensor with these contents, of the class that the frontend of ``tensor`` uses.
+
+    The class is the frontend's (:class:`~lazyloom.tensor.operators.Operators`) for results with
+    dimensions or without; if there is no frontend, that of ``tensor``.
+    """
+    rules = operators_of(type(tensor))
+    cls: Any = type(tensor)
+    if rules is not None:
+        cls = rules.result if value.type.shape else rules.result_0d
+    wrapped: Tensor = cls.__new__(cls)
+    hold(wrapped, value)
+    return wrapped
