@@ -46,6 +46,20 @@ def test_every_element_is_numpys(array: Any, shape: tuple[int, ...]) -> None:
             assert float(step) == data[index] and bool(step) and int(step) == int(data[index])
 
 
+@pytest.mark.parametrize("reproducible", [False, True])
+@pytest.mark.parametrize("shape", [(1 << 14,), ((1 << 16) + 1,), (3, 1 << 14), (2,) * 8])
+def test_elements_of_large_arrays_and_of_many_axes(
+    array: Any, shape: tuple[int, ...], reproducible: bool
+) -> None:
+    data = np.random.default_rng(0).uniform(-1, 1, shape)
+    with ll.options(reproducible=reproducible):
+        x = array(data) * 2
+        x[(0,) * len(shape)].item()
+        for index in np.random.default_rng(1).integers(0, shape, (20, len(shape))).tolist():
+            with nothing_runs():
+                assert x[tuple(index)].item() == 2 * data[tuple(index)]
+
+
 @pytest.mark.parametrize("dtype", [
     "bool", "int8", "uint8", "int32", "int64", "float16", "bfloat16", "float32", "float64",
     "complex64", "complex128"])  # fmt: skip

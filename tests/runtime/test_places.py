@@ -78,7 +78,7 @@ def test_other_arguments_are_errors(given: Any) -> None:
         NATIVE.user_place(*given)
 
 
-def test_the_runtime_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_runtime_finds_the_same() -> None:
     (code, offset), line = source.user_place(), sys._getframe().f_lineno
     assert code is sys._getframe().f_code
     assert str(source.Site(code, offset)) == f"{__file__}:{line}"

@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from .. import foreign, settings
-from ..backends.data import host_memory
 from ..backends.selection import backend
+from ..interrupts import reraise_from_handler
 from ..trace import graph
 from ..trace.graph import DONE, PENDING, Buffer, Input, Node, Value
 from ..trace.scalars import Scalar
@@ -58,29 +58,41 @@ def element(value: Value) -> Value | None:
     ):
         return None
     buffer = buffers[0]
-    if buffer is None or not _is_there(buffer):
+    data: Any = None if buffer is None else _data(buffer)
+    if data is None:
         return None
     t = value.type
-    found = np.asarray(host_memory(buffer).take(place)).reshape(t.shape)
-    return graph.leaf_value(t, Buffer(found, None, False))
+    return graph.leaf_value(
+        t, Buffer(np.asarray(data.take(place)).reshape(t.shape), None, False))
 
 
-def _is_there(buffer: Buffer) -> bool:
-    """Whether a buffer's data are in the host's memory, and nothing says that they are wrong."""
+def _data(buffer: Buffer) -> Any:
+    """A buffer's data where they are in the host's memory and nothing says that they are wrong."""
     if buffer.checks is not None:
-        return False
+        return None
     origin = buffer.origin
     if origin is not None and not origin.results_ready:
-        return False
-    return buffer.host is not None or (buffer.array is not None and backend().is_host())
+        return None
+    # an upload sets ``array`` before it clears ``host``
+    host = buffer.host
+    array = buffer.array
+    if host is not None or array is None or not backend().is_host():
+        return host
+    try:
+        return backend().host_view(array)
+    except Exception as error:
+        reraise_from_handler(error)
+        # a run in another thread took it meanwhile, or it failed: the read finds out
+        return None
 
 
 def _place_below(
     place: int, inputs: tuple[Input, ...], sizes: tuple[int, ...], shape: tuple[int, ...]
 ) -> int:
-    """Which element of what a slice is of its element number ``place`` is; -1 if not known yet.
+    """The position, in the operand of a slice, of the slice's element at ``place``.
 
-    As the op has it, a negative start counts from the end, and one outside is moved.
+    Positions count elements in row-major order. -1 where a start is not a number yet. As in the
+    op's definition, a negative start counts from the end, and one out of bounds is clamped.
     """
     found = 0
     factor = 1

@@ -12,10 +12,10 @@ from ..interrupts import Deferred
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
 from ..settings import whole_only
-from .choose import could_save
+from .choose import could_save, threads
 from .costs import start_seconds
 from .history import History, history_of
-from .op_by_op.blas_threads import SHORT, Threads
+from .op_by_op.blas_threads import Threads
 from .op_by_op.executor import run_op_by_op
 from .whole_program import run_whole
 
@@ -128,13 +128,10 @@ def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float
 
 
 def _threads(history: History, plan: Plan) -> Threads:
-    estimate = history.run_estimate
-    if estimate is not None and estimate.longest < SHORT:
-        return Threads.AS_THEY_ARE
-    modules = _modules()
-    found: Threads = modules.choose.threads(
-        history, modules.prepare.estimated(history, plan).longest)
-    return found
+    estimate: Any = history.run_estimate
+    if estimate is None:
+        estimate = _modules().prepare.estimated(history, plan)
+    return threads(history, estimate.longest)
 
 
 def _run_op_by_op(

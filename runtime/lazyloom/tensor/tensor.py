@@ -389,8 +389,7 @@ def hold(tensor: Tensor, value: Value) -> None:
 
 
 def _exchange(tensor: Tensor, node: Node, value: Value) -> None:
-    """Let a tensor that holds a node's value hold one that was looked up; the node may never run.
-    """
+    """Replace a node's value, in the tensor that holds it, by one that was looked up."""
     with deciding:
         before = tensor._value
         state = tensor._alias_state

@@ -470,20 +470,22 @@ def _attach(plan: Plan, arrays: list[Any], size: int) -> None:
     """Give the results their data, each in memory of its own."""
     plan.evaluation.bytes_out = size
     if COMPILED and not plan.donatable:
-        # no handler of a signal runs in between; zip would take longer than all of it
-        for k, target in enumerate(plan.results):
-            target.host = arrays[k]
-            target.origin = None
-        plan.completed = True
-        return
-    # an exception of a signal's handler in between would leave neither operands nor results
-    with Deferred():
-        for target, array in zip(plan.results, arrays, strict=True):
-            target.host = array
-            # it is there: nothing can go wrong with it any more
-            target.origin = None
-        for k in plan.donatable:
-            leaf = plan.leaves[k]
-            leaf.array = None
-            leaf.host = None
-        plan.completed = True
+        # nothing is let go of, so that no handler of a signal runs
+        _hand_over(plan, arrays)
+    else:
+        # an exception of a signal's handler in between would leave neither operands nor results
+        with Deferred():
+            _hand_over(plan, arrays)
+
+
+def _hand_over(plan: Plan, arrays: list[Any]) -> None:
+    # zip takes longer in compiled code
+    for k, target in enumerate(plan.results):
+        target.host = arrays[k]
+        # it is there: nothing can go wrong with it any more
+        target.origin = None
+    for k in plan.donatable:
+        leaf = plan.leaves[k]
+        leaf.array = None
+        leaf.host = None
+    plan.completed = True
