@@ -333,7 +333,8 @@ def options() -> str:
         "it changes what a program means, so that a result or an error that is another one without "
         "it is a defect: the names say where. Programs take longer, and without `op_by_op` the "
         "bound on waiting for compilers ([the contract](contract.md), line 14) does not hold. "
-        "`make test-without` runs the contract's and the conformance tests so.",
+        "`make test-without` runs the contract's and the conformance tests so. What each is worth "
+        "on programs of several kinds is [measured](benchmarks/accelerators.md).",
         "",
         "| name | what it is |",
         "|---|---|",

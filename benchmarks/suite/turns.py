@@ -130,6 +130,10 @@ class Arena:
             if contender.peer in self.absent:
                 missing[contender.name] = self.absent[contender.peer]
                 continue
+            reason = contender.needs()
+            if reason:
+                missing[contender.name] = reason
+                continue
             wanted.append(contender)
         entered = self._open(case, wanted, missing)
         chosen = self._best_threads(case, entered, missing)

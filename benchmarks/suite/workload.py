@@ -62,6 +62,7 @@ class Contender:
         threads: fixes the number of threads; None tries several.
         environment: variables of its process.
         note: said beside the row.
+        needs: gives why it cannot run here, or "".
     """
 
     name: str
@@ -71,6 +72,7 @@ class Contender:
     threads: int | None = None
     environment: dict[str, str] = field(default_factory=dict)
     note: str = ""
+    needs: Callable[[], str] = lambda: ""
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,18 @@ def needs() -> str:
         "no code generator is installed; pip install lazyloom[onednn,onnxruntime]")
 
 
+def generator(name: str) -> Contender:
+    """Ours with one code generator, where that is installed."""
+
+    def absent() -> str:
+        from lazyloom import codegen
+
+        return "" if name in codegen.available() else f"no code generator {name!r} is installed"
+
+    return Contender(f"lazyloom, {name}", "lazyloom", ours,
+                     environment={"LAZYLOOM_CODEGEN": name}, needs=absent)
+
+
 WORKLOAD = Workload(
     name="inference_float32",
     title="Inference in float32 by each code generator",
@@ -84,8 +96,7 @@ WORKLOAD = Workload(
     ],
     contenders=[
         Contender(XLA, "lazyloom", ours, environment={"LAZYLOOM_CODEGEN": "xla"}),
-        *(Contender(f"lazyloom, {name}", "lazyloom", ours, environment={"LAZYLOOM_CODEGEN": name})
-          for name in ("onednn", "onnxruntime")),
+        *map(generator, ("onednn", "onnxruntime")),
         Contender("PyTorch eager", "torch", eager),
     ],
     base=XLA,
