@@ -19,7 +19,7 @@ import numpy as np
 
 import lazyloom as ll
 from lazyloom import codegen
-from lazyloom.backends.backend import Request
+from lazyloom.backends import Request
 from lazyloom.backends.selection import backend
 from lazyloom.backends.xla import jax_compat
 from lazyloom.cache import memory

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lazyloom import Backend, OpDef, TensorType
-from lazyloom.backends.backend import Baked, Executable, Leaf, Request, ScalarSlot
+from lazyloom.backends import Baked, Executable, Leaf, Request, ScalarSlot
 
 from . import interpreter
 from .shades import Shade, shade_of

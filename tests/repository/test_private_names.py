@@ -24,7 +24,7 @@ USERS = {
     "named_arrays": ROOT / "examples" / "frontend" / "named_arrays",
 }
 #: the modules of the runtime that may be imported beside the package itself
-PUBLIC = {"capture", "codegen", "dtypes", "errors", "frontend", "ops", "quantization"}
+PUBLIC = {"backends", "capture", "codegen", "dtypes", "errors", "frontend", "ops", "quantization"}
 #: the classes none of whose private names may be defined again
 SHARED = {"Storage", "Tensor"}
 

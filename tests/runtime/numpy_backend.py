@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lazyloom import Backend, OpDef, Program, TensorType, tensor_type
-from lazyloom.backends.backend import (
+from lazyloom.backends import (
     Baked,
     Executable,
     Instruction,

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import lazyloom as ll
-from lazyloom.backends import fingerprint, returned
-from lazyloom.backends.backend import Backend, Executable, NotLowered, Request
+from lazyloom.backends import Backend, Executable, NotLowered, Request, fingerprint, returned
 from lazyloom.backends.selection import VARIABLE, backend
 from lazyloom.cache import memory
 from lazyloom.errors import ArgumentError, ExecutionError

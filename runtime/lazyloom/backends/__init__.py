@@ -1,5 +1,26 @@
-"""Compilation and execution of programs: the backend interface, and XLA behind it.
+"""Compilation and execution of programs: the interface of a backend, and XLA behind it.
 
-:mod:`.backend` is the interface that a backend implements, :mod:`.selection` selects the one that
-runs, and :mod:`.xla` is the one that ships.
+A vendor subclasses :class:`Backend` and :class:`Executable`; what a program is made of, and what a
+backend raises, are public names of this package, too. See ``docs/backend.md``. :mod:`.selection`
+selects the backend that runs, and :mod:`.xla` is the one that ships.
 """
+
+from .backend import (
+    Backend,
+    Baked,
+    Executable,
+    Instruction,
+    Leaf,
+    NotLoaded,
+    NotLowered,
+    NotPadded,
+    Operand,
+    Request,
+    Result,
+    ScalarSlot,
+)
+
+__all__ = [
+    "Backend", "Baked", "Executable", "Instruction", "Leaf", "NotLoaded", "NotLowered",
+    "NotPadded", "Operand", "Request", "Result", "ScalarSlot",
+]  # fmt: skip
