@@ -10,6 +10,7 @@ from __future__ import annotations
 import _thread
 import atexit
 import ctypes
+import importlib
 import signal
 import sys
 import threading
@@ -20,10 +21,11 @@ from typing import Any, Final
 from .compiled import COMPILED
 from .locks import closed_gate, open_gate
 
-# The functions that the signal module wraps: the wrappers turn handlers into enums and back, which
-# costs more than a dispatch.
-_getsignal: Final[Any] = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
-_signal: Final[Any] = getattr(signal.signal, "__wrapped__", signal.signal)
+# The functions in C that the signal module wraps: the wrappers turn handlers into enums and back,
+# which costs more than a dispatch.
+_in_c: Final[Any] = importlib.import_module("_signal")
+_getsignal: Final[Any] = _in_c.getsignal
+_signal: Final[Any] = _in_c.signal
 
 _MAIN: Final = threading.main_thread().ident
 #: signals whose handlers raise in practice: interrupts, time limits, requests to stop
@@ -31,7 +33,6 @@ _SIGNALS: Final = tuple([
     int(getattr(signal, name))
     for name in ("SIGINT", "SIGALRM", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGVTALRM")
     if hasattr(signal, name)])
-
 
 
 def _sigaction() -> Any:

@@ -87,6 +87,7 @@ def test_a_new_program_runs_op_by_op_and_says_so() -> None:
     with counted() as delta:
         record = check(program(1.5, x), expected(1.5, x))
     assert (record.form, record.found, record.ops) == ("op_by_op", "op_by_op", 3)
+    assert record.bytes_in == x.nbytes and f"{record.bytes_in} bytes in" in record.text()
     assert delta.runs_op_by_op == 1 and delta.ops_executed == 3
     assert delta.executions == 0 and delta.programs_compiled == 0
     assert record.estimate > 0 and record.spent >= 0

@@ -90,7 +90,7 @@ class Evaluation:
 
     __slots__ = (
         "number", "reason", "site", "found", "ops", "difference", "timings",
-        "bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
+        "_bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
         "fallible", "spawned", "results_ready", "backend", "form", "_program", "_asked",
         "why", "estimate", "failure", "kernel_failure", "spent", "saved", "padding", "unpadded",
         "regions", "parts",
@@ -126,7 +126,7 @@ class Evaluation:
         self._asked: Any = None
         self.difference: str | None = None
         self.timings: dict[str, float] = {}
-        self.bytes_in = 0
+        self._bytes_in = 0
         self.bytes_out = 0
         self.bytes_donated = 0
         self.copied: list[int] = []
@@ -153,6 +153,20 @@ class Evaluation:
     @program.setter
     def program(self, program: Program | None) -> None:
         self._program = program
+
+    @property
+    def bytes_in(self) -> int:
+        """The size of the inputs."""
+        if self.form == "op_by_op":
+            # rarely asked for
+            program = self.program
+            assert program is not None
+            return sum(t.nbytes for t in program.structure.leaf_types)
+        return self._bytes_in
+
+    @bytes_in.setter
+    def bytes_in(self, size: int) -> None:
+        self._bytes_in = size
 
     def ran_op_by_op(self, structure: Any, wanted: Any, donatable: Any) -> None:
         """Note that it ran op by op, and what :attr:`program` is made of."""

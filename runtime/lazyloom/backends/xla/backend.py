@@ -18,6 +18,10 @@ from ..backend import Backend, Executable, Request
 from . import jax_compat
 from .jax_compat import on_other_device
 
+#: of the module that runs ops by code generators, from the first op on for which they are asked: it
+#: is slow to import
+_alone: Any = None
+
 
 class Xla(Backend):
     """XLA, through JAX. JAX is imported and its client started on first use.
@@ -54,11 +58,15 @@ class Xla(Backend):
         self, spec: Spec, types: tuple[TensorType | None, ...]
     ) -> HostKernel | None:
         """Return the op's kernel by a generator that runs it alone, where one is in use."""
-        # a signal handler that computes arrays would find a half-imported module
-        with Deferred(True):
-            from .regions.alone import alone
-
-        return alone(spec, types)
+        global _alone
+        alone = _alone
+        if alone is None:
+            # a signal handler that computes arrays would find a half-imported module
+            with Deferred(True):
+                from .regions import alone as module
+            alone = _alone = module.alone
+        kernel: HostKernel | None = alone(spec, types)
+        return kernel
 
     def loops(self, program: Program) -> list[tuple[int, int]]:
         """Return the program's ``stablehlo.while`` loops, except those that are ops."""

@@ -86,20 +86,33 @@ def prepare(op: OpKernel, evaluation: Evaluation) -> None:
 
     Raises NotLowered for instruction 0 where the op's definition does not work.
     """
-    # a signal's handler that computes arrays would find half of it
-    with Deferred(True):
-        from ...host import find
     kernel: HostKernel | None = None
     if op.spec.heavy:
         kernel = backend().region_kernel(op.spec, op.types)
     if kernel is None:
-        kernel = find.kernel_of(op.spec, op.types)
+        kernel = _host_kernels().kernel_of(op.spec, op.types)
     if kernel is not None:
         op.shared = kernel.shared
         op.kernel = kernel.run
     else:
         _load(op, evaluation)
     op.ready = True
+
+
+#: the module that finds kernels of the host, from the first op on that needs one: it is slow to
+#: import, and an import for each op asks interpreted code whether it was done
+_find: Any = None
+
+
+def _host_kernels() -> Any:
+    global _find
+    found = _find
+    if found is None:
+        # a signal's handler that computes arrays would find half of it
+        with Deferred(True):
+            from ...host import find
+        found = _find = find
+    return found
 
 
 def _load(op: OpKernel, evaluation: Evaluation) -> None:
@@ -287,9 +300,7 @@ def _run(plan: Plan, donate: bool) -> None:
             timings = evaluation.timings
             timings["prepare"] = timings.get("prepare", 0.0) + time.perf_counter() - started
         kernel = op.kernel
-        if donate and getattr(kernel, "over", None) and any(
-            t.nbytes >= REUSE_FROM_BYTES for t in n.types
-        ):
+        if donate and _is_large(n) and getattr(kernel, "over", None):
             after = _passing(plan, slot)
             if after is not None:
                 passed.update(after)
@@ -298,8 +309,7 @@ def _run(plan: Plan, donate: bool) -> None:
                 continue
         try:
             if kernel is not None and op.types_checked:
-                with flushing():
-                    result = kernel(*arguments)
+                result = _called(kernel, arguments)
             else:
                 result = _first(op, n, arguments)
         except Exception as error:
@@ -397,14 +407,36 @@ def _over(
     return result
 
 
+def _is_large(n: Node) -> bool:
+    """Whether a result is so large that the memory of an operand is worth being reused for it."""
+    # a generator expression takes longer in compiled code
+    for t in n.types:  # noqa: SIM110
+        if t.nbytes >= REUSE_FROM_BYTES:
+            return True
+    return False
+
+
+def _called(kernel: Any, arguments: list[Any]) -> Any:
+    """Run a kernel, subnormal numbers flushed to zero."""
+    mode: Any = flush_subnormals()
+    try:
+        return kernel(*arguments)
+    finally:
+        restore_mode(mode)
+
+
 def _first(op: OpKernel, n: Node, arguments: list[Any]) -> Any:
     """Run a kernel whose results nobody has looked at, or an executable."""
     if op.kernel is None:
         return _execute(op, arguments)
-    with flushing():
-        result = op.kernel(*arguments)
-    results = result if op.count > 1 else (result,)
-    for r, t in zip(results, n.types, strict=True):
+    result = _called(op.kernel, arguments)
+    results: Any = result if op.count > 1 else (result,)
+    if len(results) != op.count:
+        raise AssertionError(
+            f"the host kernel of {op.spec!r} gives {len(results)} results, expected {op.count}")
+    # zip takes longer in compiled code
+    for k, t in enumerate(n.types):
+        r: Any = results[k]
         if r.dtype != t.dtype.numpy or r.shape != t.shape:
             raise AssertionError(
                 f"the host kernel of {op.spec!r} gives {r.dtype}{list(r.shape)}, expected "
