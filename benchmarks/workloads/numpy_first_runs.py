@@ -15,6 +15,7 @@ PROGRAMS = {
     "extended Kalman filter": ("ekf", {}),
     "particle filter": ("particle_filter", {}),
     "character RNN": ("char_rnn", {}),
+    "growing cache": ("growing_cache", {}),
     **{name: ("numpy_examples", {"name": name})
        for name in ("heat", "kmeans", "kalman", "image", "nbody")},
 }  # fmt: skip
@@ -27,9 +28,10 @@ WORKLOAD = Workload(
         "on, importing not counted. An extended Kalman filter of 200 steps with 4 states; a "
         "particle filter of 100 particles and 200 steps, which branches on the host and draws by "
         "the library's own generator; 200 windows of 25 characters of an RNN with derivatives by "
-        "hand, 64 states, its loss read for each; and the five programs of examples/numpy_programs "
-        "at the small sizes. A later epoch is the last of a process: for the filters with other "
-        "data."
+        "hand, 64 states, its loss read for each; attention of one block over a cache that grows "
+        "by a row for each of 200 tokens, a number read for each; and the five programs of "
+        "examples/numpy_programs at the small sizes. A later epoch is the last of a process: for "
+        "the filters with other data."
     ),
     cases=[
         Case(title if size == "full" else f"{title}, tiny",

@@ -41,7 +41,10 @@ LOSSES: list[tuple[str, dict[str, Any], list[float]]] = [
     ("first_steps", {"model": "swin"}, [2.3788, 2.34637]),
     ("first_steps", {"model": "mobilenet"}, [2.31494, 1.94557]),
 ]  # fmt: skip
-NUMPY = [("ekf", {}), ("particle_filter", {}), ("char_rnn", {}), ("numpy_examples", {})]
+NUMPY = [("ekf", {}), ("growing_cache", {}), ("particle_filter", {}), ("char_rnn", {}),
+         ("numpy_examples", {})]
+#: those that compute in single precision
+SINGLE = ("growing_cache",)
 
 
 def named(value: Any) -> str | None:
@@ -104,7 +107,8 @@ def test_the_frontend_computes_what_numpy_does(name: str, arguments: dict[str, A
     ours = first_samples(name, lazyloom_numpy, arguments)
     theirs = first_samples(name, numpy, arguments)
     assert len(ours) == len(theirs) > 0
-    numpy.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+    rtol = 1e-5 if name in SINGLE else 1e-9
+    numpy.testing.assert_allclose(ours, theirs, rtol=rtol, atol=1e-12)
 
 
 def runner(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -23,12 +23,12 @@ from ..types import TensorType, tensor_type
 from . import functions_on_demand, storage
 from .blocks import BLOCKS_FROM_ELEMENTS
 from .families import KernelFamily
-from .joined import joined
+from .joined import JOINED, joined
 from .kernel import HostKernel
 from .loading import ANY_SIZE, load, load_family, load_types
 from .native import is_awaited, is_native, with_absent
-from .per_parameter import per_parameter
-from .searching import searching
+from .per_parameter import OPTIMIZER_STEP, per_parameter
+from .searching import SEARCH, searching
 from .unwritten import InC, Text, Traced, marking
 from .writer import Unsupported, extents, powers
 
@@ -36,6 +36,9 @@ from .writer import Unsupported, extents, powers
 LARGE_ALONE: Final = 8
 
 _Kernel = tuple[Callable[..., Any], tuple[bool, ...]]
+
+#: the families some of whose ops have kernels that are not made from definitions
+_BY_HAND: Final = frozenset((*JOINED, SEARCH, OPTIMIZER_STEP))
 
 _families: Final[dict[tuple[Any, ...], KernelFamily]] = {}
 _lock: Final = threading.RLock()
@@ -51,9 +54,10 @@ def written_by_hand(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKer
 
 def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | None:
     """The kernel of an op at operand types; None if there is none."""
-    kernel = written_by_hand(spec, types)
-    if kernel is not None:
-        return kernel
+    if spec.op.root.family in _BY_HAND:
+        kernel = written_by_hand(spec, types)
+        if kernel is not None:
+            return kernel
     found: _Kernel | None = None
     spec = _without_messages(spec)
     if may_vary(spec):
@@ -63,9 +67,7 @@ def kernel_of(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | 
             if family is None:
                 family = _families[key] = _family(spec, types)
             # those for large arrays alone work on them in blocks
-            large = any(
-                t is not None and t.size >= BLOCKS_FROM_ELEMENTS
-                for t in (*types, *spec.infer(types)))
+            large = _any_large(types) or _any_large(spec.infer(types))
             if large and family.large < LARGE_ALONE:
                 found = _for_any_size(family, spec, types, numbers)
             else:
@@ -115,6 +117,15 @@ def result_types(
             if all(dtype.startswith("float") for _, dtype in found):
                 return tuple(tensor_type(shape, dtype_named(dtype)) for shape, dtype in found)
     return None
+
+
+def _any_large(types: Sequence[TensorType | None]) -> bool:
+    """Whether one is of so many elements that kernels work on it in blocks."""
+    # a generator expression takes longer
+    for t in types:  # noqa: SIM110
+        if t is not None and t.size >= BLOCKS_FROM_ELEMENTS:
+            return True
+    return False
 
 
 def _without_messages(spec: Spec) -> Spec:

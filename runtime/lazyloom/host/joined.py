@@ -16,6 +16,7 @@ from .kernel import HostKernel
 #: the families: operands one after the other along an axis, or along a new one
 _CONCATENATE: Final = "concatenate"
 _STACK: Final = "stack"
+JOINED: Final = (_CONCATENATE, _STACK)
 #: operands up to which kernels come with the package
 FEW: Final = 12
 
@@ -27,7 +28,7 @@ def joined(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | Non
     vjp is by.
     """
     op = spec.op.root
-    if op.family not in (_CONCATENATE, _STACK) or any(t is None for t in types):
+    if op.family not in JOINED or any(t is None for t in types):
         return None
     shapes = [t.shape for t in types if t is not None]
     axis = spec.attrs["axis"]

@@ -11,7 +11,7 @@ from .blocks import BLOCKS_FROM_ELEMENTS
 from .kernel import HostKernel
 
 #: the family of ops that compute each parameter by itself, of its own tensors and shared numbers
-_FAMILY: Final = "optimizer_step"
+OPTIMIZER_STEP: Final = "optimizer_step"
 
 Find = Callable[[Spec, "tuple[TensorType | None, ...]"], "HostKernel | None"]
 
@@ -24,7 +24,7 @@ def per_parameter(
     None, too, where a tensor is large: its kernel writes over what ends with the step.
     """
     op = spec.op
-    if op.family != _FAMILY or op.base is not None or any(
+    if op.family != OPTIMIZER_STEP or op.base is not None or any(
         t is None or t.size >= BLOCKS_FROM_ELEMENTS for t in types
     ):
         return None

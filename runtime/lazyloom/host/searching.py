@@ -13,7 +13,7 @@ from ..types import TensorType
 from .kernel import HostKernel
 
 #: the family
-_SEARCH: Final = "searchsorted"
+SEARCH: Final = "searchsorted"
 #: rows that are looked through one by one
 _ROWS: Final = 64
 
@@ -23,7 +23,7 @@ def searching(spec: Spec, types: tuple[TensorType | None, ...]) -> HostKernel | 
 
     Its definition needs the number of values, so that one would have to be traced for each.
     """
-    if spec.op.family != _SEARCH or spec.op.base is not None or len(types) != 2:
+    if spec.op.family != SEARCH or spec.op.base is not None or len(types) != 2:
         return None
     ascending, values = types
     if ascending is None or values is None or ascending.dtype is not values.dtype or (

@@ -77,6 +77,14 @@ class Attribute:
         self.default: Final = None if default is _MISSING else default
 
 
+def _are_types(results: tuple[Any, ...]) -> bool:
+    # a generator expression takes longer in compiled code
+    for t in results:  # noqa: SIM110
+        if not isinstance(t, TensorType):
+            return False
+    return True
+
+
 class OpDef:
     """An entry of the op table, or an op that is derived from one.
 
@@ -248,9 +256,7 @@ class OpDef:
         # a rule may come from anywhere: its result is checked below
         rule: Any = self.rule
         results: Any = rule(self, types, attrs)
-        if type(results) is not tuple or not results or not all(
-            isinstance(t, TensorType) for t in results
-        ):
+        if type(results) is not tuple or not results or not _are_types(results):
             raise LoomError(
                 f"{self.name}: its rule {getattr(self.rule, '__name__', self.rule)!r} gave "
                 f"{results!r}, expected a tuple of the results' TensorTypes", op=self.name)

@@ -49,8 +49,11 @@ def outline(
         else:
             key += (t.dtype, len(t.shape), t.placement)
             numbers += t.shape
-    others, sizes = attributes_outline(spec)
-    return (*key, *others), (*numbers, *sizes)
+    if spec.attrs:
+        others, sizes = attributes_outline(spec)
+        key += others
+        numbers += sizes
+    return tuple(key), tuple(numbers)
 
 
 def attributes_outline(spec: Spec) -> tuple[list[Any], list[int]]:
@@ -58,17 +61,26 @@ def attributes_outline(spec: Spec) -> tuple[list[Any], list[int]]:
     names = _names(spec)
     key: list[Any] = []
     numbers: list[int] = []
-    for name, bits in zip(spec.attrs, spec.bits, strict=True):
+    # zip takes longer in compiled code
+    for k, name in enumerate(spec.attrs):
         value = spec.attrs[name] if name in names else None
         if type(value) is int:
             key.append("int")
             numbers.append(value)
-        elif type(value) is tuple and all(type(n) is int for n in value):
+        elif type(value) is tuple and _are_ints(value):
             key.append(len(value))
             numbers += value
         else:
-            key.append(bits)
+            key.append(spec.bits[k])
     return key, numbers
+
+
+def _are_ints(values: tuple[Any, ...]) -> bool:
+    # a generator expression takes longer in compiled code
+    for n in values:  # noqa: SIM110
+        if type(n) is not int:
+            return False
+    return True
 
 
 def description(spec: Spec, types: tuple[TensorType | None, ...]) -> bytes:
@@ -159,12 +171,12 @@ class Form:
 
     Attributes:
         examples: numbers that do.
-        terms: one a number.
+        terms: one a number, with two symbols at most.
         text: of what was made for the form; "" if nothing can be.
         loaded: what is loaded from it.
     """
 
-    __slots__ = ("examples", "terms", "bases", "text", "loaded")
+    __slots__ = ("examples", "terms", "bases", "text", "loaded", "_codes")
 
     def __init__(
         self, examples: list[tuple[int, ...]], terms: list[Term], bases: list[int], text: str = ""
@@ -175,21 +187,38 @@ class Form:
         self.bases: Final[list[int]] = bases
         self.text: str = text
         self.loaded: tuple[Callable[..., Any], tuple[bool, ...]] | None = None
+        #: of each term the factor, the symbols or -1, and what is added
+        codes: list[int] = []
+        for term in terms:
+            first, second = (*term.symbols, -1, -1)[:2]
+            if len(term.symbols) > 2:
+                raise ValueError(f"a number is a product of {len(term.symbols)} symbols")
+            codes += (term.factor, first, second, term.more)
+        self._codes: Final[list[int]] = codes
 
     def values(self, numbers: tuple[int, ...]) -> list[int] | None:
         """The symbols' values at those numbers; None if these do not follow."""
-        values = []
+        values: list[int] = []
         for k in self.bases:
             n = numbers[k]
             if n < 2:
                 return None
             values.append(n)
-        for term, n in zip(self.terms, numbers, strict=True):
-            if not term.symbols:
-                if term.more != n:
-                    return None
-            elif term.of(values) != n:
+        codes = self._codes
+        assert 4 * len(numbers) == len(codes)
+        at = 0
+        for n in numbers:
+            expected = codes[at + 3]
+            first = codes[at + 1]
+            if first >= 0:
+                found = codes[at] * values[first]
+                second = codes[at + 2]
+                if second >= 0:
+                    found *= values[second]
+                expected += found
+            if expected != n:
                 return None
+            at += 4
         return values
 
 
