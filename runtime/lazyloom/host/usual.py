@@ -136,7 +136,7 @@ def _reduction(op: OpDef) -> Iterator[KernelCase]:
     for d in _dtypes(op):
         if d is int32 or truth and d is not bool_:
             continue
-        for shape in ("", "a", "1", "ab", "1b", "a1", "abc", "1bc", "abcd"):
+        for shape in ("", "a", "1", "ab", "1b", "a1", "11", "abc", "1bc", "abcd"):
             rank = len(shape)
             axes: list[Any] = [None, *range(rank)] if one else [
                 None, *((k,) for k in range(rank))]
