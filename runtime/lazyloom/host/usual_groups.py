@@ -231,9 +231,9 @@ def _products() -> Iterator[KernelCase]:
     for d in (float32, float64, int64):
         for x, y in (row.split() for row in (
             "a a", "ab b", "1b b", "a ab", "a a1", "ab bc", "1b bc", "ab b1", "a1 1c", "1b b1",
-            "11 1c", "abc cd", "1bc cd", "11c cd", "a1c cd", "abc acd", "1bc 1cd", "abc 1cd", "a1c acd",
-            "abc ac1", "abc c", "bc acd", "abcd abde", "1bcd 1bde", "1b1d 1bde", "ab1d abde",
-            "a1cd a1de", "abcd abd1",
+            "11 1c", "abc cd", "1bc cd", "11c cd", "a1c cd", "abc acd", "1bc 1cd", "abc 1cd",
+            "a1c acd", "abc ac1", "abc c", "bc acd", "abcd abde", "1bcd 1bde", "1b1d 1bde",
+            "ab1d abde", "a1cd a1de", "abcd abd1",
         )):  # fmt: skip
             yield case_of("matmul", [(x, d), (y, d)])
         for x in ("a", "ab", "1b", "abc", "1bc", "11c", "a1c", "abcd"):
