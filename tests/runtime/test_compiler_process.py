@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from lazyloom.execute.compiling import compiler_start, detached
+from lazyloom.execute.compiling import compiler_start, detached, process_errors
 from lazyloom.execute.compiling.connection import Connection, SilentError
 from tests.contract.helpers import ROOT, script
 
@@ -304,15 +304,15 @@ def test_the_interpreter_is_a_python(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     for name in ("prefix", "base_prefix"):
         monkeypatch.setattr(sys, name, str(tmp_path))
     monkeypatch.setattr(sys, "_base_executable", None)
-    with pytest.raises(compiler_start.NoCompilerError, match="no Python was found"):
+    with pytest.raises(process_errors.NoCompilerError, match="no Python was found"):
         compiler_start.interpreter()
     monkeypatch.setenv("LAZYLOOM_COMPILER", expected)
     assert compiler_start.interpreter() == expected
     monkeypatch.setenv("LAZYLOOM_COMPILER", str(tmp_path / "python3"))
-    with pytest.raises(compiler_start.NoCompilerError, match="cannot be executed"):
+    with pytest.raises(process_errors.NoCompilerError, match="cannot be executed"):
         compiler_start.interpreter()
     monkeypatch.setenv("LAZYLOOM_COMPILER", "0")
-    with pytest.raises(compiler_start.NoCompilerError, match="LAZYLOOM_COMPILER says so"):
+    with pytest.raises(process_errors.NoCompilerError, match="LAZYLOOM_COMPILER says so"):
         compiler_start.interpreter()
 
 
@@ -336,7 +336,7 @@ def test_what_cannot_be_begun_is_tried_again_later(monkeypatch: pytest.MonkeyPat
 
     def refuses() -> Any:
         tries.append(1)
-        raise compiler_start.NoCompilerError("none here")
+        raise process_errors.NoCompilerError("none here")
 
     now = [1000.0]
     monkeypatch.setattr(compiler_start, "begin", refuses)
@@ -344,7 +344,7 @@ def test_what_cannot_be_begun_is_tried_again_later(monkeypatch: pytest.MonkeyPat
     process = CompilerProcess()
     for seconds, expected in ((0, 1), (1, 1), (60, 2), (60, 2), (60, 3)):
         now[0] += seconds
-        with pytest.raises(compiler_start.NoCompilerError):
+        with pytest.raises(process_errors.NoCompilerError):
             process._connected()
         assert len(tries) == expected and process.pause() == 0.0
 

@@ -16,14 +16,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from ...backends.backend import NotPadded, Request
 from ...backends.selection import backend
 from ...cache import disk, memory
 from ...codegen import registry
 from ...counters import counters
-from ...interrupts import reraise_from_handler, start
+from ...interrupts import Deferred, reraise_from_handler, start
 from ...locks import closed_gate, open_gate
 from ...program.evaluations import Evaluation
 from ...settings import WITHOUT, tuning
@@ -31,9 +31,10 @@ from ...trace.source import Site
 from .. import compile_costs
 from ..history import history_of
 from . import programs
-from .compiler_start import NoCompilerError
-from .lost import CompilerLost
-from .process import CompilerProcess, NotCompiled, wait_for
+from .process_errors import CompilerLost, NoCompilerError, NotCompiled
+
+if TYPE_CHECKING:
+    from .process import CompilerProcess
 
 _T = TypeVar("_T")
 
@@ -99,7 +100,7 @@ class _Compiler:
         busy: a program is being compiled.
         stopped: nothing is begun: the process ends, or does without.
         errors: what could not be compiled, and why; the newest.
-        process: what compiles, as a rule.
+        begun: what compiles, as a rule, None before it was needed.
         inside: held while the thread is in foreign code, which the end of the process waits for.
         lowered: the thread's priority is low.
     """
@@ -114,9 +115,22 @@ class _Compiler:
         self.busy = False
         self.stopped = "background" in WITHOUT
         self.errors: list[tuple[str, Exception]] = []
-        self.process = CompilerProcess()
+        self.begun: CompilerProcess | None = None
         self.inside = threading.Lock()
         self.lowered = False
+
+    @property
+    def process(self) -> CompilerProcess:
+        """What compiles, as a rule. Its modules are slow to import, and most programs end before
+        they need it."""
+        if self.begun is None:
+            # a signal's handler that computes arrays would find half of it
+            with Deferred(True):
+                from .process import CompilerProcess
+            with self.lock:
+                if self.begun is None:
+                    self.begun = CompilerProcess()
+        return self.begun
 
     def changed(self) -> None:
         """Have threads that wait for a change look again."""
@@ -170,7 +184,7 @@ class _Compiler:
                     return
                 if not self.queue and not self.asked:
                     self.thread = None
-                    ended = self.process.close()
+                    ended = None if self.begun is None else self.begun.close()
                     break
                 if self.queue:
                     job = max(self.queue, key=_cost)
@@ -187,7 +201,10 @@ class _Compiler:
                 del job
                 # now there is a process for those that have not taken long enough to begin one
                 self.asked = self.asked or functions is not None and bool(functions.waiting())
-        wait_for(ended)
+        if ended is not None:
+            from .process import wait_for
+
+            wait_for(ended)
 
     def compile(self, job: _Job) -> None:
         entry = job.entry
@@ -377,7 +394,7 @@ def request_functions(functions: FunctionQueue, begin: bool) -> None:
     c = _compiler
     with c.lock:
         c.functions = functions
-        if not c.stopped and (begin or c.process.pid):
+        if not c.stopped and (begin or (c.begun is not None and c.begun.pid)):
             c.asked = True
             c.begin()
             c.changed()
@@ -409,7 +426,8 @@ def _stop() -> None:
         c.queue = []
         c.asked = False
         c.changed()
-    c.process.close()
+    if c.begun is not None:
+        c.begun.close()
     while True:
         with contextlib.suppress(KeyboardInterrupt):
             c.inside.acquire()  # for ever: the thread enters no foreign code any more
@@ -420,7 +438,8 @@ def _after_fork() -> None:
     # the child has no such thread, and may not use the runtime if its parent did
     global _compiler
     # or the other process would live as long as the child
-    _compiler.process.close(shared=True)
+    if _compiler.begun is not None:
+        _compiler.begun.close(shared=True)
     _compiler = _Compiler()
     _compiler.stopped = True
 

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 from ...settings import switched_on
 from . import detached
 from .connection import Connection, SilentError
+from .process_errors import NoCompilerError
 
 #: the environment variable that says 0 for no such process, or which interpreter is one
 VARIABLE: Final = "LAZYLOOM_COMPILER"
@@ -43,10 +44,6 @@ except BaseException as error:
     raise SystemExit(1)
 serve(link)
 """
-
-
-class NoCompilerError(Exception):
-    """There can be no such process here; the text says why."""
 
 
 class Started(NamedTuple):

@@ -26,10 +26,9 @@ from ...cache import disk
 from ...codegen import verdicts
 from ...counters import counters
 from . import compiler_start
-from .compiler_start import NoCompilerError
 from .connection import Connection, SilentError
-from .lost import CompilerLost
-from .service import LIMIT, hello
+from .handshake import LIMIT, hello
+from .process_errors import CompilerLost, NoCompilerError, NotCompiled
 
 #: seconds without a sign of life after which a process at work is given up
 SILENCE = 60.0
@@ -42,10 +41,6 @@ LONGEST_WAIT: Final = 3600.0
 _ENDING: Final = 5.0
 #: environment variables that a program may change while it runs, and that the process has to know
 _FOLLOWED: Final = ("LAZYLOOM_CACHE", "LAZYLOOM_CACHE_LIMIT", "HOME", "CC", "TMPDIR")
-
-
-class NotCompiled(Exception):
-    """The process could not compile a program; the text is its error."""
 
 
 class CompilerProcess:

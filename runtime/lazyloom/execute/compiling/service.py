@@ -13,7 +13,6 @@ import os
 import resource
 import signal
 import socket
-import sys
 import tempfile
 import threading
 import time
@@ -22,16 +21,15 @@ from typing import Any, Final
 from ...backends.backend import NotPadded, Request
 from ...cache import disk
 from ...codegen import verdicts
-from ...host import function_libraries, storage
+from ...host import function_libraries
 from ...host.c_source.library import library_of
 from ...interrupts import reraise_from_handler
 from ...program.program import Structure
 from . import programs
 from .compiler_start import peer
 from .connection import Connection, SilentError
+from .handshake import LIMIT, hello
 
-#: seconds after which a compilation that goes on without an end is given up
-LIMIT: Final = 900
 #: seconds between two signs of life
 BEAT: Final = 1.0
 #: what the system's choice of a process to end for want of memory is raised by, of 1,000
@@ -72,14 +70,6 @@ def serve(link: socket.socket) -> None:
             _alarm(0)
             # who asked may be gone; what is at hand is on disk
             connection.send(*answer)
-
-
-def hello() -> dict[str, object]:
-    """What such a process has in common with the one that asks, and who it is."""
-    return {
-        "package": os.path.realpath(os.path.dirname(os.path.dirname(__file__))),
-        "python": sys.version, "versions": storage.versions_text(),
-        "pid": os.getpid(), "parent": os.getppid()}
 
 
 def _isolate(kept: int) -> None:
