@@ -207,7 +207,7 @@ def test_what_a_compilation_takes_is_measured(
     value = rec("cos", rec("cos", host(X)))
     ll.sync(value)
     entry = next(e for t in memory._entries for e in t.values() if len(e.structure.specs) == 2)
-    history_of(entry).expect(2)
+    history_of(entry).expect(2, 0.0)
     site = ll.evaluations(1)[0].site
     with ll.options(compiled_beside=64):
         assert background.request(entry, [(1, 0)], [], entry.donate, site)

@@ -39,6 +39,10 @@ SEARCH_PER_OP: Final = 5e-5
 WORTH = 5e-5
 INSTRUCTIONS: Final = 100
 
+#: a compiled program's heavy ops take at least this part of what they are estimated to take op by
+#: op: about as long, and the estimate is that of a slow processor
+HEAVY_PART: Final = 0.25
+
 #: runs for which it stands that a compiled program would take as long as the newest op by op
 DECISION_RUNS: Final = 15
 
@@ -129,9 +133,12 @@ def compile_estimate(ops: int) -> float:
     return (COMPILE + compile_seconds(ops)) * compile_costs.factor()
 
 
-def least_run(ops: int) -> float:
-    """Seconds that a run of a compiled program of so many ops takes at least."""
-    return WORTH * (1 + ops / INSTRUCTIONS)
+def least_run(ops: int, heavy: float) -> float:
+    """Seconds that a run of a compiled program of so many ops takes at least.
+
+    ``heavy``: those of its heavy ops (:attr:`Estimate.heavy`).
+    """
+    return WORTH * (1 + ops / INSTRUCTIONS) + HEAVY_PART * heavy
 
 
 def load_estimate(ops: int) -> float:

@@ -124,9 +124,12 @@ class History:
         if before is not None and before is not schedule:
             before.let_go()
 
-    def expect(self, ops: int) -> None:
-        """Note what compiling a program of so many ops is estimated to take, and its runs then."""
-        self.least = costs.least_run(ops)
+    def expect(self, ops: int, heavy: float) -> None:
+        """Note what compiling a program of so many ops is estimated to take, and its runs then.
+
+        ``heavy``: estimated seconds of its heavy ops.
+        """
+        self.least = costs.least_run(ops, heavy)
         self.compile_estimate = costs.compile_estimate(ops)
 
     def ran_op_by_op(self, seconds: float) -> float:

@@ -57,7 +57,7 @@ def _expect(entry: memory.Entry, history: History, plan: Plan) -> None:
     ops = len(plan.nodes)
     if history.compile_estimate == 0.0 and not history.compiled_only:
         if backend().is_host() and runs_op_by_op(plan):
-            history.expect(ops)
+            history.expect(ops, estimated(history, plan).heavy)
         else:
             history.compiled_only = True
     elif history.runs >= 2 and not history.loops_searched and (

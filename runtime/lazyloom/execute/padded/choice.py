@@ -84,7 +84,7 @@ def ready(entry: memory.Entry, plan: Plan, donate: bool, waits: bool) -> Chosen 
     if found is not own and not own.refused and not stays_op_by_op(own.entry):
         chosen = Chosen(own, values)
         if _loaded(chosen, entry, plan, donate, family, bool(marks)) or _compiled(
-            chosen, plan, donate, family, waits, bool(marks)
+            chosen, entry, plan, donate, family, waits, bool(marks)
         ):
             return chosen
         if own.refused:
@@ -127,7 +127,7 @@ def _loaded(
         return False
     # all programs share the start of JAX's client
     load = costs.start_seconds() + costs.load_estimate(len(plan.nodes))
-    if not marked and family.spent + estimated(history_of(entry), plan).run < load:
+    if not marked and family.saved + estimated(history_of(entry), plan).run < load:
         return False
     if was_slower(target):
         return False
@@ -136,7 +136,8 @@ def _loaded(
 
 
 def _compiled(
-    chosen: Chosen, plan: Plan, donate: bool, family: StructureFamily, waits: bool, marked: bool
+    chosen: Chosen, entry: memory.Entry, plan: Plan, donate: bool, family: StructureFamily,
+    waits: bool, marked: bool
 ) -> bool:
     """Whether the padded program is there now, compiled; it may be requested beside the program.
 
@@ -145,13 +146,13 @@ def _compiled(
     target = chosen.target.entry
     history = history_of(target)
     if history.compile_estimate == 0.0:
-        history.expect(len(plan.nodes))
+        history.expect(len(plan.nodes), estimated(history_of(entry), plan).heavy)
     if history.queued or history.slower or (family.members < MEMBERS and not marked):
         return False
     if waits:
         return _compiled_now(chosen, target, plan, donate)
     saved = choose.could_save(history)
-    if not marked and (family.spent < costs.start_seconds() or saved == 0.0):
+    if not marked and (family.saved < costs.start_seconds() or saved == 0.0):
         return False
     earned = saved >= history.compile_estimate
     if not (marked or earned or _is_early(history)):

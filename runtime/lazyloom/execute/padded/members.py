@@ -31,18 +31,18 @@ class StructureFamily:
         members: how many were seen.
         examples: numbers of some, the newest last.
         variation: how these go together, or None before that was seen.
-        spent: seconds that members have run op by op.
+        saved: seconds that padded programs could have saved of members' runs op by op.
         mistakes: how often another variation was needed.
         refused: why there are no padded programs at all, or "".
     """
 
-    __slots__ = ("members", "examples", "variation", "spent", "mistakes", "refused")
+    __slots__ = ("members", "examples", "variation", "saved", "mistakes", "refused")
 
     def __init__(self) -> None:
         self.members: int = 0
         self.examples: list[tuple[int, ...]] = []
         self.variation: Variation | None = None
-        self.spent: float = 0.0
+        self.saved: float = 0.0
         self.mistakes: int = 0
         self.refused: str = ""
 
@@ -113,8 +113,10 @@ class Member:
         """Take account of what a run has cost that a padded program would have done."""
         state = self.state
         if state is not None and state.target is not None:
-            history_of(state.target.entry).could_have_served(seconds)
-            self.family.spent += seconds
+            history = history_of(state.target.entry)
+            history.could_have_served(seconds)
+            if seconds > history.least:
+                self.family.saved += seconds - history.least
 
     def goes_first(self) -> bool:
         """Whether a padded program is to be compiled before the structure's own."""
