@@ -12,9 +12,9 @@ import pytest
 
 import lazyloom as ll
 from lazyloom.cache import memory
-from lazyloom.execute import ab_timing, comparison, compile_costs, costs
+from lazyloom.execute import ab_timing, choose, comparison, compile_costs, costs
 from lazyloom.execute.compiling import background
-from lazyloom.execute.history import history_of
+from lazyloom.execute.history import History, history_of
 from tests.contract.helpers import host, number, rec
 
 pytestmark = [pytest.mark.op_by_op, pytest.mark.xla]
@@ -192,6 +192,18 @@ def test_a_program_that_has_paid_counts_no_more(machine: Machine) -> None:
     before = compile_costs.unpaid()
     comparison.compared(entry, 1e-4)
     assert compile_costs.unpaid() == before - 2.0 and history.unpaid == 0.0
+
+
+def test_heavy_ops_are_not_saved() -> None:
+    light, heavy = History(), History()
+    light.expect(20, 0.0)
+    heavy.expect(20, 0.02)
+    for history in (light, heavy):
+        for _ in range(50):
+            history.ran_op_by_op(0.006)
+    assert 0.29 < choose.could_save(light) < 0.3
+    # of 6 ms a run products take 5 at least, however they are run
+    assert 0.04 < choose.could_save(heavy) < 0.05
 
 
 def test_what_a_compilation_takes_is_measured(
