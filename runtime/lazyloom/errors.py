@@ -163,8 +163,9 @@ class ForkError(LoomError, RuntimeError):
 
 
 class ReadForbiddenError(LoomError, RuntimeError):
-    """A value was read while ``lazyloom.options(forbid_reads=True)`` was in force, or by a code
-    generator while the program waits for it."""
+    """A value was read while ``lazyloom.options(forbid_reads=True)`` was in force, by a code
+    generator while the program waits for it, or by a signal's handler that interrupted the run
+    which computes it."""
 
     code = 12
 

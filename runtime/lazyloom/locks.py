@@ -86,9 +86,9 @@ violations: Final[list[str]] = []
 def refuse_owner() -> NoReturn:
     """Raise LoomError in a thread that requests a lock that it holds."""
     raise LoomError(
-        "a finalizer called lazyloom while its thread was changing the recorded graph: "
-        "Python's cycle collector ran it there; let it leave the work to the program, for "
-        "instance in a queue.SimpleQueue")
+        "a finalizer or a signal's handler called lazyloom while its thread was changing the "
+        "recorded graph: Python's cycle collector or a signal ran it there; let it leave the work "
+        "to the program, for instance in a queue.SimpleQueue")
 
 
 @final

@@ -9,12 +9,13 @@ its inputs, runs and is finished.
 from __future__ import annotations
 
 import time
+from threading import get_ident
 
 from .. import foreign, settings
 from ..backends.backend import NotLowered
 from ..backends.selection import backend
 from ..counters import counters
-from ..errors import ExecutionError, LoomError
+from ..errors import ExecutionError, LoomError, ReadForbiddenError
 from ..execute.run import run
 from ..interrupts import Deferred, reraise_from_handler, uninterrupted
 from ..program.evaluations import Evaluation, new_evaluation
@@ -39,7 +40,19 @@ def await_dispatch(node: Node) -> None:
     # an interrupt in another thread makes the node pending again, and takes it away
     evaluation: Evaluation | None = node.evaluation
     if evaluation is not None:
+        _refuse_own(evaluation)
         evaluation.dispatched.wait()
+
+
+def _refuse_own(evaluation: Evaluation) -> None:
+    """Raise ReadForbiddenError in code that interrupted the run for which it would wait."""
+    dispatched = evaluation.dispatched
+    if not dispatched.done and dispatched.owner == get_ident():
+        raise ReadForbiddenError(
+            f"a value was read that is being computed by the {evaluation.reason} at "
+            f"{evaluation.site}, which the reading code has interrupted, as a signal's handler "
+            "does; it is there once that code has returned: let the handler set a flag, and read "
+            "the value in the program", site=str(user_site()))
 
 
 def evaluate_component(component: Component, reason: str, site: Site | None = None) -> None:
@@ -81,6 +94,11 @@ def run_prepared(plan: Plan) -> None:
 def _run_plan(plan: Plan) -> None:
     """Await a plan's inputs, run it and finish it; its failure becomes its values' error."""
     evaluation: Evaluation = plan.evaluation
+    for buffer in plan.leaves:
+        producer: Evaluation | None = buffer.origin
+        if producer is not None and producer is not evaluation:
+            # not a failure of this plan, which is put back
+            _refuse_own(producer)
     try:
         failed = _await_inputs(plan)
         if failed is not None:

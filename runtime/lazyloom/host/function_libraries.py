@@ -14,7 +14,7 @@ from typing import Any, Final
 from ..cache import private
 from ..counters import counters
 from ..extension import NATIVE
-from ..interrupts import reraise_from_handler
+from ..interrupts import Deferred, reraise_from_handler
 from . import native, storage
 
 #: a signal's handler may get here while it is held
@@ -75,6 +75,12 @@ def _loaded(digest: str, data: bytes | None) -> Any:
 def _opened(data: bytes) -> Any:
     """Raises OSError, and NotPrivateError where others can exchange what is in the folder of
     temporary files before it is loaded."""
+    # a signal's handler that gets here would wait for a lock of the module's
+    with Deferred(True):
+        return _opened_at_once(data)
+
+
+def _opened_at_once(data: bytes) -> Any:
     # slow to import
     import tempfile
 

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import deque
 from collections.abc import Mapping
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final
 
 from ..counters import counters
@@ -29,12 +30,17 @@ class Dispatched:
     thread throws right after that (``PyThreadState_SetAsyncExc``) keeps the lock for ever. Each
     thread that waits, which is rare, has a lock of its own, which nobody else takes, and which may
     be released more than once.
+
+    Attributes:
+        done: it was set.
+        owner: the thread that sets it, which must not wait for it.
     """
 
-    __slots__ = ("done", "_waiting")
+    __slots__ = ("done", "owner", "_waiting")
 
     def __init__(self) -> None:
         self.done = False
+        self.owner: int = get_ident()
         self._waiting: list[Any] | None = None
 
     def is_set(self) -> bool:
