@@ -118,9 +118,9 @@ class Evaluation:
         self.regions: ProgramRegions = NO_REGIONS
         #: what a program consisted of whose parts ran one by one, with the seconds of each
         self.parts: tuple[PartRun, ...] = ()
-        #: of a run op by op: why it was chosen, the seconds that compiling the program is estimated
-        #: to take, JAX's start included (infinite if it failed), those that its structure has run
-        #: op by op, and those that it could have saved, which are compared with the estimate
+        # of a run op by op: why it was chosen, the seconds that compiling the program is estimated
+        # to take, JAX's start included (infinite if it failed), those that its structure has run
+        # op by op, and those that it could have saved, which are compared with the estimate
         self.why = ""
         self.estimate = 0.0
         self.spent = 0.0
