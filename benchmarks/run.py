@@ -26,9 +26,9 @@ from suite.workload import Workload  # noqa: E402
 #: the order of the page
 NAMES = (
     "record", "dispatch", "mlp", "transformer", "lstm", "resnet", "device_time", "codegen",
-    "inference", "inference_float32", "numpy_programs", "sorting", "complete_programs",
-    "example_steps", "first_step", "dynamic_programs", "numpy_first_runs", "unrolled_loops",
-    "cold_models", "memory", "edges", "import_time", "gpu",
+    "inference", "inference_float32", "small_arrays", "numpy_programs", "sorting",
+    "complete_programs", "example_steps", "first_step", "dynamic_programs", "numpy_first_runs",
+    "unrolled_loops", "cold_models", "memory", "edges", "import_time", "gpu",
 )  # fmt: skip
 
 Json = dict[str, Any]

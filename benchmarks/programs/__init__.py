@@ -14,8 +14,8 @@ from .progress import Progress
 #: the programs, in the order of the page
 NAMES = (
     "wordseg", "tree_lstm", "reinforce", "spinn", "ekf", "particle_filter", "char_rnn",
-    "growing_cache", "numpy_examples", "lstm_steps", "layer_stack", "lengths", "generation",
-    "extents", "first_steps",
+    "growing_cache", "numpy_examples", "small_programs", "lstm_steps", "layer_stack", "lengths",
+    "generation", "extents", "first_steps",
 )
 
 __all__ = ["NAMES", "Progress"]

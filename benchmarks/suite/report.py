@@ -144,7 +144,7 @@ def _targets(results: Json) -> list[str]:
              "| what | where | row | compared with | at most | reached | met |",
              "|---|---|---|---|--:|--:|:-:|"]  # fmt: skip
     for e in entries:
-        plus = f" and {digits(e['plus'])} s" if e.get("plus") else ""
+        plus = f" and {in_words(e['plus'])}" if e.get("plus") else ""
         if e.get("over"):
             reached, met = f"over {digits(e['over'])} s", "**no**"
         elif e["reached"] is None:

@@ -42,7 +42,9 @@ LOSSES: list[tuple[str, dict[str, Any], list[float]]] = [
     ("first_steps", {"model": "mobilenet"}, [2.31494, 1.94557]),
 ]  # fmt: skip
 NUMPY = [("ekf", {}), ("growing_cache", {}), ("particle_filter", {}), ("char_rnn", {}),
-         ("numpy_examples", {})]
+         ("numpy_examples", {}),
+         *(("small_programs", {"name": name})
+           for name in ("life", "mandelbrot", "smoke", "ray_tracer"))]  # fmt: skip
 #: those that compute in single precision
 SINGLE = ("growing_cache",)
 
@@ -109,6 +111,20 @@ def test_the_frontend_computes_what_numpy_does(name: str, arguments: dict[str, A
     assert len(ours) == len(theirs) > 0
     rtol = 1e-5 if name in SINGLE else 1e-9
     numpy.testing.assert_allclose(ours, theirs, rtol=rtol, atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tiny", [True, False], ids=["tiny", "full"])
+@pytest.mark.parametrize("name", ["life", "mandelbrot", "smoke", "ray_tracer"])
+def test_every_array_of_a_small_program_is_numpys(name: str, tiny: bool) -> None:
+    import lazyloom_numpy
+
+    programs = importlib.import_module("benchmarks.programs.small_programs")
+    ours, theirs = (programs.results(np, name, tiny) for np in (lazyloom_numpy, numpy))
+    assert list(ours) == list(theirs)
+    for key, wanted in theirs.items():
+        assert ours[key].dtype == wanted.dtype and numpy.abs(wanted).max() > 0, key
+        numpy.testing.assert_allclose(ours[key], wanted, rtol=1e-9, atol=1e-12, err_msg=key)
 
 
 def runner(*arguments: str) -> subprocess.CompletedProcess[str]:

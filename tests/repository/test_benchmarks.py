@@ -221,3 +221,33 @@ def test_numpy_programs_compute_what_numpy_does(
     for ours, theirs in zip(*results, strict=True):
         assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
         numpy.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("library", ["numpy_itself", "lazyloom_numpy", "lazyloom_torch"])
+def test_small_arrays_are_read_as_described(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The makers compare with NumPy, and a turn says what one unit took where it measures it."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    module = importlib.import_module("workloads.small_arrays")
+    for name, few in (("BATCH", 3), ("LENGTH", 5), ("SIDE", 2)):
+        monkeypatch.setattr(module, name, few)
+    make = module.doing(getattr(module, library))
+    for what in (module.READ, module.DROPPED):
+        assert make(what, 10)(2) is None
+    assert make(module.KEPT, 10)(4)[""] > 0
+    assert all(seconds > 0 for seconds in make(module.NUMBER)(4).values())
+    for what in (module.BY_ONE, module.BY_TWO):
+        assert make(what)(2)[""] > 0
+
+
+def test_a_small_array_program_is_compared_with_numpys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    module = importlib.import_module("workloads.small_arrays")
+    monkeypatch.setitem(module.PROGRAMS, "wrong", ("numpy_examples", {"name": "none", "runs": 1}))
+    monkeypatch.setitem(module.PROGRAMS, "smoke", (
+        "small_programs", {"name": "smoke", "runs": 1, "tiny": 1}))  # fmt: skip
+    make = module.doing(module.lazyloom_numpy, "lazyloom_numpy")
+    assert make(module.PROGRAM, title="smoke")(2)[""] > 0
+    with pytest.raises(ValueError, match="name is 'none'"):
+        make(module.PROGRAM, title="wrong")
