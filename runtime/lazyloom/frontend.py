@@ -19,6 +19,12 @@ from typing import Any, Final, cast, final
 from .evaluate.reading import look as look
 from .extension import exports_buffers as exports_buffers
 from .host.host_arrays import ALONE as ALONE
+from .tensor.contents import aliasing, created_of, current, set_view
+from .tensor.contents import hold as hold
+from .tensor.contents import write as write
+from .tensor.contents import write_lock as write_lock
+from .tensor.contents import write_locks as write_locks
+from .tensor.elements import element_starts, element_steps, element_value
 from .tensor.host import to_host as to_host
 from .tensor.inference import inference_enabled as inference_enabled
 from .tensor.inference import is_marked
@@ -35,11 +41,7 @@ from .tensor.operators import (
 )
 from .tensor.parts import read_parts
 from .tensor.storage import Alias, Storage, WriteLocks
-from .tensor.tensor import Tensor, aliasing, created_of, current, set_view
-from .tensor.tensor import hold as hold
-from .tensor.tensor import write as write
-from .tensor.tensor import write_lock as write_lock
-from .tensor.tensor import write_locks as write_locks
+from .tensor.tensor import Tensor
 from .tensor.views import (
     AsComplex,
     AsReal,
@@ -55,9 +57,6 @@ from .tensor.views import (
     Slice,
     Strided,
     ViewStep,
-    element_starts,
-    element_steps,
-    element_value,
     index_key,
 )
 from .trace.fed import fed_items as fed_items

@@ -238,3 +238,125 @@ def test_other_indices_are_errors_or_views_as_before(array: Any, index: Any) -> 
             x[index if len(index) > 1 else index[0]]
         return
     assert np.asarray(x[index if len(index) > 1 else index[0]]).tolist() == expected.tolist()
+
+
+def test_an_element_that_is_only_read_records_nothing(array: Any) -> None:
+    x = array(np.arange(24.0).reshape(2, 3, 4))
+    with nothing_runs(), counted() as delta:
+        assert float(x[1, 2, 3]) == 23.0 and bool(x[0, 0, 1]) and int(x[1, 0, 0]) == 12
+        assert x[1][2][3].item() == 23.0 and x[:, 1:, ::2][1, 1, 1].item() == 22.0
+        assert 6.0 in [float(x[0, 1][k]) for k in range(4)] and not bool(x[0, 0, 0])
+    assert delta.ops_traced == 0 and delta.reads == 10
+
+
+def test_an_element_that_an_op_takes_is_recorded_as_in_the_other_frontend() -> None:
+    programs = []
+    for make in FRONTENDS.values():
+        x = make(np.arange(5.0))
+        one = x[3]
+        assert (one * 2 + x).tolist() == [6.0, 7.0, 8.0, 9.0, 10.0]
+        programs.append(ll.last_evaluation().program)
+    assert programs[0] == programs[1]
+
+
+def test_elements_are_copies_of_what_was_there() -> None:
+    x = lnp.arange(6.0).reshape(2, 3)
+    x.read()
+    before, read_before, row = x[1, 2], x[1, 1], x[1]
+    assert float(read_before) == 4.0
+    x[1] = -1.0
+    after = row[2]
+    assert [float(v) for v in (before, read_before, after)] == [5.0, 4.0, -1.0]
+    assert [float(v + 1) for v in (before, read_before, after)] == [6.0, 5.0, 0.0]
+    before += 1
+    assert float(before) == 6.0 and x.tolist() == [[0.0, 1.0, 2.0], [-1.0, -1.0, -1.0]]
+    read_before[...] = 9.0
+    assert float(read_before) == 9.0 and float(x[1, 1]) == -1.0
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float32", "complex64"])
+def test_an_element_is_what_a_computed_one_is(dtype: str) -> None:
+    data = np.array([3, 1, 0]).astype(dtype)
+    x = lnp.asarray(data)
+    x.read()
+    for read_first in (False, True):
+        one = x[0]
+        if read_first:
+            one.item()
+        assert type(one) is type(x.max()) and one.dtype == data.dtype and one.shape == ()
+        assert one.value.type is (x.max()).value.type
+        assert np.asarray(one) == data[0] and repr(one) == repr(data[0])
+        assert hash(one) == hash(data[0])
+
+
+def test_bits_of_an_element_stay_where_it_was_read_first() -> None:
+    data = np.array([0x7FC1_2345, 0x8000_0000, 1], np.uint32).view(np.float32)
+    x = lnp.asarray(data)
+    x.read()
+    for k in range(3):
+        one = x[k]
+        one.item()
+        assert np.asarray(one).view(np.uint32) == data.view(np.uint32)[k]
+
+
+def test_elements_under_transforms_and_captures_are_recorded() -> None:
+    x = lnp.asarray([1.0, 2.0, 3.0])
+    x.read()
+    rows = lnp.asarray([[1.0, 5.0], [2.0, 6.0]])
+    assert ll.vmap(lambda row: row[1] * 2)(rows).tolist() == [10.0, 12.0]
+    one = x[1]
+    captured = ll.jit(lambda y: y * one)
+    assert [captured(x).tolist() for _ in range(4)] == [[2.0, 4.0, 6.0]] * 4
+    one = x[2]
+    assert captured(x).tolist() == [3.0, 6.0, 9.0]
+    given = ll.jit(lambda y, s: y + s)
+    for k in (0, 1, 2, 1):
+        assert given(x, x[k]).tolist() == [1.0 + x[k].item(), 2.0 + x[k].item(), 3.0 + x[k].item()]
+    t = torch.tensor([1.0, 2.0, 3.0])
+    assert ll.grad(lambda v: v[1] * v[1])(t).tolist() == [0.0, 4.0, 0.0]
+
+
+def test_a_kept_element_that_was_read_holds_no_array() -> None:
+    kept = []
+    for k in range(3):
+        x = lnp.full(1000, float(k))
+        x.read()
+        kept.append(x[k])
+        assert float(kept[-1]) == k
+    assert all(not one.value.node.inputs for one in kept)
+
+
+def test_elements_shared_by_threads_are_recorded_once() -> None:
+    x = lnp.arange(100.0)
+    x.read()
+    for k in range(60):
+        one = x[k]
+        found: list[Any] = []
+
+        def use(one: Any = one, found: list[Any] = found) -> None:
+            found.append((float(one), float(one + 1), one.value.type.shape))
+
+        threads = [threading.Thread(target=use) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == [(float(k), k + 1.0, ())] * 4
+
+
+def test_conversions_of_what_has_several_elements_are_numpys_errors() -> None:
+    x = lnp.arange(3.0)
+    with pytest.raises(ValueError, match="ambiguous"):
+        bool(x)
+    with pytest.raises(TypeError, match="0-dimensional"):
+        float(x)
+    with pytest.raises(TypeError, match="0-dimensional"):
+        float(lnp.ones(1))
+    assert bool(lnp.ones((1, 1))) and not bool(lnp.zeros(1))
+    plain = ll.Tensor(ll.from_host(np.ones(3)))
+    assert bool(plain)
+    with pytest.raises(TypeError, match="subscriptable"):
+        plain[0]
+    with pytest.raises(TypeError, match="one element"):
+        float(plain)
+    assert float(ll.Tensor(ll.from_host(np.float64(2.5)))) == 2.5

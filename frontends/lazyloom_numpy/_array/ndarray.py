@@ -221,18 +221,6 @@ class ndarray(_Base):
     def __delitem__(self, key: Any) -> None:
         raise ValueError("cannot delete array elements")
 
-    def __bool__(self) -> bool:
-        if self.size != 1:
-            raise ValueError(
-                "The truth value of an array with more than one element is ambiguous. "
-                "Use a.any() or a.all()" if self.size else
-                "The truth value of an empty array is ambiguous. "
-                "Use `array.size > 0` to check that an array is not empty.")
-        return bool(self.read_number())
-
-    def __float__(self) -> float:
-        return float(self._one_element())
-
     def __int__(self) -> int:
         return int(self._one_element())
 
@@ -249,6 +237,20 @@ class ndarray(_Base):
         if self.size != 1 or self.ndim > 0:
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
         return self.read_number()
+
+    def _truth(self) -> bool:
+        """``bool(x)`` of an array with dimensions."""
+        if self.size != 1:
+            raise ValueError(
+                "The truth value of an array with more than one element is ambiguous. "
+                "Use a.any() or a.all()" if self.size else
+                "The truth value of an empty array is ambiguous. "
+                "Use `array.size > 0` to check that an array is not empty.")
+        return bool(self.read_number())
+
+    def _as_float(self) -> float:
+        """``float(x)`` of an array with dimensions, or of a complex one."""
+        return float(self._one_element())
 
     def __format__(self, spec: str) -> str:
         if not self.shape:

@@ -489,7 +489,8 @@ def _start() -> None:
     usual = operators_of(ndarray)
     assert usual is not None
     set_operators(Subclassable, Operators(
-        ndarray, ScalarArray, usual.general, usual.general_in_place, False))
+        ndarray, ScalarArray, usual.general, usual.general_in_place, False,
+        usual.get_item, None, usual.to_float, usual.truth))
     _u.hooks.append((_operated, _operated_in_place))
 
 

@@ -96,9 +96,6 @@ class ArrayMethods(lazyloom.Tensor):
     def flat(self: Any, value: Any) -> None:
         flat.set_flat(self, value)
 
-    def __getitem__(self: Any, key: Any) -> Any:
-        return items.get_item(self, key)
-
     def __setitem__(self: Any, key: Any, value: Any) -> None:
         items.set_item(self, key, value)
 
@@ -518,4 +515,4 @@ _u.TABLE.update(gufuncs.FUNCTIONS)
 _u.PUBLIC.update(gufuncs.FUNCTIONS)
 _attach(ArrayMethods, ndarray)
 _attach(UfuncMethods, _u.ufunc)
-operators.register(ndarray, ScalarArray)
+operators.register(ndarray, ScalarArray, items.get_item)

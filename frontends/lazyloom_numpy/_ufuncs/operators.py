@@ -56,8 +56,10 @@ def _immutable(symbol: str) -> Callable[..., Any]:
     return method
 
 
-def register(array: type, scalar: type) -> None:
+def register(array: Any, scalar: type, get_item: Any) -> None:
     """Give the array class its operators; ``scalar`` is the class of 0-d results.
+
+    ``get_item`` is the function for ``x[index]``.
 
     Like a number's, a scalar's operators in place make a new one.
     """
@@ -67,7 +69,8 @@ def register(array: type, scalar: type) -> None:
     functions = [_u.TABLE[name] for name in UFUNCS]
     operators = Operators(
         array, scalar, [_general(f) for f in functions],
-        [_in_place(f) for f in functions[: MATMUL + 1]], True)
+        [_in_place(f) for f in functions[: MATMUL + 1]], True, get_item, scalar,
+        array._as_float, array._truth)
     for name, function in zip(NAMES, functions, strict=True):
         op = function.op or "matmul"
         numbers = 0 if name in ("matmul", "neg") else FLOATS | INTS
@@ -86,7 +89,8 @@ def register(array: type, scalar: type) -> None:
             return functions[-1](a)
 
     checked = Operators(
-        array, scalar, [*operators.general[:-1], negated], operators.general_in_place, False)
+        array, scalar, [*operators.general[:-1], negated], operators.general_in_place, False,
+        get_item, scalar, array._as_float, array._truth)
 
     def switch(on: bool) -> None:
         set_operators(array, checked if on else operators)

@@ -10,8 +10,9 @@ from typing import Any
 
 from ..evaluate.evaluate import evaluate
 from ..evaluate.reading import blind, held_back, reads_of
+from ..tensor.contents import created_of, write_lock
 from ..tensor.storage import OtherWriters, number_of_lock
-from ..tensor.tensor import Tensor, created_of, write_lock
+from ..tensor.tensor import Tensor
 from ..trace import graph
 from ..trace.graph import PENDING, Node, Value
 from ..trace.source import Site

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from ..frontend import view_of_type
-from ..tensor.tensor import Tensor, aliasing
+from ..tensor.contents import aliasing
+from ..tensor.tensor import Tensor
 from ..tensor.views import ViewStep
 from ..trace.fed import Fed
 from ..trace.graph import Value

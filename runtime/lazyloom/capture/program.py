@@ -13,8 +13,9 @@ from ..errors import ArgumentError
 from ..evaluate.evaluate import evaluate
 from ..evaluate.reading import blind, held_back
 from ..interrupts import Deferred, uninterrupted
+from ..tensor.contents import current, write, write_locks
 from ..tensor.storage import writers
-from ..tensor.tensor import Tensor, current, write, write_locks
+from ..tensor.tensor import Tensor
 from ..trace import graph
 from ..trace.graph import PENDING, Buffer, Node, Value
 from ..trace.source import Site, user_site

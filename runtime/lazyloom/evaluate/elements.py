@@ -16,6 +16,7 @@ from ..interrupts import reraise_from_handler
 from ..trace import graph
 from ..trace.graph import DONE, PENDING, Buffer, Input, Node, Value
 from ..trace.scalars import Scalar
+from ..types import TensorType
 from .reading import blind, held_back
 
 #: so many ops are looked through
@@ -64,6 +65,27 @@ def element(value: Value) -> Value | None:
     t = value.type
     return graph.leaf_value(
         t, Buffer(np.asarray(data.take(place)).reshape(t.shape), None, False))
+
+
+def has_data(value: Value) -> bool:
+    """Whether a value's data exist, and an element of them can be looked up without an op.
+
+    They are in the host's memory, perhaps still being computed, and no gradient flows.
+    """
+    node = value.node
+    if node.state != DONE or held_back or blind or graph.trace.mapping or foreign.inside[0] or (
+        value.requires_grad
+    ):
+        return False
+    buffers = node.buffers
+    buffer = None if buffers is None else buffers[value.index]
+    return buffer is not None and buffer.checks is None and (
+        buffer.host is not None or backend().is_host())
+
+
+def number_leaf(number: Any, t: TensorType) -> Value:
+    """A value whose data is that number, which an element of that type had."""
+    return graph.leaf_value(t, Buffer(np.array(number, t.dtype.numpy), None, False))
 
 
 def _data(buffer: Buffer) -> Any:

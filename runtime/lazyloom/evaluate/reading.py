@@ -77,6 +77,11 @@ def read_number(value: Value) -> Any:
     return _read(value, "read", NUMBER)
 
 
+def read_element(value: Value, place: int) -> Any:
+    """One element of the value's data, at ``place`` in row-major order, as a Python number."""
+    return _read(value, "read", ELEMENT, place)
+
+
 def await_data(value: Value) -> None:
     """Wait until the value's data exist; raises like :func:`read`, but does not count as a read."""
     _read(value, "read", NOTHING)
@@ -87,9 +92,10 @@ COPY: Final = 0
 VIEW: Final = 1
 NUMBER: Final = 2
 NOTHING: Final = 3
+ELEMENT: Final = 4
 
 
-def _read(value: Value, reason: str, form: int) -> Any:
+def _read(value: Value, reason: str, form: int, place: int = 0) -> Any:
     site = user_site()
     if settings.forbids_reads():
         raise ReadForbiddenError(
@@ -107,16 +113,21 @@ def _read(value: Value, reason: str, form: int) -> Any:
             return None
     else:
         counters["reads"] += 1
-        counters["bytes_read"] += value.type.nbytes
+        counters["bytes_read"] += (
+            value.type.dtype.itemsize if form == ELEMENT else value.type.nbytes)
     if host is not None:
         if form == VIEW:
             return host
+        if form == ELEMENT:
+            return host.item(place)
         return host.item() if form == NUMBER else host.copy()
     try:
         if form == NUMBER:
             return host_number(buffer.array, value.type)
         if form == VIEW:
             return device_view(buffer.array, value.type)
+        if form == ELEMENT:
+            return device_view(buffer.array, value.type).item(place)
         if form == COPY:
             return host_array(buffer.array, value.type)
         backend().wait(buffer.array)

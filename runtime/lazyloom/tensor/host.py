@@ -28,7 +28,8 @@ from ..trace.graph import (
     trace,
 )
 from ..types import tensor_type
-from .tensor import Tensor, let_go
+from .contents import let_go
+from .tensor import Tensor
 
 
 def from_host(

@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from .tensor import Tensor, write_lock
+from .contents import write_lock
+from .tensor import Tensor
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

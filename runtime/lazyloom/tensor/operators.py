@@ -47,15 +47,23 @@ class Operators:
         general_in_place: likewise for the augmented assignments of the first five; they
             return the target.
         short_in_place: whether a plain target may be written without asking the frontend.
+        get_item: the frontend's function for ``x[index]``, taking both.
+        element: the class of elements that an index of ints names, where these are no views; None
+            where they are, or where the frontend's function is always to be asked.
+        to_float, truth: the frontend's functions for ``float(x)`` and ``bool(x)``, for tensors
+            with dimensions, and for complex ones.
     """
 
     __slots__ = (
-        "result", "result_0d", "general", "general_in_place", "short_in_place", "specs", "numbers",
+        "result", "result_0d", "general", "general_in_place", "short_in_place", "get_item",
+        "element", "to_float", "truth", "specs", "numbers",
     )  # fmt: skip
 
     def __init__(
         self, result: Any, result_0d: Any, general: Sequence[Callable[..., Any]],
         general_in_place: Sequence[Callable[..., Any]], short_in_place: bool,
+        get_item: Callable[..., Any] | None = None, element: Any = None,
+        to_float: Callable[..., Any] | None = None, truth: Callable[..., Any] | None = None,
     ) -> None:  # fmt: skip
         if len(general) != len(NAMES) or len(general_in_place) != MATMUL + 1:
             raise ArgumentError(
@@ -66,6 +74,10 @@ class Operators:
         self.general: list[Any] = list(general)
         self.general_in_place: list[Any] = list(general_in_place)
         self.short_in_place: bool = short_in_place
+        self.get_item: Any = get_item
+        self.element: Any = element
+        self.to_float: Any = to_float
+        self.truth: Any = truth
         size = 1 + max([d.index for d in ALL])
         #: the spec by operator and dtype number, None where the general function decides
         self.specs: list[list[Spec | None]] = []

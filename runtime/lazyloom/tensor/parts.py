@@ -13,8 +13,9 @@ from typing import Final
 from ..trace.graph import Value
 from ..trace.recording import record
 from ..trace.switches import grad_enabled
+from .contents import aliasing, current
 from .storage import keep_read
-from .tensor import Tensor, aliasing, current
+from .tensor import Tensor
 from .views import Slice, ViewStep
 
 #: of more parts than this, the program may use few, or use them one after the other

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..trace.graph import Value
+from .contents import hold
 from .operators import operators_of
-from .tensor import Tensor, hold
+from .tensor import Tensor
 
 
 def wrap_as(tensor: Tensor, value: Value) -> Any:
