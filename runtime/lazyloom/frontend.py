@@ -31,10 +31,14 @@ from .tensor.inference import is_marked
 from .tensor.inference import set_inference_enabled as set_inference_enabled
 from .tensor.one_step import one_step as one_step
 from .tensor.operators import (
+    ABSOLUTE,
+    EQUAL,
     FLOATS,
     INTS,
     MATMUL,
     NAMES,
+    NOT_EQUAL,
+    SQUARE,
     Operators,
     operators_of,
     set_operators,
@@ -42,6 +46,8 @@ from .tensor.operators import (
 from .tensor.parts import read_parts
 from .tensor.storage import Alias, Storage, WriteLocks
 from .tensor.tensor import Tensor
+from .tensor.tensor import known_index as known_index
+from .tensor.tensor import of_numbers as of_numbers
 from .tensor.views import (
     AsComplex,
     AsReal,
@@ -391,13 +397,14 @@ def same_objects(a: Iterable[object], b: Sequence[object]) -> bool:
 
 
 __all__ = [
-    "FLOATS", "INTS", "MATMUL", "NAMES", "AsComplex", "AsReal", "Bitcast", "Broadcast", "Conj",
-    "Diagonal", "Imag", "Operators", "Permute", "Select", "Real", "Reshape", "Slice", "Storage",
-    "Strided", "Tensor", "Update", "ViewPlans", "ViewStep", "detached_view", "element_starts",
-    "element_steps", "element_value", "fed_items", "following", "hold", "index_key",
-    "inference_enabled", "loop_steps", "made_in_inference", "number_of", "one_step",
-    "operators_of", "read_parts", "read_through", "reread", "same_objects", "same_storage",
-    "same_view", "set_inference_enabled", "set_operators", "share_view", "steps_between",
-    "storage_of", "strides_for_broadcasts", "view", "view_of_storage", "view_of_type", "write",
-    "write_all", "write_lock", "write_locks",
+    "ABSOLUTE", "EQUAL", "FLOATS", "INTS", "MATMUL", "NAMES", "NOT_EQUAL", "SQUARE", "AsComplex",
+    "AsReal", "Bitcast", "Broadcast", "Conj", "Diagonal", "Imag", "Operators", "Permute", "Real",
+    "Reshape", "Select", "Slice", "Storage", "Strided", "Tensor", "Update", "ViewPlans",
+    "ViewStep", "detached_view", "element_starts", "element_steps", "element_value", "fed_items",
+    "following", "hold", "index_key", "inference_enabled", "known_index", "loop_steps",
+    "made_in_inference", "number_of", "of_numbers", "one_step", "operators_of", "read_parts",
+    "read_through", "reread", "same_objects", "same_storage", "same_view",
+    "set_inference_enabled", "set_operators", "share_view", "steps_between", "storage_of",
+    "strides_for_broadcasts", "view", "view_of_storage", "view_of_type", "write", "write_all",
+    "write_lock", "write_locks",
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -360,3 +361,139 @@ def test_conversions_of_what_has_several_elements_are_numpys_errors() -> None:
     with pytest.raises(TypeError, match="one element"):
         float(plain)
     assert float(ll.Tensor(ll.from_host(np.float64(2.5)))) == 2.5
+
+
+OPERATORS: dict[str, Any] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
+    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+    "eq": operator.eq, "ne": operator.ne}  # fmt: skip
+SPECIAL: dict[str, list[Any]] = {
+    "float64": [0.0, -0.0, 1.5, -2.25, 0.1, np.inf, -np.inf, np.nan, 5e-324, 1e-300, 1.7e308],
+    "float32": [0.0, -0.0, 1.5, -2.25, 0.1, np.inf, -np.inf, np.nan, 1e-45, 2e-38, 3e38],
+    "float16": [0.0, 1.5, np.nan, 6e4], "bfloat16": [0.0, 1.5, np.nan, 3e38],
+    "int64": [0, 1, -3, 2**63 - 1, -(2**63), 2**53 + 1], "int8": [0, 1, -3, 127, -128],
+    "uint8": [0, 1, 255], "uint64": [0, 3, 2**64 - 1], "bool": [False, True],
+    "complex64": [0j, 1 - 2j],
+}  # fmt: skip
+NUMBERS: list[Any] = [0, 1, -3, 2, 0.0, -0.0, 0.1, 1e-310, 1e300, float("inf"), float("nan"), True,
+                      300, 2**40]  # fmt: skip
+
+
+def outcome(compute: Any, read_at_once: bool) -> Any:
+    """What a computation gives, as a number read or as an array that ops compute."""
+    try:
+        found = compute()
+        if found is NotImplemented or isinstance(found, (bool, np.generic)):
+            return type(found).__name__, repr(found)
+        number = found.item() if read_at_once else None
+        data = np.asarray(found)
+    except Exception as error:
+        return type(error).__name__
+    if read_at_once:
+        again = np.array(number, data.dtype)
+        assert (again == data or again != again and data != data).all()
+        if data.dtype.kind == "f":
+            assert np.signbit(again) == np.signbit(data) or data != data
+    return data.dtype, data.shape, "nan" if (data != data).any() else data.tobytes()
+
+
+@pytest.mark.parametrize("dtype", SPECIAL)
+def test_operators_on_elements_are_what_ops_compute(dtype: str) -> None:
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    x = lnp.asarray(np.array(SPECIAL[dtype], kind))
+    y = x + x if dtype == "bool" else x * 1
+    lnp.asarray(y).read()
+    x.read()
+    count = len(SPECIAL[dtype])
+    for name, function in OPERATORS.items():
+        for i in range(count):
+            others = [lambda k=k: x[k] for k in range(count)] + [lambda b=b: b for b in NUMBERS]
+            for other in others:
+                for swapped in (False, True):
+                    def compute(function: Any = function, other: Any = other, i: int = i,
+                                swapped: bool = swapped, recorded: bool = False) -> Any:
+                        a, b = x[i], other()
+                        if recorded:
+                            # an op has taken them
+                            a.value  # noqa: B018
+                            if isinstance(b, lnp.ndarray):
+                                b.value  # noqa: B018
+                        return function(b, a) if swapped else function(a, b)
+
+                    expected = outcome(lambda: compute(recorded=True), False)
+                    for read_at_once in (True, False):
+                        found = outcome(compute, read_at_once)
+                        assert found == expected, (name, x[i], other(), swapped, read_at_once)
+
+
+@pytest.mark.parametrize("dtype", SPECIAL)
+def test_operators_on_one_element_are_what_ops_compute(dtype: str) -> None:
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    x = lnp.asarray(np.array(SPECIAL[dtype], kind))
+    x.read()
+    for function in (operator.neg, abs, lambda a: a**2, lambda a: -(a * a), lambda a: abs(a) > a):
+        for i in range(len(SPECIAL[dtype])):
+            def taken(i: int = i) -> Any:
+                one = x[i]
+                one.value  # noqa: B018
+                return one
+
+            expected = outcome(lambda f=function, t=taken: f(t()), False)
+            for read_at_once in (True, False):
+                assert outcome(lambda f=function, i=i: f(x[i]), read_at_once) == expected
+
+
+def test_long_computations_on_elements_are_exact_and_end() -> None:
+    data = np.random.default_rng(5).uniform(-1, 1, 3000)
+    x = lnp.asarray(data)
+    x.read()
+    total, expected = x[0] * 0.0, 0.0
+    for k in range(len(data)):
+        total = total + x[k] * x[k] if data[k] > 0 else total - x[k] / 3
+        expected = expected + data[k] * data[k] if data[k] > 0 else expected - data[k] / 3
+    assert float(total) == expected
+    bad = lnp.asarray([np.nan, 1.0])
+    bad.read()
+    total = bad[0]
+    for _ in range(20000):
+        total = total + bad[1]
+    assert np.isnan(float(total))
+
+
+def test_elements_are_compared_on_the_host_and_used_as_indices() -> None:
+    x = lnp.asarray([3, 1, 2])
+    y = lnp.asarray([1.0, 2.0, 4.0])
+    lnp.sum(x).read(), y.read(), x.read()
+    with nothing_runs(), counted() as delta:
+        assert x[0] > x[1] and x[0] != 2 and x[1] != x[2] and x[2] in [x[0], x[2]]
+        assert float(y[x[1]]) == 2.0 and y[0] - y[1] < 0 and abs(y[0] - y[2]) ** 2 == 9.0
+        assert float(-y[2] / 8 + 1) == 0.5 and max(x[0], x[1], x[2]).item() == 3
+    assert delta.ops_traced == 0
+    y[x[1]] = 7.0
+    assert y.tolist() == [1.0, 7.0, 4.0]
+    with pytest.raises(IndexError):
+        y[x[0]]
+
+
+def test_what_is_computed_of_elements_is_recorded_for_an_op() -> None:
+    x = lnp.asarray([1.0, 2.0, 4.0])
+    x.read()
+    scaled = (x[1] - x[0]) * 3
+    with counted() as delta:
+        assert (x * scaled).tolist() == [3.0, 6.0, 12.0]
+    # two slices, two reshapes, a difference, two products
+    assert delta.ops_executed == 7
+    shared = x[2] + 1
+    assert ((x + shared) * (x - shared)).tolist() == [-24.0, -21.0, -9.0]
+    assert float(shared) == 5.0 and (x + shared).tolist() == [6.0, 7.0, 9.0]
+
+
+def test_errors_of_numbers_are_still_watched() -> None:
+    x = lnp.asarray([0.0, 1.0])
+    x.read()
+    with lnp.errstate(divide="raise"):
+        with pytest.raises(FloatingPointError):
+            float(x[1] / x[0])
+        one, zero = x[1], x[0]
+    with lnp.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        float(one / zero)

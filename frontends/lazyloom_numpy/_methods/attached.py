@@ -16,7 +16,15 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.dtypes import as_dtype
-from lazyloom.frontend import share_view, write_lock
+from lazyloom.frontend import (
+    ABSOLUTE,
+    EQUAL,
+    NOT_EQUAL,
+    SQUARE,
+    of_numbers,
+    share_view,
+    write_lock,
+)
 
 from .._arguments.assigning import warn_discarded
 from .._arguments.convert import full_value
@@ -121,7 +129,8 @@ class ArrayMethods(lazyloom.Tensor):
         if modulo is not None:
             return NotImplemented
         if type(other) is int and not self.slow_path and self.tensor_type.dtype.is_inexact:
-            return wrap(_u.integer_power(self.value, other))
+            found = of_numbers(self, None, SQUARE) if other == 2 else None
+            return wrap(_u.integer_power(self.value, other)) if found is None else found
         if self.tensor_type.dtype.kind == "b" and type(other) is int and other == 2 and (
             type(self) is not ScalarArray
         ):
@@ -166,16 +175,23 @@ class ArrayMethods(lazyloom.Tensor):
         return _t["positive"](self)
 
     def __abs__(self: Any) -> Any:
-        return _t["absolute"](self)
+        found = of_numbers(self, None, ABSOLUTE)
+        return _t["absolute"](self) if found is None else found
 
     def __invert__(self: Any) -> Any:
         return _t["invert"](self)
 
     def __eq__(self: Any, other: Any) -> Any:
+        found = of_numbers(self, other, EQUAL)
+        if found is not None:
+            return found
         result = _u.binary(_equal, self, other)
         return _unlike(self, other, False) if result is NotImplemented else result
 
     def __ne__(self: Any, other: Any) -> Any:
+        found = of_numbers(self, other, NOT_EQUAL)
+        if found is not None:
+            return found
         result = _u.binary(_not_equal, self, other)
         return _unlike(self, other, True) if result is NotImplemented else result
 

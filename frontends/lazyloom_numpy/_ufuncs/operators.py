@@ -70,7 +70,9 @@ def register(array: Any, scalar: type, get_item: Any) -> None:
     operators = Operators(
         array, scalar, [_general(f) for f in functions],
         [_in_place(f) for f in functions[: MATMUL + 1]], True, get_item, scalar,
-        array._as_float, array._truth)
+        array._as_float, array._truth,
+        [_general(_u.TABLE["equal"]), _general(_u.TABLE["not_equal"]), lambda a: a**2,
+         _u.TABLE["absolute"]])
     for name, function in zip(NAMES, functions, strict=True):
         op = function.op or "matmul"
         numbers = 0 if name in ("matmul", "neg") else FLOATS | INTS
@@ -90,7 +92,7 @@ def register(array: Any, scalar: type, get_item: Any) -> None:
 
     checked = Operators(
         array, scalar, [*operators.general[:-1], negated], operators.general_in_place, False,
-        get_item, scalar, array._as_float, array._truth)
+        get_item, None, array._as_float, array._truth)
 
     def switch(on: bool) -> None:
         set_operators(array, checked if on else operators)

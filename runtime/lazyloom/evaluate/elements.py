@@ -67,6 +67,11 @@ def element(value: Value) -> Value | None:
         t, Buffer(np.asarray(data.take(place)).reshape(t.shape), None, False))
 
 
+def is_watched() -> bool:
+    """Whether a call is recorded to be captured, in which reads are watched."""
+    return bool(held_back or blind)
+
+
 def has_data(value: Value) -> bool:
     """Whether a value's data exist, and an element of them can be looked up without an op.
 

@@ -82,6 +82,11 @@ def read_element(value: Value, place: int) -> Any:
     return _read(value, "read", ELEMENT, place)
 
 
+def element_number(value: Value, place: int) -> Any:
+    """Likewise, of what the user reads a part."""
+    return _read(value, "read", PART, place)
+
+
 def await_data(value: Value) -> None:
     """Wait until the value's data exist; raises like :func:`read`, but does not count as a read."""
     _read(value, "read", NOTHING)
@@ -93,6 +98,8 @@ VIEW: Final = 1
 NUMBER: Final = 2
 NOTHING: Final = 3
 ELEMENT: Final = 4
+#: an element that is not what the user reads, but leads to it
+PART: Final = 5
 
 
 def _read(value: Value, reason: str, form: int, place: int = 0) -> Any:
@@ -111,14 +118,14 @@ def _read(value: Value, reason: str, form: int, place: int = 0) -> Any:
     if form == NOTHING:
         if host is not None:
             return None
-    else:
+    elif form != PART:
         counters["reads"] += 1
         counters["bytes_read"] += (
             value.type.dtype.itemsize if form == ELEMENT else value.type.nbytes)
     if host is not None:
         if form == VIEW:
             return host
-        if form == ELEMENT:
+        if form >= ELEMENT:
             return host.item(place)
         return host.item() if form == NUMBER else host.copy()
     try:
@@ -126,7 +133,7 @@ def _read(value: Value, reason: str, form: int, place: int = 0) -> Any:
             return host_number(buffer.array, value.type)
         if form == VIEW:
             return device_view(buffer.array, value.type)
-        if form == ELEMENT:
+        if form >= ELEMENT:
             return device_view(buffer.array, value.type).item(place)
         if form == COPY:
             return host_array(buffer.array, value.type)

@@ -12,15 +12,16 @@ from typing import Any, Final, Self, final
 
 from ..compiled import ALONE, COMPILED, mypyc_attr
 from ..errors import AliasError, ArgumentError
-from ..evaluate.elements import has_data, number_leaf
+from ..evaluate.elements import has_data
 from ..evaluate.overwritten import Overwritten, restored, written_over
-from ..trace.graph import Node, Value, trace
+from ..trace.graph import PENDING, Node, Value, trace
 from ..trace.mapping import innermost
 from ..trace.source import user_site
 from ..trace.switches import grad_mode, switches
 from ..types import TensorType
-from .elements import element_type, element_value, place_below, starts_of
+from .elements import place_below
 from .inference import marked, mode
+from .later import Later, settled, value_of
 from .repeated import put_repeated
 from .storage import Alias, Storage, WriteLocks, deciding, keep_read, locks, number_of_lock, writers
 from .views import ViewStep
@@ -51,7 +52,7 @@ class Contents:
 
     __slots__ = (
         "_value", "_writes", "shared", "view_steps", "tensor_type", "_alias_state", "detached",
-        "slow_path", "_created", "_overwritten", "_whole", "_place", "_number",
+        "slow_path", "_created", "_overwritten", "_later",
     )  # fmt: skip
 
     #: the contents and the number of writes while nothing shares them; then ``shared`` has both
@@ -68,11 +69,9 @@ class Contents:
     _created: int
     #: what the contents go back to while nothing shares them; then the storage has it
     _overwritten: Overwritten | None
-    #: where it is an element of data that exist, which no op has taken yet: those data, and its
-    #: position in them, or the number once it was read; it has no value then, and shares nothing
-    _whole: Value | None
-    _place: int
-    _number: Any
+    #: the number that it is, if the host has that; until an op takes it, it has no value then. It
+    #: shares nothing
+    _later: Later | None
 
     @classmethod
     def from_value(cls, value: Value) -> Self:
@@ -94,8 +93,8 @@ class Contents:
                 else:
                     with deciding:
                         _share(self, storage)
-            elif self._whole is not None or self._number is not None:
-                record_element(self)
+            else:
+                record_later(self)
             shared = self.shared
             assert shared is not None or self._value is not None
         return shared
@@ -246,9 +245,7 @@ def set_view(
     tensor.slow_path = False
     tensor._created = 0
     tensor._overwritten = None
-    tensor._whole = None
-    tensor._place = 0
-    tensor._number = None
+    tensor._later = None
 
 
 def hold(tensor: Contents, value: Value) -> None:
@@ -267,21 +264,22 @@ def hold(tensor: Contents, value: Value) -> None:
     tensor.slow_path = False
     tensor._created = trace.sequence if mode.threads == 0 else marked(trace.sequence)
     tensor._overwritten = None
-    tensor._whole = None
-    tensor._place = 0
-    tensor._number = None
+    tensor._later = None
 
 
-def hold_element(tensor: Contents, whole: Value, place: int) -> None:
-    """Let a new tensor without dimensions be an element of data that exist.
-
-    It is the element at ``place`` in row-major order, and is recorded when an op takes it.
-    """
-    hold(tensor, whole)
-    tensor.tensor_type = element_type(whole.type)
-    tensor._whole = whole
-    tensor._place = place
+def hold_later(tensor: Contents, later: Later) -> None:
+    """Let a new tensor be a number that the host has."""
     tensor._value = None
+    tensor._writes = 0
+    tensor.shared = None
+    tensor.view_steps = ()
+    tensor.tensor_type = later.type
+    tensor._alias_state = None
+    tensor.detached = False
+    tensor.slow_path = False
+    tensor._created = trace.sequence if mode.threads == 0 else marked(trace.sequence)
+    tensor._overwritten = None
+    tensor._later = later
 
 
 def element_source(tensor: Contents, place: int) -> tuple[Value, int] | None:
@@ -301,53 +299,30 @@ def element_source(tensor: Contents, place: int) -> tuple[Value, int] | None:
     return (whole, place) if has_data(whole) else None
 
 
-def record_element(tensor: Contents) -> None:
-    """Record the ops that take the element of a :func:`hold_element` tensor, if it is one.
-
-    One that was read is a number by itself.
-    """
-    whole = tensor._whole
-    number = tensor._number
-    if whole is not None:
-        value = element_value(whole, starts_of(tensor._place, whole.type.shape))
-    elif number is not None:
-        value = number_leaf(number, tensor.tensor_type)
-    else:
-        return
-    if _ALONE:
-        _became(tensor, value)
-    else:
-        with deciding:
+def record_later(tensor: Contents) -> None:
+    """Let a tensor that is a number of the host's, if it still is one, hold it as a value."""
+    later = tensor._later
+    if later is not None:
+        value = value_of(later)
+        if _ALONE:
             _became(tensor, value)
+        else:
+            with deciding:
+                _became(tensor, value)
+
+
+def was_read(tensor: Contents, later: Later) -> None:
+    """Let a tensor whose number was read, and which an op has taken, be that number alone."""
+    value = tensor._value
+    if value is not None and value.node.state == PENDING:
+        leaf = settled(later)
+        if leaf is not None:
+            exchange(tensor, value.node, leaf)
 
 
 def _became(tensor: Contents, value: Value) -> None:
-    before = tensor._whole
-    if tensor._value is None and tensor.shared is None:
+    if tensor._later is not None and tensor._value is None and tensor.shared is None:
         tensor._value = value
-        tensor._whole = None
-        tensor._number = None
-    del before  # released only now
-
-
-def was_read(tensor: Contents, number: Any) -> None:
-    """Let go of the data of whose element the number was read, if it says all of the element."""
-    if number != number:
-        # there are several kinds of NaN
-        return
-    if _ALONE:
-        _is_number(tensor, number)
-    else:
-        with deciding:
-            _is_number(tensor, number)
-
-
-def _is_number(tensor: Contents, number: Any) -> None:
-    before = tensor._whole
-    if before is not None:
-        tensor._number = number
-        tensor._whole = None
-    del before  # released only now
 
 
 def exchange(tensor: Contents, node: Node, value: Value) -> None:
@@ -368,8 +343,7 @@ def let_go(tensor: Contents) -> None:
     """Release what a tensor that nobody can reach any more holds."""
     tensor._value = None
     tensor.shared = None
-    tensor._whole = None
-    tensor._number = None
+    tensor._later = None
     tensor._alias_state = None
     tensor._overwritten = None
 
@@ -385,6 +359,9 @@ def _share(tensor: Contents, storage: Storage) -> None:
         tensor.shared = storage
         tensor._value = None
         tensor._overwritten = None
+        number = tensor._later
+        tensor._later = None
+        del number
     del value, before  # released only now
 
 
@@ -394,8 +371,8 @@ def current(tensor: Contents) -> Value:
         if tensor._overwritten is not None:
             unshared = _recovered(tensor, unshared)
         return unshared.detach() if tensor.detached else unshared
-    if tensor._whole is not None or tensor._number is not None:
-        record_element(tensor)
+    if tensor._later is not None:
+        record_later(tensor)
         return current(tensor)
     storage = tensor._storage
     if storage.overwritten is not None:
@@ -550,10 +527,12 @@ def write_own(
     if tensor._value is not contents:
         return False
     before = tensor._overwritten
+    number = tensor._later
     tensor._overwritten = overwritten
     tensor._value = value
+    tensor._later = None
     tensor._writes += 1
-    del before  # released only now
+    del before, number  # released only now
     return True
 
 

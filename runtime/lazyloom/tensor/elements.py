@@ -47,7 +47,10 @@ def element_starts(index: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None
 
 
 def element_place(index: Any, shape: tuple[int, ...]) -> int:
-    """As :func:`element_starts`, the position in row-major order; -1 for None."""
+    """The position in row-major order of the element that an index of ints names.
+
+    -1 for any other index, and for one out of bounds.
+    """
     if type(index) is int:
         if len(shape) != 1:
             return -1
@@ -55,13 +58,23 @@ def element_place(index: Any, shape: tuple[int, ...]) -> int:
         size = shape[0]
         if number < 0:
             number += size
-        return number if 0 <= number < size and size != 1 else -1
-    starts = element_starts(index, shape)
-    if starts is None:
+        return number if 0 <= number < size else -1
+    if type(index) is not tuple:
+        return -1
+    items: tuple[Any, ...] = index
+    if len(items) != len(shape) or not shape:
         return -1
     place = 0
-    for axis, start in enumerate(starts):
-        place = place * shape[axis] + start
+    for axis, item in enumerate(items):
+        if type(item) is not int:
+            return -1
+        at: int = item
+        size = shape[axis]
+        if at < 0:
+            at += size
+        if not 0 <= at < size:
+            return -1
+        place = place * size + at
     return place
 
 
@@ -147,6 +160,8 @@ def element_steps(starts: tuple[int, ...]) -> tuple[ViewStep, ...]:
 def element_value(base: Value, starts: tuple[int, ...]) -> Value:
     """The element at that place, which has no dimensions."""
     value = base
+    if base.type.size == 1:
+        return _NUMBER.forward(base)
     for step in element_steps(starts):
         value = step.forward(value)
     return value

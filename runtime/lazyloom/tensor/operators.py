@@ -26,6 +26,11 @@ LESS_EQUAL: Final = 6
 GREATER: Final = 7
 GREATER_EQUAL: Final = 8
 NEGATIVE: Final = 9
+#: of these the core knows what they are of numbers that the host has
+EQUAL: Final = 10
+NOT_EQUAL: Final = 11
+SQUARE: Final = 12
+ABSOLUTE: Final = 13
 
 #: the operators that the core knows, by number
 NAMES: Final = ("add", "sub", "mul", "truediv", "matmul", "lt", "le", "gt", "ge", "neg")
@@ -50,13 +55,15 @@ class Operators:
         get_item: the frontend's function for ``x[index]``, taking both.
         element: the class of elements that an index of ints names, where these are no views; None
             where they are, or where the frontend's function is always to be asked.
+        further: the functions for ``==``, ``!=``, ``x**2`` and ``abs(x)``, where ``element`` is
+            given.
         to_float, truth: the frontend's functions for ``float(x)`` and ``bool(x)``, for tensors
             with dimensions, and for complex ones.
     """
 
     __slots__ = (
         "result", "result_0d", "general", "general_in_place", "short_in_place", "get_item",
-        "element", "to_float", "truth", "specs", "numbers",
+        "element", "to_float", "truth", "further", "specs", "numbers",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +71,7 @@ class Operators:
         general_in_place: Sequence[Callable[..., Any]], short_in_place: bool,
         get_item: Callable[..., Any] | None = None, element: Any = None,
         to_float: Callable[..., Any] | None = None, truth: Callable[..., Any] | None = None,
+        further: Sequence[Callable[..., Any]] = (),
     ) -> None:  # fmt: skip
         if len(general) != len(NAMES) or len(general_in_place) != MATMUL + 1:
             raise ArgumentError(
@@ -78,6 +86,7 @@ class Operators:
         self.element: Any = element
         self.to_float: Any = to_float
         self.truth: Any = truth
+        self.further: list[Any] = list(further)
         size = 1 + max([d.index for d in ALL])
         #: the spec by operator and dtype number, None where the general function decides
         self.specs: list[list[Spec | None]] = []

@@ -20,13 +20,14 @@ from .contents import (
     element_source,
     exchange,
     hold,
-    hold_element,
+    hold_later,
     was_read,
     write_lock,
     write_locked,
     write_own,
 )
-from .elements import element_place
+from .elements import element_place, element_type
+from .later import Later, combined, element_of, read_later
 from .operators import (
     ADD,
     DIVIDE,
@@ -81,12 +82,14 @@ class Tensor(Contents):
             raise ArgumentError(
                 f"read_number: a tensor of shape {self.tensor_type.shape} was given, expected one "
                 "element")
-        whole = self._whole
-        if whole is not None:
-            number = read_element(whole, self._place)
-            was_read(self, number)
-            return number
-        if self.view_steps:
+        later = self._later
+        if later is not None:
+            number = read_later(later)
+            if number is not None:
+                if self._value is not None:
+                    was_read(self, later)
+                return number
+        elif self.view_steps:
             source = element_source(self, 0)
             if source is not None:
                 return read_element(source[0], source[1])
@@ -105,12 +108,15 @@ class Tensor(Contents):
         if rules is None or rules.get_item is None:
             raise TypeError(f"{type(self).__name__!r} object is not subscriptable")
         if rules.element is not None:
+            if isinstance(index, Tensor):
+                index = known_index(index)
             place = element_place(index, self.tensor_type.shape)
             if place >= 0:
                 source = element_source(self, place)
                 if source is not None:
                     found: Tensor = _new(rules.element)
-                    hold_element(found, source[0], source[1])
+                    whole, place = source
+                    hold_later(found, element_of(whole, place, element_type(whole.type)))
                     return found
         return rules.get_item(self, index)
 
@@ -201,6 +207,10 @@ class Tensor(Contents):
         rules = operators_of(type(self))
         if rules is None:
             raise TypeError(f"bad operand type for unary -: {type(self).__name__!r}")
+        if self._later is not None:
+            found = _of_numbers(rules, self, None, NEGATIVE, False)
+            if found is not None:
+                return found
         spec = rules.specs[NEGATIVE][self.tensor_type.dtype.index]
         if self.slow_path or spec is None:
             return rules.general[NEGATIVE](self)
@@ -250,10 +260,53 @@ def _short(rules: Operators, a: Tensor, b: object, number: int, reverse: bool) -
     return None
 
 
+def _of_numbers(rules: Operators, a: Tensor, b: object, number: int, reverse: bool) -> Any:
+    """The result of an operator on numbers that the host has; None where it has to be recorded."""
+    one = a._later
+    other: Later | None = None
+    if rules.element is None or one is None or a.slow_path:
+        return None
+    if isinstance(b, Tensor):
+        other = b._later
+        if other is None or b.slow_path or type(b) is not type(a):
+            return None
+        b = None
+    later = combined(rules, one, other, b, number, reverse)
+    if later is None:
+        return None
+    made: Tensor = _new(rules.result_0d)
+    hold_later(made, later)
+    return made
+
+
+def known_index(index: Tensor) -> Any:
+    """An index as a Python int, if it is an integer that the host has; else itself."""
+    later = index._later
+    if later is not None and later.type.dtype.kind in "iu":
+        number = read_later(later)
+        if number is not None:
+            return number
+    return index
+
+
+def of_numbers(a: Tensor, b: object, number: int) -> Any:
+    """The result of an operator that frontends define themselves on numbers that the host has.
+
+    ``number`` is EQUAL, NOT_EQUAL, SQUARE or ABSOLUTE, and ``b`` the other operand, None for the
+    last two. None where any is no such number, and the operator has to be recorded.
+    """
+    rules = operators_of(type(a))
+    return None if rules is None or a._later is None else _of_numbers(rules, a, b, number, False)
+
+
 def _operate(a: Tensor, b: object, number: int) -> Any:
     rules = operators_of(type(a))
     if rules is None:
         return NotImplemented
+    if a._later is not None:
+        found = _of_numbers(rules, a, b, number, False)
+        if found is not None:
+            return found
     value = _short(rules, a, b, number, False)
     if value is None:
         if type(b) is Fed:
@@ -268,6 +321,10 @@ def _operate_reversed(a: Tensor, b: object, number: int) -> Any:
     if rules is None:
         return NotImplemented
     if not isinstance(b, Tensor):
+        if a._later is not None:
+            found = _of_numbers(rules, a, b, number, True)
+            if found is not None:
+                return found
         value = _short(rules, a, b, number, True)
         if value is not None:
             return _wrapped(rules, value)
