@@ -24,6 +24,7 @@ from .tensor.contents import hold as hold
 from .tensor.contents import write as write
 from .tensor.contents import write_lock as write_lock
 from .tensor.contents import write_locks as write_locks
+from .tensor.element_writes import write_element as write_element
 from .tensor.elements import element_starts, element_steps, element_value
 from .tensor.host import to_host as to_host
 from .tensor.inference import inference_enabled as inference_enabled
@@ -406,5 +407,5 @@ __all__ = [
     "read_through", "reread", "same_objects", "same_storage", "same_view",
     "set_inference_enabled", "set_operators", "share_view", "steps_between", "storage_of",
     "strides_for_broadcasts", "view", "view_of_storage", "view_of_type", "write", "write_all",
-    "write_lock", "write_locks",
+    "write_element", "write_lock", "write_locks",
 ]  # fmt: skip

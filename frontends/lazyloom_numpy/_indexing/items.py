@@ -23,6 +23,7 @@ from lazyloom.frontend import (
     index_key,
     known_index,
     same_view,
+    write_element,
     write_lock,
 )
 
@@ -258,8 +259,9 @@ def set_item(x: ndarray, key: Any, value: Any, mode: str = "set") -> None:
     """``x[key] = value`` (or, for ``ufunc.at``, an accumulating update)."""
     if not is_writeable(x):
         raise ValueError("assignment destination is read-only")
-    if isinstance(key, ndarray):
-        key = known_index(key)
+    if mode == "set" and write_element(x, key, value):
+        return
+    key = known_index(key)
     simple = index_key(key)
     if simple is not None and type(x) is not ScalarArray:
         _set_basic(_basic_target(x, simple, key), value, mode, key)

@@ -14,11 +14,19 @@ import numpy as np
 import lazyloom
 from lazyloom.dtypes import bool_, int32, int64, uint8
 from lazyloom.errors import type_name
-from lazyloom.frontend import Reshape, Select, index_key, same_view, write_lock
+from lazyloom.frontend import (
+    Reshape,
+    Select,
+    index_key,
+    same_view,
+    write_element,
+    write_lock,
+)
 
 from .._core import broadcast_shapes, cast, numel, record, record_two, scalar, spec
 from .._elementwise import alike
 from .._errors import not_a_tensor
+from .._inference import seen as inference
 from .._interchange import is_foreign, operand_of
 from .._promotion import is_number
 from .._registry import declare
@@ -391,6 +399,10 @@ def _fit(number: Any, lazy: Any) -> Any:
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``, in place, with broadcasting."""
+    if x._leaf is None and x.alias_of is None and not inference.mode and (
+        write_element(x, index, value)
+    ):
+        return
     advanced: list[tuple[int, Any]] = []
     key = index_key(index)
     if key is not None:

@@ -119,7 +119,7 @@ def combined(
         if type(given) is float:
             if kind != "f":
                 return None
-        elif type(given) is not int or kind == "b" or not _holds(dtype, given):
+        elif type(given) is not int or kind == "b" or not holds(dtype, given):
             return None
         if kind == "f":
             if number < NEGATIVE and not rules.numbers[number][dtype.index] & (
@@ -147,7 +147,7 @@ _UNARY: Final = frozenset((NEGATIVE, SQUARE, ABSOLUTE))
 _COMPARED: Final = frozenset((LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, NOT_EQUAL))
 
 
-def _holds(dtype: DType, number: int) -> bool:
+def holds(dtype: DType, number: int) -> bool:
     """Whether a dtype has that number; of floating-point ones all have it nearly."""
     if dtype.kind == "f":
         return -(1 << 53) <= number <= 1 << 53
@@ -200,13 +200,12 @@ def _computed(later: Later) -> Any:
         return None
     dtype = a.type.dtype
     if dtype.kind == "f":
-        normal = _NORMAL[dtype.itemsize]
         if b is None and not unary and dtype is _float32:
             # as the op has it
-            y = _rounded(y)
+            y = rounded(y)
             if y is None:
                 return None
-        if _is_small(x, normal) or not unary and _is_small(y, normal):
+        if is_small(x, dtype.itemsize) or not unary and is_small(y, dtype.itemsize):
             return None
     if later.reverse:
         x, y = y, x
@@ -216,21 +215,23 @@ def _computed(later: Later) -> Any:
         return None
     found = _arithmetic(operator, x, y)
     if dtype.kind != "f":
-        return found if _holds(dtype, found) else None
+        return found if holds(dtype, found) else None
     if dtype is _float32:
-        found = _rounded(found)
+        found = rounded(found)
         if found is None:
             return None
-    return None if _is_small(found, _NORMAL[dtype.itemsize]) else found
+    return None if is_small(found, dtype.itemsize) else found
 
 
-def _rounded(x: Any) -> Any:
+def rounded(x: Any) -> Any:
     """A Python number as float32 has it; None for a large one, which may be infinite."""
     return None if x >= _LARGE or x <= -_LARGE else float(_float32.numpy.type(x))
 
 
-def _is_small(x: Any, normal: float) -> bool:
+def is_small(x: Any, itemsize: int) -> bool:
+    """Whether a number is so small that ops take it for zero, in floats of so many bytes."""
     number: float = float(x)
+    normal = _NORMAL[itemsize]
     return -normal < number < normal and number != 0.0
 
 

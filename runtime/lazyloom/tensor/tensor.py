@@ -108,7 +108,7 @@ class Tensor(Contents):
         if rules is None or rules.get_item is None:
             raise TypeError(f"{type(self).__name__!r} object is not subscriptable")
         if rules.element is not None:
-            if isinstance(index, Tensor):
+            if type(index) is not int:
                 index = known_index(index)
             place = element_place(index, self.tensor_type.shape)
             if place >= 0:
@@ -279,8 +279,19 @@ def _of_numbers(rules: Operators, a: Tensor, b: object, number: int, reverse: bo
     return made
 
 
-def known_index(index: Tensor) -> Any:
-    """An index as a Python int, if it is an integer that the host has; else itself."""
+def known_index(index: Any) -> Any:
+    """An index with Python ints in place of integers that the host has."""
+    if isinstance(index, Tensor):
+        return _known(index)
+    if type(index) is tuple:
+        items: tuple[Any, ...] = index
+        for item in items:
+            if isinstance(item, Tensor):
+                return tuple([_known(i) if isinstance(i, Tensor) else i for i in items])
+    return index
+
+
+def _known(index: Tensor) -> Any:
     later = index._later
     if later is not None and later.type.dtype.kind in "iu":
         number = read_later(later)

@@ -1,0 +1,171 @@
+"""Writes of a number that the host has to one element of a small array whose data exist.
+
+``x[i] = 0.5`` is done in a copy of the data, at once: recording it, and running that later, takes
+several times as long. In a loop that fills a new array, the first few are recorded, as a program
+that writes no more of them is compiled as a whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ..backends.data import device_view
+from ..dtypes import DType
+from ..evaluate.elements import has_data
+from ..evaluate.reading import materialize
+from ..host import host_arrays
+from ..trace import graph
+from ..trace.graph import DONE, PENDING, Buffer, Node, Value
+from ..trace.scalars import Scalar
+from .contents import Contents, current, write, write_lock
+from .elements import element_place, place_below, starts_of
+from .later import Later, holds, is_small, number_of, rounded
+from .tensor import Tensor, known_index
+
+#: bytes of the largest array that is copied: in a microsecond
+SMALL: Final = 1 << 14
+#: writes that are recorded one after the other before what they make is computed
+RECORDED: Final = 4
+#: so many ops are looked through for them
+DEEPEST: Final = 8
+_WRITE: Final = "dynamic_update_slice"
+
+
+def write_element(tensor: Tensor, index: Any, value: Any) -> bool:
+    """``tensor[index] = value`` at once; False, and nothing, if it has to be recorded.
+
+    For an index of ints, and a number that the tensor's dtype has. The caller has checked that the
+    tensor may be written to.
+    """
+    t = tensor.tensor_type
+    if t.nbytes > SMALL or tensor.slow_path or tensor.detached:
+        return False
+    place = element_place(known_index(index), t.shape)
+    if place < 0:
+        return False
+    number = _fitting(value, t.dtype)
+    if number is None:
+        return False
+    steps = tensor.view_steps
+    if not steps:
+        whole = current(tensor)
+        if whole.node.state == PENDING and _is_filled(whole.node) and not whole.requires_grad:
+            materialize(whole, "a loop writes elements")
+        changed = _changed(whole, place, number)
+        if changed is None:
+            return False
+        lock = write_lock(tensor)
+        with lock:
+            if current(tensor) is not whole:
+                # another thread wrote meanwhile
+                return False
+            write(tensor, changed)
+        return True
+    storage = tensor._storage
+    if not storage.writable or storage.overwritten is not None and (
+        storage.value.node.state != DONE
+    ):
+        return False
+    whole = storage.value
+    if whole.type.nbytes > SMALL:
+        return False
+    place = place_below(steps, whole.type.shape, place)
+    changed = None if place < 0 else _changed(whole, place, number)
+    if changed is None:
+        return False
+    with write_lock(tensor):
+        if storage.value is not whole:
+            return False
+        storage.replace(changed)
+    return True
+
+
+def _changed(whole: Value, place: int, number: Any) -> Value | None:
+    """The data with another number at ``place``; None where they do not exist yet."""
+    if not has_data(whole):
+        return None
+    buffers = whole.node.buffers
+    buffer = None if buffers is None else buffers[whole.index]
+    if buffer is None or buffer.origin is not None and not buffer.origin.results_ready:
+        return None
+    t = whole.type
+    host = buffer.host
+    if host is None:
+        array = buffer.array
+        if array is None:
+            return None
+        host = device_view(array, t)
+    data = host_arrays.copied(host, t.dtype.numpy)
+    data[starts_of(place, t.shape)] = number
+    return graph.leaf_value(t, Buffer(data, None, False))
+
+
+def _fitting(value: Any, dtype: DType) -> Any:
+    """The number that an element of a dtype would be; None where ops have to find out."""
+    if isinstance(value, Contents):
+        later: Later | None = value._later
+        if later is None or later.type.dtype is not dtype and (
+            dtype.kind != "f" or later.type.dtype.kind not in "iu"
+        ):
+            return None
+        value = number_of(later)
+    elif isinstance(value, np.generic):
+        if value.dtype.kind not in "fiub":
+            return None
+        value = value.item()
+    kind = dtype.kind
+    if kind == "f":
+        if dtype.itemsize < 4 or not (type(value) is float or type(value) is int):
+            return None
+        if type(value) is int and not holds(dtype, value):
+            return None
+        number = float(value)
+        if dtype.itemsize == 4:
+            # an infinite one is the same in all
+            if number - number == 0.0:
+                number = rounded(number)
+            elif number != number:
+                return None
+        return None if number is None or is_small(number, dtype.itemsize) else number
+    if kind == "b":
+        return value if type(value) is bool else None
+    if kind in "iu" and type(value) is int and holds(dtype, value):
+        return value
+    return None
+
+
+def _is_filled(node: Node) -> bool:
+    """Whether elements of a new array were written, one after the other, and nothing else."""
+    for count in range(DEEPEST):
+        spec = node.spec
+        if spec is None or node.state != PENDING:
+            return count >= RECORDED and node.state == DONE
+        if spec.op.family != _WRITE:
+            return count >= RECORDED and _is_constant(node)
+        inputs = node.inputs
+        if len(inputs) < 3 or not _is_constant(inputs[1]):
+            return False
+        below = inputs[0]
+        if not isinstance(below, Node):
+            return False
+        node = below
+    return False
+
+
+def _is_constant(node: object) -> bool:
+    """Whether an operand is numbers of the program, filled into a shape."""
+    for _ in range(3):
+        if not isinstance(node, Node) or node.state != PENDING or node.spec is None:
+            return False
+        inputs = node.inputs
+        if not inputs:
+            return True
+        below = inputs[0]
+        if isinstance(below, Scalar):
+            return len(inputs) == 1
+        if len(inputs) != 1:
+            return False
+        node = below
+    return False
