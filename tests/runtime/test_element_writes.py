@@ -263,3 +263,18 @@ def test_programs_in_plain_loops_are_numpys() -> None:
 
     for program in (sieve, distances, sorted_by_insertion, smoothed):
         assert np.asarray(program(lnp)).tobytes() == program(np).tobytes()
+
+
+def test_a_loop_of_elements_of_a_pending_array_runs_once_and_goes_on_without_ops() -> None:
+    def mirrored(np: Any) -> Any:
+        x = np.arange(400.0).reshape(20, 20)
+        x = x * 2 - 1
+        for i in range(1, 19):
+            x[0, i] = -x[1, i]
+            x[19, i] = 0.5 * (x[18, i] + x[i, 18])
+        return x
+
+    with counted() as delta:
+        found = mirrored(lnp)
+    assert delta.executions <= 2 and delta.ops_traced < 100
+    assert np.asarray(found).tobytes() == mirrored(np).tobytes()

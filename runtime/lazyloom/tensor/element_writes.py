@@ -13,8 +13,8 @@ import numpy as np
 
 from ..backends.data import device_view
 from ..dtypes import DType
-from ..evaluate.elements import has_data
-from ..evaluate.reading import materialize
+from ..evaluate.elements import has_data, is_watched
+from ..evaluate.reading import element_number, materialize
 from ..host import host_arrays
 from ..trace import graph
 from ..trace.graph import DONE, PENDING, Buffer, Node, Value
@@ -30,6 +30,8 @@ SMALL: Final = 1 << 14
 RECORDED: Final = 4
 #: so many ops are looked through for them
 DEEPEST: Final = 8
+#: and for what is written
+LONGEST: Final = 24
 _WRITE: Final = "dynamic_update_slice"
 
 
@@ -45,14 +47,18 @@ def write_element(tensor: Tensor, index: Any, value: Any) -> bool:
     place = element_place(known_index(index), t.shape)
     if place < 0:
         return False
-    number = _fitting(value, t.dtype)
-    if number is None:
-        return False
     steps = tensor.view_steps
     if not steps:
         whole = current(tensor)
-        if whole.node.state == PENDING and _is_filled(whole.node) and not whole.requires_grad:
+        if whole.node.state == PENDING:
+            if whole.requires_grad or is_watched() or graph.trace.mapping or not (
+                _in_loop(whole.node)
+            ):
+                return False
             materialize(whole, "a loop writes elements")
+        number = _fitting(value, t.dtype)
+        if number is None:
+            return False
         changed = _changed(whole, place, number)
         if changed is None:
             return False
@@ -70,6 +76,9 @@ def write_element(tensor: Tensor, index: Any, value: Any) -> bool:
         return False
     whole = storage.value
     if whole.type.nbytes > SMALL:
+        return False
+    number = _fitting(value, t.dtype)
+    if number is None:
         return False
     place = place_below(steps, whole.type.shape, place)
     changed = None if place < 0 else _changed(whole, place, number)
@@ -105,12 +114,17 @@ def _changed(whole: Value, place: int, number: Any) -> Value | None:
 def _fitting(value: Any, dtype: DType) -> Any:
     """The number that an element of a dtype would be; None where ops have to find out."""
     if isinstance(value, Contents):
-        later: Later | None = value._later
-        if later is None or later.type.dtype is not dtype and (
-            dtype.kind != "f" or later.type.dtype.kind not in "iu"
+        given = value.tensor_type
+        if given.shape or given.dtype is not dtype and (
+            dtype.kind != "f" or given.dtype.kind not in "iu"
         ):
             return None
-        value = number_of(later)
+        later: Later | None = value._later
+        if later is not None:
+            value = number_of(later)
+        else:
+            known = current(value)
+            value = element_number(known, 0) if has_data(known) else None
     elif isinstance(value, np.generic):
         if value.dtype.kind not in "fiub":
             return None
@@ -136,22 +150,49 @@ def _fitting(value: Any, dtype: DType) -> Any:
     return None
 
 
-def _is_filled(node: Node) -> bool:
-    """Whether elements of a new array were written, one after the other, and nothing else."""
+def _in_loop(node: Node) -> bool:
+    """Whether a pending array is what a loop has made that goes on to write elements.
+
+    It has written several of them, one after the other: numbers of the program to an array that is
+    new or has its data, or a few more that are computed of elements.
+    """
+    numbers = True
     for count in range(DEEPEST):
         spec = node.spec
         if spec is None or node.state != PENDING:
-            return count >= RECORDED and node.state == DONE
+            return count >= RECORDED and numbers and node.state == DONE
         if spec.op.family != _WRITE:
-            return count >= RECORDED and _is_constant(node)
+            return count >= RECORDED and numbers and _is_constant(node)
         inputs = node.inputs
-        if len(inputs) < 3 or not _is_constant(inputs[1]):
+        if len(inputs) < 3:
             return False
+        if not _is_constant(inputs[1]):
+            numbers = False
+            if not _of_elements(inputs[1]):
+                return False
         below = inputs[0]
         if not isinstance(below, Node):
             return False
         node = below
-    return False
+    return True
+
+
+def _of_elements(update: object) -> bool:
+    """Whether what is written is computed of elements, and of nothing else."""
+    left: list[object] = [update]
+    for _ in range(LONGEST):
+        if not left:
+            return True
+        node = left.pop()
+        if isinstance(node, Scalar):
+            continue
+        if not isinstance(node, Node) or node.types[0].size != 1:
+            return False
+        spec = node.spec
+        if spec is None or node.state != PENDING or spec.op.family == "dynamic_slice":
+            continue
+        left += node.inputs
+    return not left
 
 
 def _is_constant(node: object) -> bool:
