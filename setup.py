@@ -43,7 +43,7 @@ CORE = [
     "frontend", "hooks", "host/error_state", "interrupts", "locks", "ops/spec", "ops/traits",
     "program/donation", "program/evaluations", "program/extents", "program/families",
     "program/plan", "program/program", "program/repetition", "program/stream", "settings",
-    "tensor/apply", "tensor/contents", "tensor/element_writes", "tensor/elements",
+    "tensor/apply", "tensor/calls", "tensor/contents", "tensor/element_writes", "tensor/elements",
     "tensor/inference", "tensor/later", "tensor/operators", "tensor/storage", "tensor/tensor",
     "tensor/views", "tensor/wrapping",
     "trace/cut_history", "trace/graph", "trace/matching/match", "trace/matching/past_traces",

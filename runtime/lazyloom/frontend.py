@@ -19,6 +19,8 @@ from typing import Any, Final, cast, final
 from .evaluate.reading import look as look
 from .extension import exports_buffers as exports_buffers
 from .host.host_arrays import ALONE as ALONE
+from .tensor.calls import OpFunction as OpFunction
+from .tensor.calls import reduced as reduced
 from .tensor.contents import aliasing, created_of, current, set_view
 from .tensor.contents import hold as hold
 from .tensor.contents import write as write
@@ -399,13 +401,13 @@ def same_objects(a: Iterable[object], b: Sequence[object]) -> bool:
 
 __all__ = [
     "ABSOLUTE", "EQUAL", "FLOATS", "INTS", "MATMUL", "NAMES", "NOT_EQUAL", "SQUARE", "AsComplex",
-    "AsReal", "Bitcast", "Broadcast", "Conj", "Diagonal", "Imag", "Operators", "Permute", "Real",
-    "Reshape", "Select", "Slice", "Storage", "Strided", "Tensor", "Update", "ViewPlans",
-    "ViewStep", "detached_view", "element_starts", "element_steps", "element_value", "fed_items",
-    "following", "hold", "index_key", "inference_enabled", "known_index", "loop_steps",
-    "made_in_inference", "number_of", "of_numbers", "one_step", "operators_of", "read_parts",
-    "read_through", "reread", "same_objects", "same_storage", "same_view",
-    "set_inference_enabled", "set_operators", "share_view", "steps_between", "storage_of",
-    "strides_for_broadcasts", "view", "view_of_storage", "view_of_type", "write", "write_all",
-    "write_element", "write_lock", "write_locks",
+    "AsReal", "Bitcast", "Broadcast", "Conj", "Diagonal", "Imag", "OpFunction", "Operators",
+    "Permute", "Real", "Reshape", "Select", "Slice", "Storage", "Strided", "Tensor", "Update",
+    "ViewPlans", "ViewStep", "detached_view", "element_starts", "element_steps", "element_value",
+    "fed_items", "following", "hold", "index_key", "inference_enabled", "known_index",
+    "loop_steps", "made_in_inference", "number_of", "of_numbers", "one_step", "operators_of",
+    "read_parts", "read_through", "reduced", "reread", "same_objects", "same_storage",
+    "same_view", "set_inference_enabled", "set_operators", "share_view", "steps_between",
+    "storage_of", "strides_for_broadcasts", "view", "view_of_storage", "view_of_type", "write",
+    "write_all", "write_element", "write_lock", "write_locks",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.dtypes import DType
+from lazyloom.frontend import reduced
 
 from .._arguments import dtypes as dt
 from .._arguments.convert import argument, as_value, full_value, param, value_of
@@ -112,6 +113,10 @@ def _accumulating(name: str, op: str, a: Any, axis: Any, dtype: Any, out: Any, k
 def sum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
         initial: Any = None, where: Any = True) -> Any:  # fmt: skip
     """Sum over axes; integers in 64 bits. See ``numpy.sum``."""
+    if dtype is None and out is None and initial is None and where is True:
+        found = reduced(_specs, "sum", a, axis, keepdims, "fc")
+        if found is not None:
+            return found
     try:
         return _accumulating("sum", "sum", a, axis, dtype, out, keepdims, initial, where, 0)
     except dt.HostOnly:
@@ -183,6 +188,12 @@ def full_like_value(shape: tuple[int, ...], x: Any) -> Any:
 def max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
         where: Any = True) -> Any:  # fmt: skip
     """Largest element over axes; NaN wins. See ``numpy.max``."""
+    if out is None and initial is None and where is True and isinstance(a, ndarray) and (
+        a.tensor_type.size
+    ):
+        found = reduced(_specs, "max", a, axis, keepdims, "fiub")
+        if found is not None:
+            return found
     try:
         return _extremum("max", a, axis, out, keepdims, initial, where)
     except dt.HostOnly:
@@ -192,6 +203,12 @@ def max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initi
 def min(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
         where: Any = True) -> Any:  # fmt: skip
     """Smallest element over axes; NaN wins. See ``numpy.min``."""
+    if out is None and initial is None and where is True and isinstance(a, ndarray) and (
+        a.tensor_type.size
+    ):
+        found = reduced(_specs, "min", a, axis, keepdims, "fiub")
+        if found is not None:
+            return found
     try:
         return _extremum("min", a, axis, out, keepdims, initial, where)
     except dt.HostOnly:
@@ -224,7 +241,9 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
     if dtype is None and out is None and where is True and (
         isinstance(a, ndarray) and a.tensor_type.dtype.is_inexact and a.tensor_type.size
     ):
-        found = _reduced("mean", a, axis, keepdims)
+        found = reduced(_specs, "mean", a, axis, keepdims, "fc")
+        if found is None:
+            found = _reduced("mean", a, axis, keepdims)
         if found is not None:
             return found
     try:

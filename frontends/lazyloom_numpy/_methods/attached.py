@@ -21,6 +21,7 @@ from lazyloom.frontend import (
     EQUAL,
     NOT_EQUAL,
     SQUARE,
+    OpFunction,
     of_numbers,
     share_view,
     write_lock,
@@ -448,8 +449,10 @@ def _knows_no_numbers(b: Any) -> bool:
     return type(b).__eq__ in _OF_THEIR_OWN and not hasattr(type(b), "__array_ufunc__")
 
 
-class UfuncMethods:
+class UfuncMethods(OpFunction):
     """The methods of ``ufunc`` beside its call; ``self`` is a ``ufunc``."""
+
+    __slots__ = ()
 
     def asked(self: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the operands' classes make of the ufunc; None where all of them are plain."""

@@ -13,7 +13,7 @@ import numpy as onp
 
 import lazyloom
 from lazyloom.dtypes import DType, as_dtype
-from lazyloom.frontend import operators_of, write_lock, write_locks
+from lazyloom.frontend import OpFunction, operators_of, write_lock, write_locks
 
 from .._arguments import dtypes as dt
 from .._arguments.convert import computes_itself, operand, operand_key, param
@@ -81,7 +81,7 @@ def _order(order: str, args: Any) -> str:
 if TYPE_CHECKING:
     from .._methods.attached import UfuncMethods as _Base
 else:
-    _Base = object
+    _Base = OpFunction
 
 
 class ufunc(_Base):
@@ -111,9 +111,8 @@ class ufunc(_Base):
         self.compute: Final = compute
         #: how it runs, by the keys of its operands
         self.plans: dict[Any, Plan] = {}
-        #: the spec where the op alone does it, without casts: by the dtype of one operand, or
-        #: those of two, of which one may be int or float
-        self.ready: dict[Any, lazyloom.Spec] = {}
+        #: the spec where the op alone does it, without casts
+        self.ready = {}
         self._unchecked: Final = (self.plans, self.ready)
         self._checked: Final[tuple[dict[Any, Plan], dict[Any, lazyloom.Spec]]] = (
             {}, errstate.Never())
@@ -164,9 +163,10 @@ class ufunc(_Base):
 
     # ------------------------------------------------------------------ calls
 
-    def __call__(
+    def general(
         self, *args: Any, out: Any = None, where: Any = True, dtype: Any = None, **options: Any
     ) -> Any:
+        """A call that is not one op on plain arrays."""
         if out is None and where is True and dtype is None and len(args) == self.nin and (
             not options
         ):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from ..cache.memory import Entry
 from ..counters import counters
 from ..program.plan import Plan
 from . import ab_timing, choose, compile_costs, costs
 from .ab_timing import OP_BY_OP, SEVERAL_THREADS, WHOLE, Turns
 from .compiling import programs
-from .history import History, history_of
+from .history import History, all_saved, history_of
 from .op_by_op.blas_threads import LONG, SHORT, several
 
 
@@ -103,19 +101,10 @@ def stays_op_by_op(entry: Entry) -> bool:
     return history.slower
 
 
-#: seconds that programs which came back could have saved
-_all_saved: Final = [0.0]
-
-
-def all_saved() -> float:
-    """Seconds that all programs which came back could have saved."""
-    return _all_saved[0]
-
-
 def ran_op_by_op(entry: Entry, seconds: float) -> None:
     """Count a run of the entry op by op."""
     history = history_of(entry)
-    _all_saved[0] += history.ran_op_by_op(seconds)
+    all_saved[0] += history.ran_op_by_op(seconds)
     if history.member is not None:
         history.member.ran_op_by_op(seconds)
     turns: Turns | None = history.turns

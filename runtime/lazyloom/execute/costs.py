@@ -155,3 +155,6 @@ def start_seconds() -> float:
 
 
 _started = False
+
+#: structures of fewer ops run op by op as quickly as one is padded
+PADDED_OPS: Final = 12

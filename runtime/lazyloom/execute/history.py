@@ -12,6 +12,7 @@ import threading
 from typing import Any, Final, final
 
 from ..cache.memory import Entry
+from ..compiled import ALONE
 from . import costs
 from .costs import Estimate
 
@@ -19,8 +20,14 @@ from .costs import Estimate
 #: are compared
 COMPARED: Final = 5
 
+#: seconds that all programs which came back could have saved
+all_saved: Final[list[float]] = [0.0]
+
 #: a signal's handler that computes arrays may get here while its thread holds it
 _lock: Final = threading.RLock()
+
+
+_ALONE: Final[bool] = ALONE
 
 
 @final
@@ -137,23 +144,28 @@ class History:
 
         That may have been slowed down by much else.
         """
+        if _ALONE:
+            return self._ran_op_by_op(seconds)
         with _lock:
-            saved = 0.0
-            if self.runs:
-                # builtins take longer in compiled code
-                least = seconds
-                for other in self.recent:
-                    if 2 * other < least:
-                        least = 2 * other
-                if least > self.least:
-                    saved = least - self.least
-            if len(self.recent) < COMPARED:
-                self.recent.append(seconds)
-            else:
-                self.recent[self.runs % COMPARED] = seconds
-            self.runs += 1
-            self.spent += seconds
-            return saved
+            return self._ran_op_by_op(seconds)
+
+    def _ran_op_by_op(self, seconds: float) -> float:
+        saved = 0.0
+        if self.runs:
+            # builtins take longer in compiled code
+            least = seconds
+            for other in self.recent:
+                if 2 * other < least:
+                    least = 2 * other
+            if least > self.least:
+                saved = least - self.least
+        if len(self.recent) < COMPARED:
+            self.recent.append(seconds)
+        else:
+            self.recent[self.runs % COMPARED] = seconds
+        self.runs += 1
+        self.spent += seconds
+        return saved
 
     def could_have_served(self, seconds: float) -> None:
         """Count a run of another structure for which this one's padded program is, too."""

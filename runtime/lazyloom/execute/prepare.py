@@ -11,7 +11,7 @@ from . import ab_timing, choose, comparison, compile_costs, costs
 from .choose import Decision, Facts
 from .compiling import background, programs
 from .costs import Estimate
-from .history import COMPARED, History, history_of
+from .history import COMPARED, History, all_saved, history_of
 
 
 def decide(entry: memory.Entry, plan: Plan, donate: bool) -> Decision:
@@ -83,7 +83,7 @@ def _facts(entry: memory.Entry, history: History, plan: Plan) -> Facts:
     return Facts(
         len(plan.nodes), bool(plan.leaves), compiled, not entry.looked and disk.enabled(),
         estimated(history, plan), costs.start_seconds(), ab_timing.clock(), idle,
-        comparison.all_saved())
+        all_saved[0])
 
 
 def estimated(history: History, plan: Plan) -> Estimate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Final
 
 from ..backends.selection import backend
 from ..cache import memory
@@ -12,12 +12,14 @@ from ..interrupts import Deferred
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
 from ..settings import whole_only
-from .choose import could_save, threads
-from .costs import start_seconds
+from .choose import NOTHING_TO_SAVE, could_save, threads
+from .costs import PADDED_OPS, start_seconds
 from .history import History, history_of
 from .op_by_op.blas_threads import Threads
 from .op_by_op.executor import run_op_by_op
 from .whole_program import run_whole
+
+_clock: Final = time.perf_counter
 
 
 class _Late:
@@ -40,9 +42,12 @@ class _Late:
         self.choose: Any = choose
         self.comparison: Any = comparison
         self.functions_on_demand: Any = functions_on_demand
+        self.requested: list[bool] = functions_on_demand.requested
         self.padded_choice: Any = choice
         self.prepare: Any = prepare
         self.programs: Any = programs
+        #: what programs that differ in nothing but extents, and comparisons, are told of a run
+        self.ran_op_by_op: Any = comparison.ran_op_by_op
         self.run_padded: Any = run_padded
 
 
@@ -64,7 +69,7 @@ def run(plan: Plan, donate: bool) -> None:
     there is none, the form is chosen (:mod:`.choose`). Raises NotLowered where an op's definition
     does not work.
     """
-    started = time.perf_counter()
+    started = _clock()
     entry = memory.entry_of(plan.structure, donate)
     history: History | None = entry.history
     if history is not None and (history.turns is not None or history.until_turns):
@@ -105,6 +110,15 @@ def _took_turn(
 
 def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> bool:
     """Run the plan padded or op by op, if that is chosen; whether it was."""
+    known: History | None = entry.history
+    if known is not None and known.decided and entry.program is None and not (
+        len(plan.nodes) >= PADDED_OPS or entry.choice.watched or whole_only()
+    ):
+        # what follows would say so, a few calls of interpreted code later
+        known.decided -= 1
+        _run_op_by_op(
+            entry, plan, donate, started, _threads(known, plan), NOTHING_TO_SAVE.reason)
+        return True
     modules = _modules()
     decision = modules.prepare.decide(entry, plan, donate)
     op_by_op: bool = decision.form == modules.choose.OP_BY_OP
@@ -144,18 +158,21 @@ def _run_op_by_op(
     evaluation.backend = backend().name
     counters["runs_op_by_op"] += 1
     counters["ops_executed"] += len(plan.nodes)
-    looked = time.perf_counter()
+    looked = _clock()
     run_op_by_op(plan, history, threads, donate)
-    took = time.perf_counter() - looked
+    took = _clock() - looked
     # what had to be prepared is ready the next time
-    seconds = max(0.0, took - evaluation.timings.get("prepare", 0.0))
+    seconds = took
+    if "prepare" in evaluation.timings:
+        seconds = max(0.0, took - evaluation.timings["prepare"])
     modules = _modules()
-    modules.comparison.ran_op_by_op(entry, seconds)
+    modules.ran_op_by_op(entry, seconds)
     evaluation.chosen(
         why, history.spent, could_save(history), history.compile_estimate + start_seconds(),
         history.failure)
-    on_demand = modules.functions_on_demand
-    if on_demand.requested:
-        modules.background.request_functions(on_demand.FUNCTIONS, on_demand.requested.pop())
+    requested: list[bool] = modules.requested
+    if requested:
+        modules.background.request_functions(
+            modules.functions_on_demand.FUNCTIONS, requested.pop())
     evaluation.looked_up(looked - started)
     evaluation.timings["op_by_op"] = took

@@ -135,7 +135,7 @@ def _fitting(value: Any, dtype: DType) -> Any:
             return None
         if type(value) is int and not holds(dtype, value):
             return None
-        number = float(value)
+        number: Any = float(value)
         if dtype.itemsize == 4:
             # an infinite one is the same in all
             if number - number == 0.0:

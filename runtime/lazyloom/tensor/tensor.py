@@ -214,14 +214,14 @@ class Tensor(Contents):
         spec = rules.specs[NEGATIVE][self.tensor_type.dtype.index]
         if self.slow_path or spec is None:
             return rules.general[NEGATIVE](self)
-        return _wrapped(rules, record_one(spec, current(self)))
+        return wrapped(rules, record_one(spec, current(self)))
 
 
 #: looked up once
 _new: Final[Any] = Tensor.__new__
 
 
-def _wrapped(rules: Operators, value: Value) -> Any:
+def wrapped(rules: Operators, value: Value) -> Any:
     tensor: Tensor = _new(rules.result if value.node.types[0].shape else rules.result_0d)
     hold(tensor, value)
     return tensor
@@ -323,7 +323,7 @@ def _operate(a: Tensor, b: object, number: int) -> Any:
         if type(b) is Fed:
             b = plain(b)
         return rules.general[number](a, b)
-    return _wrapped(rules, value)
+    return wrapped(rules, value)
 
 
 def _operate_reversed(a: Tensor, b: object, number: int) -> Any:
@@ -338,7 +338,7 @@ def _operate_reversed(a: Tensor, b: object, number: int) -> Any:
                 return found
         value = _short(rules, a, b, number, True)
         if value is not None:
-            return _wrapped(rules, value)
+            return wrapped(rules, value)
     if type(b) is Fed:
         b = plain(b)
     return rules.general[number](b, a)

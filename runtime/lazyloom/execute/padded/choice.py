@@ -26,8 +26,6 @@ from .extent_marks import Mark
 from .members import ALONE, MEMBERS, Member, State, StructureFamily, member_of
 from .targets import Target
 
-#: structures of fewer ops run op by op as quickly as one is padded
-LEAST_OPS: Final = 12
 #: bytes that padding may add to all values of a run together
 MOST_BYTES: Final = 1 << 29
 
@@ -51,7 +49,7 @@ def ready(entry: memory.Entry, plan: Plan, donate: bool, waits: bool) -> Chosen 
     compiler anyhow, for this one.
     """
     if settings.reproducible() or history_of(entry).compiled_only or (
-        len(plan.nodes) < LEAST_OPS or entry.choice.watched
+        len(plan.nodes) < costs.PADDED_OPS or entry.choice.watched
     ):
         return None
     member = member_of(entry)
