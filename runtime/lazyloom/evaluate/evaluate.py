@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from threading import get_ident
+from typing import Final
 
 from .. import foreign, settings
 from ..backends.backend import NotLowered
@@ -26,6 +27,8 @@ from ..trace.matching.match import match_of
 from ..trace.source import Site, user_site
 from . import collect, failures
 from .matching import ending_of
+
+_clock: Final = time.perf_counter
 
 
 def evaluate(node: Node, reason: str, site: Site | None = None) -> None:
@@ -217,7 +220,7 @@ def _schedule_matched(component: Component | None, batch: Batch) -> bool:
     match = match_of(component)
     if match is None:
         return False
-    started = time.perf_counter()
+    started = _clock()
     ending = ending_of(match)
     if ending is None:
         return False
@@ -226,13 +229,13 @@ def _schedule_matched(component: Component | None, batch: Batch) -> bool:
     collect.schedule_matched(match, ending, evaluation, batch.plans)
     evaluation.ops = len(match.nodes)
     counters["traces_matched"] += 1
-    evaluation.timings["collect"] = time.perf_counter() - started
+    evaluation.timings["collect"] = _clock() - started
     return True
 
 
 def _schedule(nodes: list[Node], reason: str, site: Site, batch: Batch) -> None:
     """Add the plan of one program, if anything of it is left to run."""
-    started = time.perf_counter()
+    started = _clock()
     evaluation = new_evaluation(reason, site)
     plan = collect.schedule(nodes, evaluation, batch.plans)
     if plan is None:
@@ -241,7 +244,7 @@ def _schedule(nodes: list[Node], reason: str, site: Site, batch: Batch) -> None:
     evaluation.ops = len(plan.nodes)
     evaluation.places = plan.places
     evaluation.fallible = bool(plan.places)
-    evaluation.timings["collect"] = time.perf_counter() - started
+    evaluation.timings["collect"] = _clock() - started
 
 
 def _await_inputs(plan: Plan) -> dict[int, LoomError] | None:
