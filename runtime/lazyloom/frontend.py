@@ -27,7 +27,7 @@ from .tensor.contents import write as write
 from .tensor.contents import write_lock as write_lock
 from .tensor.contents import write_locks as write_locks
 from .tensor.element_writes import write_element as write_element
-from .tensor.elements import element_starts, element_steps, element_value
+from .tensor.elements import element_starts, element_steps, element_type, element_value
 from .tensor.host import to_host as to_host
 from .tensor.inference import inference_enabled as inference_enabled
 from .tensor.inference import is_marked
@@ -129,6 +129,32 @@ def view_of_type(
     owner = None if state is None else state.owner
     view._alias_state = Alias(tensor if owner is None else owner, strides, offset)
     return view
+
+
+def element_view(cls: Any, tensor: Tensor, index: Any) -> Any:
+    """The view of the one element that an index of ints names, as :func:`view_of_type` makes it.
+
+    None for any other index, for a tensor with ``element_strides``, and for one through which a
+    gradient flows.
+    """
+    t = tensor.tensor_type
+    starts = element_starts(index, t.shape)
+    if starts is None:
+        return None
+    state = tensor._alias_state
+    offset = 0
+    if state is not None:
+        if state.strides is not None:
+            return None
+        offset = state.offset
+    if tensor._storage.value.requires_grad:
+        return None
+    for axis, start in enumerate(starts):
+        stride = 1
+        for size in t.shape[axis + 1 :]:
+            stride *= size
+        offset += start * stride
+    return view_of_type(cls, tensor, element_steps(starts), element_type(t), (), offset)
 
 
 def steps_between(tensor: Tensor, view: Tensor) -> tuple[ViewStep, ...] | None:
@@ -404,10 +430,10 @@ __all__ = [
     "AsReal", "Bitcast", "Broadcast", "Conj", "Diagonal", "Imag", "OpFunction", "Operators",
     "Permute", "Real", "Reshape", "Select", "Slice", "Storage", "Strided", "Tensor", "Update",
     "ViewPlans", "ViewStep", "detached_view", "element_starts", "element_steps", "element_value",
-    "fed_items", "following", "hold", "index_key", "inference_enabled", "known_index",
-    "loop_steps", "made_in_inference", "number_of", "of_numbers", "one_step", "operators_of",
-    "read_parts", "read_through", "reduced", "reread", "same_objects", "same_storage",
-    "same_view", "set_inference_enabled", "set_operators", "share_view", "steps_between",
-    "storage_of", "strides_for_broadcasts", "view", "view_of_storage", "view_of_type", "write",
-    "write_all", "write_element", "write_lock", "write_locks",
+    "element_view", "fed_items", "following", "hold", "index_key", "inference_enabled",
+    "known_index", "loop_steps", "made_in_inference", "number_of", "of_numbers", "one_step",
+    "operators_of", "read_parts", "read_through", "reduced", "reread", "same_objects",
+    "same_storage", "same_view", "set_inference_enabled", "set_operators", "share_view",
+    "steps_between", "storage_of", "strides_for_broadcasts", "view", "view_of_storage",
+    "view_of_type", "write", "write_all", "write_element", "write_lock", "write_locks",
 ]  # fmt: skip

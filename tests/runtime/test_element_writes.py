@@ -278,3 +278,34 @@ def test_a_loop_of_elements_of_a_pending_array_runs_once_and_goes_on_without_ops
         found = mirrored(lnp)
     assert delta.executions <= 2 and delta.ops_traced < 100
     assert np.asarray(found).tobytes() == mirrored(np).tobytes()
+
+
+SLICES: list[Any] = [
+    slice(None), slice(1, 3), slice(None, None, -2), slice(5, 2), slice(-100, 100), (0, slice(1)),
+    (slice(None), -1), (slice(0, 2), slice(None, None, 3)), (1, 2), (slice(2),), (-2,)]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", SLICES, ids=str)
+def test_numbers_are_written_to_slices_as_numpy_does(index: Any) -> None:
+    data = np.arange(20.0).reshape(4, 5)
+    x = lnp.asarray(data.copy())
+    row = x[1]
+    x.read(), row.read()
+    with counted() as delta:
+        x[index] = -0.5
+    assert delta.ops_traced == 0
+    data[index] = -0.5
+    assert np.array_equal(np.asarray(x), data) and np.array_equal(np.asarray(row), data[1])
+    data[index], x[index] = 1, 1
+    assert np.array_equal(np.asarray(x), data)
+
+
+def test_slices_that_are_not_of_the_array_are_errors_as_before() -> None:
+    x = lnp.arange(6.0).reshape(2, 3)
+    x.read()
+    for index in ((2, slice(None)), (0, 0, slice(None)), (slice(None), 3)):
+        with pytest.raises(IndexError):
+            x[index] = 1.0
+    with pytest.raises(TypeError):
+        x["a":2] = 1.0
+    assert x.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]

@@ -259,7 +259,7 @@ def set_item(x: ndarray, key: Any, value: Any, mode: str = "set") -> None:
     """``x[key] = value`` (or, for ``ufunc.at``, an accumulating update)."""
     if not is_writeable(x):
         raise ValueError("assignment destination is read-only")
-    if mode == "set" and write_element(x, key, value):
+    if mode == "set" and write_element(x, key, value, True):
         return
     key = known_index(key)
     simple = index_key(key)

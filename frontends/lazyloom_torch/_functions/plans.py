@@ -7,7 +7,13 @@ import typing
 from typing import Any, Final
 
 import lazyloom
-from lazyloom.frontend import ViewPlans, ViewStep, element_starts, element_steps
+from lazyloom.frontend import (
+    ViewPlans,
+    ViewStep,
+    element_starts,
+    element_steps,
+    element_view,
+)
 
 from .._core import Function, starred
 from .._tensor import Tensor
@@ -52,6 +58,10 @@ def known(key: Any, x: Tensor) -> Any:
 
 def element(x: Tensor, index: Any) -> Tensor | None:
     """The view of one element that an index of ints names; None for any other index."""
+    if not x.slow_path and not x.detached and x._of_several is None:
+        found: Tensor | None = element_view(Tensor, x, index)
+        if found is not None:
+            return found
     t = x.tensor_type
     starts = element_starts(index, t.shape)
     if starts is None:

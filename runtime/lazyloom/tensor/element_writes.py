@@ -1,8 +1,8 @@
-"""Writes of a number that the host has to one element of a small array whose data exist.
+"""Writes of a number that the host has to elements of a small array whose data exist.
 
-``x[i] = 0.5`` is done in a copy of the data, at once: recording it, and running that later, takes
-several times as long. In a loop that fills a new array, the first few are recorded, as a program
-that writes no more of them is compiled as a whole.
+``x[i] = 0.5`` and ``x[1:3] = 0.5`` are done in a copy of the data, at once: recording it, and
+running that later, takes several times as long. In a loop that fills a new array, the first few
+are recorded, as a program that writes no more of them is compiled as a whole.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from .contents import Contents, current, write, write_lock
 from .elements import element_place, place_below, starts_of
 from .later import Later, holds, is_small, number_of, rounded
 from .tensor import Tensor, known_index
+from .views import index_key
 
 #: bytes of the largest array that is copied: in a microsecond
 SMALL: Final = 1 << 14
@@ -35,21 +36,26 @@ LONGEST: Final = 24
 _WRITE: Final = "dynamic_update_slice"
 
 
-def write_element(tensor: Tensor, index: Any, value: Any) -> bool:
+def write_element(tensor: Tensor, index: Any, value: Any, slices: bool = False) -> bool:
     """``tensor[index] = value`` at once; False, and nothing, if it has to be recorded.
 
-    For an index of ints, and a number that the tensor's dtype has. The caller has checked that the
-    tensor may be written to.
+    For an index of ints, with ``slices`` one of ints and slices as NumPy has them, too, and a
+    number that the tensor's dtype has. The caller has checked that the tensor may be written to.
     """
     t = tensor.tensor_type
     if t.nbytes > SMALL or tensor.slow_path or tensor.detached:
         return False
-    place = element_place(known_index(index), t.shape)
-    if place < 0:
-        return False
+    index = known_index(index)
+    place = element_place(index, t.shape)
     steps = tensor.view_steps
+    if place < 0 and (steps or not slices or not _is_part(index)):
+        return False
     if not steps:
         whole = current(tensor)
+        if place < 0:
+            number = _fitting(value, t.dtype)
+            return number is not None and _installed(
+                tensor, whole, _changed_at(whole, index, number))
         if whole.node.state == PENDING:
             if whole.requires_grad or is_watched() or graph.trace.mapping or not (
                 _in_loop(whole.node)
@@ -59,16 +65,7 @@ def write_element(tensor: Tensor, index: Any, value: Any) -> bool:
         number = _fitting(value, t.dtype)
         if number is None:
             return False
-        changed = _changed(whole, place, number)
-        if changed is None:
-            return False
-        lock = write_lock(tensor)
-        with lock:
-            if current(tensor) is not whole:
-                # another thread wrote meanwhile
-                return False
-            write(tensor, changed)
-        return True
+        return _installed(tensor, whole, _changed(whole, place, number))
     storage = tensor._storage
     if not storage.writable or storage.overwritten is not None and (
         storage.value.node.state != DONE
@@ -91,8 +88,36 @@ def write_element(tensor: Tensor, index: Any, value: Any) -> bool:
     return True
 
 
+def _installed(tensor: Tensor, whole: Value, changed: Value | None) -> bool:
+    """Write changed data to a tensor, if it still holds those that were changed."""
+    if changed is None:
+        return False
+    with write_lock(tensor):
+        if current(tensor) is not whole:
+            # another thread wrote meanwhile
+            return False
+        write(tensor, changed)
+    return True
+
+
+def _is_part(index: Any) -> bool:
+    """Whether an index is of ints and slices."""
+    if type(index) is slice:
+        return index_key(index) is not None
+    if type(index) is not tuple or not index:
+        return False
+    for item in index:
+        if type(item) is not slice and type(item) is not int:
+            return False
+    return index_key(index) is not None
+
+
 def _changed(whole: Value, place: int, number: Any) -> Value | None:
     """The data with another number at ``place``; None where they do not exist yet."""
+    return _changed_at(whole, starts_of(place, whole.type.shape), number)
+
+
+def _changed_at(whole: Value, index: Any, number: Any) -> Value | None:
     if not has_data(whole):
         return None
     buffers = whole.node.buffers
@@ -107,7 +132,11 @@ def _changed(whole: Value, place: int, number: Any) -> Value | None:
             return None
         host = device_view(array, t)
     data = host_arrays.copied(host, t.dtype.numpy)
-    data[starts_of(place, t.shape)] = number
+    try:
+        data[index] = number
+    except IndexError:
+        # the frontend has its library's error
+        return None
     return graph.leaf_value(t, Buffer(data, None, False))
 
 
