@@ -58,6 +58,7 @@ from .program.program import Program
 from .settings import get_option, options, set_option
 from .tensor.apply import apply
 from .tensor.bounds import check_indices
+from .tensor.creation import created
 from .tensor.host import (
     dlpack_device,
     from_dlpack,
@@ -138,9 +139,10 @@ def source(
     """:func:`record` for creation: the result is the boundary of its own program.
 
     So a loop's first iteration, which starts from created values, has the same program as the
-    later ones.
+    later ones. A small array that is filled with a number is made at once.
     """
-    return record(op, operands, attributes, boundary=True)
+    made = created(op, operands, attributes)
+    return record(op, operands, attributes, boundary=True) if made is None else made
 
 
 def boundary(value: Value) -> Value:

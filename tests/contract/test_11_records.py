@@ -41,7 +41,7 @@ def test_each_cause_has_its_reason() -> None:
     z = rec("add", y, number(2.5))
     ll.to_dlpack(z)
     assert last().reason == "dlpack"
-    made = ll.source("full", [number(2.5)], {"shape": (7,)})
+    made = ll.source("iota", [], {"shape": (7,), "axis": 0, "dtype": ll.dtypes.float32})
     rec("add", made, y).read()
     before, record = ll.evaluations(2)
     assert record.reason == "read" and before.reason == "preparation of the read"

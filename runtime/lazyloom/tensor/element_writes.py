@@ -102,6 +102,9 @@ def _installed(tensor: Tensor, whole: Value, changed: Value | None) -> bool:
 
 def _is_part(index: Any) -> bool:
     """Whether an index is of ints and slices."""
+    if type(index) is int:
+        # a row: one of a vector would be an element, if there is one
+        return True
     if type(index) is slice:
         return index_key(index) is not None
     if type(index) is not tuple or not index:

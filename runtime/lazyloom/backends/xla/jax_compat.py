@@ -7,7 +7,6 @@ on the oldest and the newest supported jax.
 from __future__ import annotations
 
 import ctypes
-import functools
 import hashlib
 import os
 import platform
@@ -72,13 +71,18 @@ def on_other_device() -> bool:
     The client is not started where the environment answers this: starting it takes longer than
     many a program.
     """
+    if not _elsewhere:
+        _elsewhere.append(_other_device())
+    return _elsewhere[0]
+
+
+#: the answer of :func:`on_other_device`, which reads and small programs ask for each time
+_elsewhere: Final[list[bool]] = []
+
+
+def _other_device() -> bool:
     if _client is None and os.environ.get("JAX_PLATFORMS", "") == "cpu":
         return False
-    return _other_device()
-
-
-@functools.lru_cache(maxsize=1)
-def _other_device() -> bool:
     if _client is None and not os.environ.get("JAX_PLATFORMS"):
         from importlib.util import find_spec
 
