@@ -182,17 +182,18 @@ def number_of(later: Later) -> Any:
         elif later.operator != ELEMENT:
             number = later.number = _computed(later)
             if number is not None and number == number:
-                later.a = later.b = None
+                later.a = None
+                later.b = None
     return number
 
 
 def _computed(later: Later) -> Any:
+    # in this order: another thread that is first lets go of the first one first
+    b = later.b
     a = later.a
     if a is None:
-        # another thread was first
         return later.number
     x = number_of(a)
-    b = later.b
     y = later.given if b is None else number_of(b)
     operator = later.operator
     unary = operator in _UNARY
@@ -287,6 +288,7 @@ def settled(later: Later) -> Value | None:
 
 
 def _recorded(later: Later) -> Value:
+    b = later.b
     a = later.a
     rules = later.rules
     if a is None or rules is None:
@@ -294,7 +296,6 @@ def _recorded(later: Later) -> Value:
         return number_leaf(later.number, later.type)
     operator = later.operator
     x = value_of(a)
-    b = later.b
     if operator <= NEGATIVE:
         spec = rules.specs[operator][a.type.dtype.index]
         assert spec is not None
