@@ -309,3 +309,32 @@ def test_slices_that_are_not_of_the_array_are_errors_as_before() -> None:
     with pytest.raises(TypeError):
         x["a":2] = 1.0
     assert x.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+
+def test_where_reads_are_forbidden_elements_are_written_as_recorded() -> None:
+    x, y = lnp.arange(5.0), lnp.zeros(40)
+    x.read(), y.read()
+    pending = x * 2
+    with ll.options(forbid_reads=True):
+        x[1] = x[2]
+        x[0] = x[3] + 1
+        for k in range(20):
+            y[k] = x[4]
+            pending[k % 5] = float(k)
+        total = x[4]
+        for _ in range(20):
+            total = total + 1.0
+    assert x.tolist() == [4.0, 2.0, 2.0, 3.0, 4.0] and y.tolist() == [4.0] * 20 + [0.0] * 20
+    assert pending.tolist() == [15.0, 16.0, 17.0, 18.0, 19.0] and float(total) == 24.0
+
+
+def test_kept_elements_of_what_is_written_hold_no_copies() -> None:
+    x = lnp.zeros(2000)
+    x.read()
+    kept = []
+    for k in range(300):
+        x[k] = k * 0.5
+        kept.append(x[k])
+    assert sum(one._later.whole is not None for one in kept) == 0
+    x[5] = float("nan")
+    assert lnp.isnan(x[5]) and [float(one) for one in kept] == [k * 0.5 for k in range(300)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -497,3 +498,42 @@ def test_errors_of_numbers_are_still_watched() -> None:
         one, zero = x[1], x[0]
     with lnp.errstate(divide="raise"), pytest.raises(FloatingPointError):
         float(one / zero)
+
+
+def test_threads_that_share_what_is_computed_of_elements_get_it() -> None:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for repeat in range(40):
+            x = lnp.asarray(np.arange(16.0) + repeat)
+            x.read()
+            shared = [x[k] - x[k + 1] * 2.0 for k in range(8)]
+            expected = [k + repeat - 2.0 * (k + 1 + repeat) for k in range(8)]
+            found: list[Any] = []
+
+            def use(
+                shared: list[Any] = shared, expected: list[float] = expected,
+                found: list[Any] = found,
+            ) -> None:
+                try:
+                    found.append([float(one) for one in shared] == expected)
+                    found.append([float(one + 1) - 1 for one in shared] == expected)
+                except Exception as error:
+                    found.append(error)
+
+            threads = [threading.Thread(target=use) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert found == [True] * 8
+            assert [float(one) for one in shared] == expected
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_elements_beside_numpys_numbers_in_a_list() -> None:
+    x = lnp.asarray([1.0, 2.0])
+    x.read()
+    assert lnp.array([x[0], np.float64(3), np.complex128(1j)]).tolist() == [1, 3, 1j]
+    assert lnp.array([np.float64(0.3), lnp.sum(x)]).tolist() == [0.3, 3.0]

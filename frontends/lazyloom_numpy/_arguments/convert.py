@@ -114,7 +114,7 @@ def contains_tensor(given: Any) -> bool:
 def _stack(given: Any, dtype: Any) -> Any:
     parts: list[Any] = []
     for x in given:
-        if isinstance(x, (bool, int, float, complex)) and is_number(x):
+        if type(x) in (bool, int, float, complex):
             parts.append(x)
         else:
             parts.append(x.value if isinstance(x, lazyloom.Tensor) else host_value(x))

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from .. import settings
 from ..backends.data import device_view
 from ..dtypes import DType
 from ..evaluate.elements import has_data, is_watched
@@ -57,8 +58,8 @@ def write_element(tensor: Tensor, index: Any, value: Any, slices: bool = False) 
             return number is not None and _installed(
                 tensor, whole, _changed_at(whole, index, number))
         if whole.node.state == PENDING:
-            if whole.requires_grad or is_watched() or graph.trace.mapping or not (
-                _in_loop(whole.node)
+            if whole.requires_grad or is_watched() or graph.trace.mapping or (
+                settings.forbids_reads() or not _in_loop(whole.node)
             ):
                 return False
             materialize(whole, "a loop writes elements")
@@ -140,14 +141,16 @@ def _changed_at(whole: Value, index: Any, number: Any) -> Value | None:
     except IndexError:
         # the frontend has its library's error
         return None
-    return graph.leaf_value(t, Buffer(data, None, False))
+    made = Buffer(data, None, False)
+    made.written = True
+    return graph.leaf_value(t, made)
 
 
 def _fitting(value: Any, dtype: DType) -> Any:
     """The number that an element of a dtype would be; None where ops have to find out."""
     if isinstance(value, Contents):
         given = value.tensor_type
-        if given.shape or given.dtype is not dtype and (
+        if settings.forbids_reads() or given.shape or given.dtype is not dtype and (
             dtype.kind != "f" or given.dtype.kind not in "iu"
         ):
             return None

@@ -74,11 +74,12 @@ class Buffer:
         marks: what the program says about its extents, by axis
             (:mod:`lazyloom.execute.padded.extent_marks`), or None.
         used: a compiled program received the array, and may still be reading it.
+        written: it is a copy of others' data to which elements were written.
     """
 
     __slots__ = (
         "host", "array", "owners", "holds", "shared", "origin", "checks", "range", "recoverable",
-        "slot", "epoch", "marks", "used",
+        "slot", "epoch", "marks", "used", "written",
     )  # fmt: skip
 
     def __init__(self, host: Any, array: Any, shared: bool, origin: Any = None) -> None:
@@ -95,6 +96,7 @@ class Buffer:
         self.epoch: int = 0
         self.marks: dict[int, Any] | None = None
         self.used: bool = False
+        self.written: bool = False
 
 
 Input: TypeAlias = "Node | Scalar | None"
