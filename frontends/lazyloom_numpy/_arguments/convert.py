@@ -78,11 +78,17 @@ def host_array(given: Any, dtype: Any = None) -> onp.ndarray[Any, Any]:
     return array
 
 
+_FLOATS: Final = {float}
+
+
 def host_value(given: Any, dtype: Any = None, references: int | None = None) -> Any:
     """The data as a Value. Sequences that hold arrays are stacked instead.
 
     ``references`` as :func:`lazyloom.from_host` takes it.
     """
+    if type(given) is list and dtype is None and {*map(type, given)} == _FLOATS:
+        data = onp.array(given)
+        return lazyloom.from_host(data, references=getrefcount(data))
     if isinstance(given, (list, tuple)) and contains_tensor(given):
         return _stack(given, dtype)
     if hasattr(given, "__array__") and not isinstance(given, (onp.ndarray, onp.generic)):

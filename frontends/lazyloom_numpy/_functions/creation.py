@@ -235,9 +235,31 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, de
     return lay_out(made, row_or_column(order))
 
 
+#: Python's numbers as float64 has them
+_ZERO: Final = dt.scalar(0, dt.FLOAT64)
+_ONE: Final = dt.scalar(1, dt.FLOAT64)
+
+
+def _usual(shape: Any, dtype: Any, order: Any, device: Any) -> Any:
+    """The shape of an array in float64 whose arguments say no more than that; None for others."""
+    if dtype is not float or order != "C" or device is not None:
+        return None
+    if type(shape) is int:
+        return (shape,) if shape >= 0 else None
+    if type(shape) is not tuple:
+        return None
+    for n in shape:
+        if type(n) is not int or n < 0:
+            return None
+    return shape
+
+
 def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
           like: Any = None) -> ndarray:  # fmt: skip
     """An array of zeros. See ``numpy.zeros``."""
+    usual = _usual(shape, dtype, order, device)
+    if usual is not None:
+        return ndarray.from_value(source("full", (_ZERO,), {"shape": usual}))
     check_device(device, "zeros")
     try:
         target = dt.internal(float if dtype is None else dtype)
@@ -250,6 +272,9 @@ def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
 def ones(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None,
          like: Any = None) -> ndarray:  # fmt: skip
     """An array of ones. See ``numpy.ones``."""
+    usual = _usual(shape, dtype, order, device)
+    if usual is not None:
+        return ndarray.from_value(source("full", (_ONE,), {"shape": usual}))
     check_device(device, "ones")
     target = dt.internal(float if dtype is None else dtype)
     value = source("full", (dt.scalar(1, target),), {"shape": dt.shape_tuple(shape)})
@@ -312,12 +337,25 @@ def _key(x: Any) -> Any:
     return dt.BOOL if isinstance(x, bool) else type(x)
 
 
+#: integers nearer to 0 are int64 numbers, and so are their differences
+_FAR: Final = 1 << 62
+
+
 def arange(start: Any = None, stop: Any = None, step: Any = 1, dtype: Any = None, *,
            device: Any = None, like: Any = None) -> ndarray:  # fmt: skip
     """Numbers from start (0 if only one is given) to before stop. See ``numpy.arange``.
 
     The length decides the shape, so arguments that are arrays are read.
     """
+    if dtype is None and device is None and type(start) is int and type(step) is int and (
+        step != 0 and (stop is None or type(stop) is int)
+    ):
+        numbers = range(start) if stop is None and step == 1 else range(
+            0 if stop is None else start, start if stop is None else stop, step)
+        if not numbers or -_FAR < numbers[0] < _FAR and -_FAR < numbers[-1] < _FAR:
+            parameters = (dt.scalar(numbers.start, dt.INT64),
+                          dt.scalar(step if len(numbers) > 1 else 1, dt.INT64))
+            return ndarray.from_value(source("arange", parameters, {"length": len(numbers)}))
     check_device(device, "arange")
     if stop is None:
         start, stop = None, start

@@ -29,6 +29,7 @@ from lazyloom.frontend import (
 
 from .._arguments import dtypes as dt
 from .._arguments.assigning import assigned, fitted, no_fit_indexed, shape_text
+from .._arguments.bounds import check
 from .._arguments.convert import as_value, is_number, operand
 from .._array.layout import (
     Hidden,
@@ -124,6 +125,12 @@ def _plain(key: Any) -> list[Any]:
 
 def get_item(x: ndarray, key: Any) -> Any:
     """``x[key]``."""
+    if type(key) is ndarray and type(x) is ndarray and not (x.slow_path or key.slow_path):
+        t, positions = x.tensor_type, key.tensor_type
+        if t.shape and t.shape[0] and positions.shape and positions.dtype.kind in "iu":
+            # rows, or elements of a vector
+            where = check(key.value, t.shape[0], 0, "index")
+            return wrap(record("take", (x.value, where), {"axis": 0}))
     starts = element_starts(key, x.tensor_type.shape)
     if starts is not None:
         return ScalarArray.from_value(element_value(x.value, starts))
