@@ -147,6 +147,9 @@ def members(cls: Any, space: dict[str, set[str]]) -> list[str]:
             lines.append(f"def {name}({parameters(thing)}) -> {_OF_MEMBERS.get(name, result)}: ...")
     for name in (*_OPERATORS, *_ORDER):
         lines.append(f"def {name}(self, other: Any) -> ndarray: ...")
+    if "__getitem__" not in seen:
+        # the core's, which does not know what it makes
+        lines.append("def __getitem__(self, key: Any) -> ndarray: ...")
     for name in _EQUALITY:
         lines.append(f"def {name}(self, other: Any) -> ndarray: ...  # type: ignore[override]")
     return [f"    {line}" for line in lines]

@@ -26,7 +26,7 @@ USERS = {
 #: the modules of the runtime that may be imported beside the package itself
 PUBLIC = {"backends", "capture", "codegen", "dtypes", "errors", "frontend", "ops", "quantization"}
 #: the classes none of whose private names may be defined again
-SHARED = {"Storage", "Tensor"}
+SHARED = {"Contents", "Storage", "Tensor"}
 
 
 def private(name: str) -> bool:

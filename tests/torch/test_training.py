@@ -158,10 +158,10 @@ def test_a_step_is_one_op_for_all_parameters_of_a_group() -> None:
     optimizer = torch.optim.AdamW(params, lr=0.1)
     for p in params:
         p.grad = torch.ones(p.numel())
-    for state in (2 * 3 + 1, 0):  # the first step makes means, squares and the step's number
+    for _ in range(2):  # the first step makes means, squares and the step's number on the host
         before = lazyloom.stats()["ops_traced"]
         optimizer.step()
-        assert lazyloom.stats()["ops_traced"] - before == 1 + state
+        assert lazyloom.stats()["ops_traced"] - before == 1
         assert lazyloom.program_of(*params).text().count("step_adam(") == 1
         lazyloom.sync(*params)
 

@@ -41,7 +41,7 @@ INSTRUCTIONS: Final = 100
 
 #: a compiled program's heavy ops take at least this part of what they are estimated to take op by
 #: op: about as long, and the estimate is that of a slow processor
-HEAVY_PART: Final = 0.25
+HEAVY_PART = 0.25
 
 #: runs for which it stands that a compiled program would take as long as the newest op by op
 DECISION_RUNS: Final = 15
