@@ -246,7 +246,7 @@ def _usual(shape: Any, dtype: Any, order: Any, device: Any) -> Any:
         return None
     if type(shape) is int:
         return (shape,) if shape >= 0 else None
-    if type(shape) is not tuple:
+    if type(shape) is not tuple or len(shape) > 64:
         return None
     for n in shape:
         if type(n) is not int or n < 0:
