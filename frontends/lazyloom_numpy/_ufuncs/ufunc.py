@@ -171,15 +171,10 @@ class ufunc(_Base):
             not options
         ):
             # what programs do most, without the detours of the general case
-            first = args[0]
             if self.nin == 2:
-                found = binary(self, first, args[1], True)
+                found = binary(self, args[0], args[1], True)
                 if found is not None:
                     return found
-            elif isinstance(first, ndarray) and not first.slow_path:
-                ready = self.ready.get(first.tensor_type.dtype)
-                if ready is not None:
-                    return wrap(record_one(ready, first.value))
         if any(decides_itself(a) for a in args):
             options = {"out": out, "where": where, "dtype": dtype, **options}
             usual = {"out": None, "where": True, "dtype": None}

@@ -7,7 +7,7 @@ either way; to record the op and to run a program for it takes several times as 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,7 @@ from ..trace import graph
 from ..trace.graph import Buffer, Value
 from ..trace.scalars import Scalar
 from ..types import TensorType, tensor_type
-
-#: bytes of the largest array that is made at once
-SMALL: Final = 1 << 14
+from .elements import SMALL
 
 
 def created(

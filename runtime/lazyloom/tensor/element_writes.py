@@ -21,13 +21,11 @@ from ..trace import graph
 from ..trace.graph import DONE, PENDING, Buffer, Node, Value
 from ..trace.scalars import Scalar
 from .contents import Contents, current, write, write_lock
-from .elements import element_place, place_below, starts_of
+from .elements import SMALL, element_place, place_below, starts_of
 from .later import Later, holds, is_small, number_of, rounded
 from .tensor import Tensor, known_index
 from .views import index_key
 
-#: bytes of the largest array that is copied: in a microsecond
-SMALL: Final = 1 << 14
 #: writes that are recorded one after the other before what they make is computed
 RECORDED: Final = 4
 #: so many ops are looked through for them

@@ -10,6 +10,9 @@ from ..trace.specs import spec_of
 from ..types import TensorType, tensor_type
 from .views import Reshape, Slice, ViewStep
 
+#: bytes of the largest array that the host makes or copies at once: in a microsecond
+SMALL: Final = 1 << 14
+
 
 def element_starts(index: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     """Where the one element lies that an index of ints names; None for any other index.
