@@ -23,6 +23,8 @@ NAME: Final = "kernels.bin"
 #: an entry that is there if all usual kernels are, not the common ones alone
 EVERY: Final = ("about", b"every")
 
+_PATH: Final = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), NAME)
+
 _T = TypeVar("_T")
 _lock: Final = threading.RLock()
 #: the open file by its path, or why it is not used
@@ -31,7 +33,7 @@ _opened: Final[dict[str, Archive | str]] = {}
 
 def path() -> str:
     """Where the file is, if there is one."""
-    return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), NAME)
+    return _PATH
 
 
 def wanted() -> bool:

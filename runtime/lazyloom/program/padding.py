@@ -31,9 +31,12 @@ class Padding(NamedTuple):
 
     def serves(self, values: Sequence[int]) -> bool:
         """Whether it is for these extents."""
-        return all(
-            low <= n <= high
-            for low, n, high in zip(self.lowest, values, self.bucket, strict=True))
+        bucket = self.bucket
+        # a generator expression takes longer
+        for k, low in enumerate(self.lowest):
+            if not low <= values[k] <= bucket[k]:
+                return False
+        return True
 
     @staticmethod
     def unpacked(data: Any) -> Padding:
