@@ -115,9 +115,11 @@ class CValue(ABC):
     Attributes:
         shape, dtype: of the array.
         cost: about how many operations an element takes that is asked for.
+        number: the branch that it stands for, where that is known while code is written.
     """
 
     cost = 0
+    number: int | None = None
 
     def __init__(self, shape: Shape, dtype: Any) -> None:
         self.shape: Final = shape

@@ -10,7 +10,7 @@ import numpy as np
 from ...jaxprs import random_steps
 from ...jaxprs.walking import scan_counts
 from ..blocks import blocked
-from ..c_values import FunctionWriter, InnerLoop, Lazy, NoCode
+from ..c_values import FunctionWriter, InnerLoop, Lazy, NoCode, constant
 from ..writer import Expr, Unsupported, Writer, dtype_of, extent
 from .entry import COMBINE, KEYS, LOOP, OTHER, RESHAPE, CValues, Exprs, Primitive
 from .reductions import whole_index
@@ -124,15 +124,34 @@ def _cond(w: Writer, step: Any, xs: Exprs) -> Exprs:
     return _results(w, found, step.outvars, True)
 
 
-def _platform(w: Writer, step: Any, xs: Exprs) -> Exprs:
+def _cond_in_c(f: FunctionWriter, step: Any, xs: CValues) -> CValues:
+    known = xs[0].number
+    if known is None:
+        raise NoCode(LOOP)
+    closed = step.params["branches"][known]
+    return f.inner(closed.jaxpr, closed.consts, xs[1:])
+
+
+def _branch_here(step: Any) -> int:
     """The number of the branch that is for the processor, or for any platform."""
     choices = list(step.params["platforms"])
-    number = next((k for k, names in enumerate(choices) if names is not None and "cpu" in names),
-                  None)
-    if number is None:
-        number = choices.index(None)
+    for k, names in enumerate(choices):
+        if names is not None and "cpu" in names:
+            return k
+    return choices.index(None)
+
+
+def _platform(w: Writer, step: Any, xs: Exprs) -> Exprs:
+    number = _branch_here(step)
     found = w.literal(number, np.int32)
     w.names.numbers[found.text] = number
+    return [found]
+
+
+def _platform_in_c(f: FunctionWriter, step: Any, xs: CValues) -> CValues:
+    number = _branch_here(step)
+    found = constant(number, np.dtype(np.int32))
+    found.number = number
     return [found]
 
 
@@ -212,8 +231,8 @@ _RANDOM: Final = Primitive(_random, _random_in_c, KEYS, whole=True)
 FUNCTIONS: Final[dict[str, Primitive]] = {
     "while": Primitive(_while, LOOP, OTHER, whole=True),
     "scan": Primitive(_scan, LOOP, OTHER, whole=True),
-    "cond": Primitive(_cond, LOOP, OTHER, whole=True),
-    "platform_index": Primitive(_platform, LOOP, OTHER, whole=True),
+    "cond": Primitive(_cond, _cond_in_c, OTHER, whole=True),
+    "platform_index": Primitive(_platform, _platform_in_c, OTHER, whole=True),
     "reduce": Primitive(_reduce, _reduce_in_c, COMBINE, whole=True),
     "optimization_barrier": Primitive(_same, _same, RESHAPE, whole=True),
     "random_wrap": Primitive(_wrap, _wrap_in_c, KEYS, whole=True),
