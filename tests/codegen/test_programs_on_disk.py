@@ -116,6 +116,7 @@ from lazyloom import codegen
 from lazyloom.execute import costs
 from lazyloom.execute.compiling import background
 costs.WORTH, costs.PART, costs.SLOWER, costs.START_EARLY = 0.0, 0.0, float("inf"), 0.0
+costs.EAGER_FACTOR = 1e9
 costs.HEAVY_PART = 0.0
 a = numpy.arange(40_000, dtype="float32").reshape(200, 200) / 40_000
 for _ in range(4000):

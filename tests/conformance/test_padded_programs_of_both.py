@@ -29,6 +29,7 @@ def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     members.clear()
     monkeypatch.setattr(costs, "WORTH", 0.0)
     monkeypatch.setattr(costs, "PART", 0.0)
+    monkeypatch.setattr(costs, "EAGER_FACTOR", 1e9)
     monkeypatch.setattr(costs, "SLOWER", math.inf)
     with lazyloom.options(compiled_beside=64):
         yield

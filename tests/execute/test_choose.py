@@ -19,8 +19,8 @@ SOME: dict[str, Any] = {"compile_estimate": 0.1, "least": 0.001, "recent": [0.00
 #: the facts of a run of it: JAX has started, nothing is on disk, the compiler is busy
 NOW: dict[str, Any] = {
     "ops": 10, "inputs": True, "compiled": False, "on_disk": False,
-    "run_estimate": Estimate(0.002, 0.0, 0.0), "start": 0.0, "now": 100.0, "idle": False,
-    "all_saved": 0.0,
+    "run_estimate": Estimate(0.002, 0.0, 0.0), "start": 0.0, "compiler": 0.0, "now": 100.0,
+    "idle": False, "all_saved": 0.0,
 }  # fmt: skip
 FIELDS = [name for name in dir(History()) if not name.startswith("_")
           and not callable(getattr(History(), name))]
@@ -40,8 +40,10 @@ def after(runs: int, **fields: Any) -> History:
 
 
 IDLE = {"idle": True}
-#: it came round every 4 ms since the round began
-LOOP: dict[str, Any] = {"round_began": 99.98, "round_runs": 0, "round_spent": 0.0}
+#: it came round every 4 ms since the round began, and its loop has gone on for longer
+LOOP: dict[str, Any] = {
+    "loop_began": 90.0, "round_began": 99.98, "round_runs": 0, "round_spent": 0.0}
+NEW: dict[str, Any] = {**LOOP, "loop_began": 99.98}
 
 
 @pytest.mark.parametrize(("known", "now", "expected"), [
@@ -71,7 +73,17 @@ LOOP: dict[str, Any] = {"round_began": 99.98, "round_runs": 0, "round_spent": 0.
     (after(5), IDLE, choose.WAITS),
     (after(5, compile_estimate=10.0, **LOOP), IDLE, choose.WAITS),
     (after(10, compile_estimate=10.0, **LOOP), IDLE, choose.EARLY),
-    (after(10, compile_estimate=61.0, **LOOP), IDLE, choose.WAITS),
+    (after(10, compile_estimate=10.0, **LOOP), {**IDLE, "compiler": 40.0}, choose.WAITS),
+    (after(10, compile_estimate=42.0, **LOOP), IDLE, choose.WAITS),
+    (after(10, compile_estimate=42.0, **{**LOOP, "loop_began": 80.0}), IDLE, choose.EARLY),
+    (after(10, compile_estimate=61.0, **{**LOOP, "loop_began": 0.0}), IDLE, choose.WAITS),
+    # what has just begun may end at once
+    (after(5, **NEW), IDLE, choose.WAITS),
+    (after(5, **{**NEW, "compile_estimate": 0.03}), IDLE, choose.EARLY),
+    (after(5, **LOOP), {**IDLE, "compiler": 0.9}, choose.EARLY),
+    (after(5, **LOOP), {**IDLE, "compiler": 1.0}, choose.WAITS),
+    (after(10, **{**NEW, "compile_estimate": 0.09}), IDLE, choose.EARLY),
+    (after(10, **NEW), {**IDLE, "compiler": 0.1}, choose.WAITS),
     # where JAX is to be imported for it, all programs together have to have earned that
     (after(5, **LOOP), {**IDLE, "start": 0.7}, choose.WAITS),
     (after(5, **LOOP), {**IDLE, "start": 0.7, "all_saved": 0.4}, choose.EARLY),

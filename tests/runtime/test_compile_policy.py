@@ -30,11 +30,12 @@ class Machine:
         asked: the entries that were queued.
         run: seconds that the next runs op by op take.
         now: the time, in seconds.
+        start: seconds until a process that compiles has started.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[memory.Entry] = []
-        self.run = self.now = 0.0
+        self.run = self.now = self.start = 0.0
         ran_op_by_op = comparison.ran_op_by_op
 
         def took(entry: memory.Entry, seconds: float) -> None:
@@ -49,6 +50,7 @@ class Machine:
         monkeypatch.setattr(run_module._modules(), "ran_op_by_op", took)
         monkeypatch.setattr(background, "request", request)
         monkeypatch.setattr(background, "idle", lambda: True)
+        monkeypatch.setattr(background, "start_seconds", lambda: self.start)
         monkeypatch.setattr(ab_timing, "clock", lambda: self.now)
 
     def loop(self, run: float, rest: float, times: int, ops: int = 3) -> int:
@@ -80,9 +82,18 @@ def test_runs_as_short_as_handing_over_are_never_compiled(machine: Machine) -> N
 
 
 def test_the_program_of_a_loop_is_compiled_at_its_first_runs(machine: Machine) -> None:
-    assert machine.loop(2e-3, 1e-3, 100) == costs.EAGER_RUNS
+    assert machine.loop(8e-3, 1e-3, 100) == costs.EAGER_RUNS
     # one that takes longer to compile, too
-    assert machine.loop(2e-3, 1e-3, 100, ops=150) == costs.STEADY_RUNS
+    assert machine.loop(8e-3, 5e-2, 100, ops=150) == costs.STEADY_RUNS
+
+
+def test_a_loop_that_has_just_begun_starts_no_process(machine: Machine) -> None:
+    machine.start = 2.0
+    runs = machine.loop(8e-3, 1e-3, 100)
+    # what has gone on for a while goes on for a while: four times as long, and as long up to a second
+    age = (machine.start + costs.compile_estimate(3)) / (costs.EAGER_FACTOR + 1)
+    assert age < costs.EAGER_SECONDS
+    assert math.ceil(age / 9e-3) <= runs <= math.ceil(age / 9e-3) + costs.LEAST_RUNS
 
 
 def test_a_small_part_of_a_loop_is_compiled_once_it_could_have_saved_that(
@@ -121,7 +132,7 @@ def test_what_has_not_paid_bounds_what_is_compiled_early(machine: Machine) -> No
     # what has earned it is compiled in any case
     assert machine.loop(5e-2, 1e-3, 20, ops=4) < costs.EAGER_RUNS
     compile_costs.paid(1e6)
-    assert machine.loop(1e-3, 1e-3, 20, ops=5) == costs.EAGER_RUNS
+    assert machine.loop(8e-3, 1e-3, 20, ops=5) == costs.EAGER_RUNS
 
 
 def test_a_share_of_what_the_process_used_may_be_lost(
@@ -157,21 +168,21 @@ def test_measured_seconds_are_bounded(machine: Machine) -> None:
 
 
 def test_what_was_slower_is_not_compiled_by_a_later_process(machine: Machine) -> None:
-    assert machine.loop(2e-3, 1e-3, 20) == costs.EAGER_RUNS
+    assert machine.loop(8e-3, 1e-3, 20) == costs.EAGER_RUNS
     entry = machine.asked.pop()
     comparison.demote(entry)
     memory.clear()  # as another process has it
-    assert machine.loop(2e-3, 1e-3, 20) == 20
+    assert machine.loop(8e-3, 1e-3, 20) == 20
     record = ll.last_evaluation()
     assert record is not None and "the compiled program was slower" in record.text()
     # it is found to be quicker there
     comparison.has_paid(entry)
     memory.clear()
-    assert machine.loop(2e-3, 1e-3, 20) == costs.EAGER_RUNS
+    assert machine.loop(8e-3, 1e-3, 20) == costs.EAGER_RUNS
 
 
 def test_what_was_slower_and_could_save_nothing_is_not_tried_again(machine: Machine) -> None:
-    assert machine.loop(2e-3, 1e-3, 20) == costs.EAGER_RUNS
+    assert machine.loop(8e-3, 1e-3, 20) == costs.EAGER_RUNS
     entry = machine.asked.pop()
     entry.history.queued = False
     comparison.demote(entry)
@@ -184,7 +195,7 @@ def test_what_was_slower_and_could_save_nothing_is_not_tried_again(machine: Mach
 
 
 def test_a_program_that_has_paid_counts_no_more(machine: Machine) -> None:
-    machine.loop(2e-3, 1e-3, 20)
+    machine.loop(8e-3, 1e-3, 20)
     entry = machine.asked.pop()
     compile_costs.compiled(1.0, 2.0, True)
     history = entry.history

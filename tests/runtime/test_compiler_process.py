@@ -34,6 +34,7 @@ BEGIN = """
     from tests.runtime.process_state import children
 
     costs.WORTH, costs.PART, costs.SLOWER, costs.START_EARLY = 0.0, 0.0, float("inf"), 0.0
+    costs.EAGER_FACTOR = 1e9
     x = ll.from_host(np.full(4, 0.5, np.float32))
     process = background._compiler.process
 

@@ -37,6 +37,8 @@ def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert background.wait(LONG)
     monkeypatch.setattr(costs, "WORTH", 0.0)
     monkeypatch.setattr(costs, "PART", 0.0)
+    # nor how long its loop has gone on
+    monkeypatch.setattr(costs, "EAGER_FACTOR", 1e9)
     monkeypatch.setattr(costs, "SLOWER", math.inf)
     with ll.options(compiled_beside=64):
         yield
@@ -189,6 +191,7 @@ def test_a_program_on_disk_is_loaded_once_that_has_paid() -> None:
         from lazyloom.execute import costs
         from lazyloom.execute.compiling import background
         costs.WORTH, costs.PART, costs.SLOWER = 0.0, 0.0, float('inf')
+        costs.EAGER_FACTOR = 1e9
         x = ll.from_host(np.linspace(0, 1, 2000))
         form = "op_by_op"
         runs = 0
@@ -555,6 +558,7 @@ BEGIN = """
     from lazyloom.execute import costs
     from lazyloom.execute.compiling import background
     costs.WORTH, costs.PART, costs.SLOWER, costs.START_EARLY = 0.0, 0.0, float('inf'), 0.0
+    costs.EAGER_FACTOR = 1e9
     x = ll.from_host(np.full(4, 0.5, np.float32))
     w = np.full(4, 0.5, np.float32)
 

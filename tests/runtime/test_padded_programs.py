@@ -38,6 +38,7 @@ def empty(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     members.clear()
     monkeypatch.setattr(costs, "WORTH", 0.0)
     monkeypatch.setattr(costs, "PART", 0.0)
+    monkeypatch.setattr(costs, "EAGER_FACTOR", 1e9)
     monkeypatch.setattr(costs, "SLOWER", math.inf)
     with ll.options(compiled_beside=64):
         yield
@@ -204,6 +205,7 @@ def test_another_process_finds_it_on_disk() -> None:
         from lazyloom.execute import costs
         from lazyloom.execute.compiling import background
         costs.WORTH, costs.PART, costs.SLOWER = 0.0, 0.0, float("inf")
+        costs.EAGER_FACTOR = 1e9
         w = ll.from_host(np.eye({WIDTH}, dtype=np.float32))
 
         def run(n):

@@ -52,6 +52,7 @@ USES["compiled beside"] = """
     from lazyloom.execute.compiling import background
 
     costs.WORTH, costs.PART, costs.SLOWER, costs.START_EARLY = 0.0, 0.0, float("inf"), 0.0
+    costs.EAGER_FACTOR = 1e9
     background.IDLE = 0.1
     deadline = time.time() + 100
     while ll.apply("exp", [ll.apply("tanh", [x])]).read()[0, 0] > 1:

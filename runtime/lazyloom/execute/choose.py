@@ -89,18 +89,19 @@ class Facts:
         on_disk: it may be there: nobody has looked yet.
         run_estimate: what a run op by op is estimated to take.
         start: seconds until JAX has started.
+        compiler: seconds until a process that compiles has. Asked from the second run on.
         now: the time, in seconds.
         idle: the compiler has nothing to do, may begin one more program that has not earned it yet,
             and no padded program is to come first. Asked from the third run on.
         all_saved: seconds that all programs together could have saved.
     """
 
-    __slots__ = ("ops", "inputs", "compiled", "on_disk", "run_estimate", "start", "now", "idle",
-                 "all_saved")
+    __slots__ = ("ops", "inputs", "compiled", "on_disk", "run_estimate", "start", "compiler", "now",
+                 "idle", "all_saved")
 
     def __init__(
         self, ops: int, inputs: bool, compiled: bool, on_disk: bool, run_estimate: Estimate,
-        start: float, now: float, idle: bool, all_saved: float,
+        start: float, compiler: float, now: float, idle: bool, all_saved: float,
     ) -> None:  # fmt: skip
         self.ops: Final = ops
         self.inputs: Final = inputs
@@ -108,6 +109,7 @@ class Facts:
         self.on_disk: Final = on_disk
         self.run_estimate: Final = run_estimate
         self.start: Final = start
+        self.compiler: Final = compiler
         self.now: Final = now
         self.idle: Final = idle
         self.all_saved: Final = all_saved
@@ -139,6 +141,8 @@ def choose(history: History, facts: Facts) -> Decision:
         return NOTHING_TO_SAVE
     if history.queued:
         return QUEUED
+    # that of the process that compiles, too, which a program that is waited for does without
+    price += facts.compiler
     if saved >= price and history.runs >= costs.LEAST_RUNS:
         return EARNED
     if facts.idle and (facts.start == 0.0 or facts.all_saved >= costs.START_EARLY) and (
@@ -166,10 +170,12 @@ def comes_back(history: History, price: float, now: float) -> bool:
     """Whether a program is one for a compiler that has nothing else to do.
 
     It makes up a part of the loop around it, and its price (what compiling is estimated to take,
-    and the start of JAX) is no more than is likely to be saved.
+    and the start of JAX here and where it is compiled) is no more than is likely to be saved: a
+    loop is taken to go on for as long as it has gone on.
     """
     runs = history.runs
     began = history.round_began
+    age = now - history.loop_began
     since = runs - history.round_runs
     # of less than two rounds it cannot be told how long they take: twice in one is not a round
     if runs < costs.EAGER_RUNS or began == 0.0 or since < costs.LEAST_RUNS:
@@ -180,8 +186,13 @@ def comes_back(history: History, price: float, now: float) -> bool:
         2 * since * min(history.recent, default=math.inf))
     if took - since * history.least < costs.PART * (now - began):
         return False
-    return (runs >= costs.STEADY_RUNS and price <= costs.STEADY_SECONDS) or (
-        costs.EAGER_FACTOR * could_save(history) + costs.EAGER_SECONDS >= price)
+    # builtins take longer in compiled code
+    granted = costs.EAGER_SECONDS if age > costs.EAGER_SECONDS else age
+    if runs >= costs.STEADY_RUNS and price <= costs.STEADY_SECONDS and (
+        costs.EAGER_FACTOR * age + granted >= price
+    ):
+        return True
+    return costs.EAGER_FACTOR * could_save(history) + granted >= price
 
 
 def is_tried_again(history: History) -> bool:

@@ -48,6 +48,7 @@ class History:
         decided: for how many runs more the decision stands that compiling saves nothing.
         loops_searched: its loops were looked for, for the estimate.
         queued: it is to be compiled, or is being compiled, beside the program.
+        loop_began: when that was first looked at, which is with its first run.
         round_began, round_runs, round_spent: since when it is looked at how much of the time its
             runs op by op take, 0 before that, and what ``runs`` and ``spent`` were then.
         unpaid: seconds of processor that compiling it took, until it is seen to have paid.
@@ -82,7 +83,7 @@ class History:
     __slots__ = (
         "runs", "spent", "recent", "run_estimate", "schedule", "compiled_only",
         "compile_estimate", "least", "decided", "loops_searched", "queued",
-        "round_began", "round_runs", "round_spent", "unpaid", "failure", "deadly",
+        "loop_began", "round_began", "round_runs", "round_spent", "unpaid", "failure", "deadly",
         "to_compare", "compared", "slower", "demotions", "asked_disk", "turns", "accepted",
         "until_turns", "several_threads", "bound", "late", "look_began", "member", "unpadded",
     )  # fmt: skip
@@ -100,6 +101,7 @@ class History:
         self.decided = 0
         self.loops_searched = False
         self.queued = False
+        self.loop_began = 0.0
         self.round_began = 0.0
         self.round_runs = 0
         self.round_spent = 0.0
@@ -184,6 +186,8 @@ class History:
     def next_round(self, now: float) -> None:
         """Look anew at how much of the time the runs op by op take, where it is time for that."""
         with _lock:
+            if self.round_began == 0.0:
+                self.loop_began = now
             if self.round_began == 0.0 or self.runs - self.round_runs >= costs.PART_RUNS:
                 self.round_began, self.round_runs, self.round_spent = now, self.runs, self.spent
 

@@ -82,8 +82,9 @@ def _facts(entry: memory.Entry, history: History, plan: Plan) -> Facts:
         and not (history.member is not None and history.member.goes_first()))
     return Facts(
         len(plan.nodes), bool(plan.leaves), compiled, not entry.looked and disk.enabled(),
-        estimated(history, plan), costs.start_seconds(), ab_timing.clock(), idle,
-        all_saved[0])
+        estimated(history, plan), costs.start_seconds(),
+        background.start_seconds() if history.runs >= costs.LEAST_RUNS else 0.0,
+        ab_timing.clock(), idle, all_saved[0])
 
 
 def estimated(history: History, plan: Plan) -> Estimate:

@@ -28,7 +28,7 @@ from ...locks import closed_gate, open_gate
 from ...program.evaluations import Evaluation
 from ...settings import WITHOUT, tuning
 from ...trace.source import Site
-from .. import compile_costs
+from .. import compile_costs, costs
 from ..history import history_of
 from . import programs
 from .process_errors import CompilerLost, NoCompilerError, NotCompiled
@@ -351,6 +351,14 @@ _compiler = _Compiler()
 def idle() -> bool:
     """Whether nothing is being compiled, or waits."""
     return not (_compiler.busy or _compiler.queue or _compiler.asked)
+
+
+def start_seconds() -> float:
+    """Seconds until a process that compiles has started; 0 where one has, or none is needed."""
+    begun = _compiler.begun
+    if begun is not None and begun.pid or not backend().compiles_elsewhere():
+        return 0.0
+    return costs.START
 
 
 #: what becomes of a request

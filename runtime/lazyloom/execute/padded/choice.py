@@ -152,8 +152,9 @@ def _compiled(
     saved = choose.could_save(history)
     if not marked and (family.saved < costs.start_seconds() or saved == 0.0):
         return False
-    earned = saved >= history.compile_estimate
-    if not (marked or earned or _is_early(history)):
+    price = history.compile_estimate + background.start_seconds()
+    earned = saved >= price
+    if not (marked or earned or _is_early(history, price)):
         return False
     if background.request(
         target, plan.wanted, chosen.donatable(plan), donate, plan.evaluation.site
@@ -162,10 +163,10 @@ def _compiled(
     return earned and _compiled_now(chosen, target, plan, donate)
 
 
-def _is_early(history: History) -> bool:
+def _is_early(history: History, price: float) -> bool:
     """Whether a padded program is one for a compiler that has nothing else to do."""
     now = ab_timing.clock()
-    found = choose.comes_back(history, history.compile_estimate, now) and background.idle() and (
+    found = choose.comes_back(history, price, now) and background.idle() and (
         compile_costs.affordable())
     history.next_round(now)
     return found
