@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .error_functions import INVERSE_SINGLE
+from .error_functions import INVERSE_DOUBLE, INVERSE_SINGLE
 
 Array = Any
 
@@ -31,12 +31,13 @@ _FAR: Final = (
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
-    """By Horner's rule, highest power first; x is of single precision."""
-    found = x * np.float32(coefficients[0])
+    """By Horner's rule, highest power first, in x's precision."""
+    number = x.dtype.type
+    found = x * number(coefficients[0])
     for c in coefficients[1:-1]:
-        found += np.float32(c)
+        found += number(c)
         found *= x
-    found += np.float32(coefficients[-1])
+    found += number(coefficients[-1])
     return found
 
 
@@ -89,17 +90,13 @@ def _single_erf_inv(x: Array) -> Array:
 
 
 def _double_erf_inv(x: Array) -> Array:
-    """Newton's steps with Halley's correction, on the erfc where that is more exact."""
-    y = np.abs(x)
-    rest = np.log1p(-y * y)
-    a = 2 / (math.pi * 0.147) + rest / 2
-    found = np.sqrt(np.sqrt(a * a - rest / 0.147) - a)
-    for _ in range(3):
-        slope = 2 / math.sqrt(math.pi) * np.exp(-found * found)
-        error = np.where(y < 0.5, np.asarray(_each_erf(found)).astype(np.float64) - y,
-                         (1 - y) - np.asarray(_each_erfc(found)).astype(np.float64))
-        step = error / slope
-        found = found - np.where(np.isfinite(step), step / (1 + found * step), 0)
-    found = np.where(y < 1e-8, y * (math.sqrt(math.pi) / 2), found)
-    found = np.where(y == 1, np.inf, np.where(y > 1, np.nan, found))
-    return np.copysign(found, x)
+    w = -np.log((1 - x) * (1 + x))
+    found = _polynomial(INVERSE_DOUBLE[0], w - 3.125)
+    far = w >= 6.25
+    if far.any():
+        root = np.sqrt(w)
+        farther = w >= 16
+        found = np.where(far, np.where(
+            farther, _polynomial(INVERSE_DOUBLE[2], root - 5.05),
+            _polynomial(INVERSE_DOUBLE[1], root - 3.25)), found)
+    return np.where(np.abs(x) == 1, x * np.inf, found * x)

@@ -223,10 +223,6 @@ def _in_total_order(sign: str) -> Emit:
     return emit
 
 
-def _erf_inv_in_c(p: Any, xs: CValues, dtype: Any) -> tuple[str, int]:
-    if dtype != np.float32:
-        raise NoCode(f"erf_inv of {dtype}")
-    return "l_erf_inv_f32({0})", _DEAR
 
 
 ELEMENTS: Final[dict[str, Primitive]] = {
@@ -288,5 +284,7 @@ ELEMENTS: Final[dict[str, Primitive]] = {
     "tanh": _real("tanh", own=True), "asinh": _real("arcsinh", "asinh"),
     "acosh": _real("arccosh", "acosh"), "atanh": _real("arctanh", "atanh"),
     "erf": _real("erf", slow=True), "erfc": _real("erfc", slow=True),
-    "erf_inv": elementwise(_of_reals("erf_inv", slow=True), _erf_inv_in_c),
+    "erf_inv": elementwise(
+        _of_reals("erf_inv", slow=True),
+        lambda p, xs, dtype: ("l_erf_inv_{kind}({0})", _DEAR)),
 }
