@@ -90,7 +90,7 @@ def test_the_program_of_a_loop_is_compiled_at_its_first_runs(machine: Machine) -
 def test_a_loop_that_has_just_begun_starts_no_process(machine: Machine) -> None:
     machine.start = 2.0
     runs = machine.loop(8e-3, 1e-3, 100)
-    # what has gone on for a while goes on for a while: four times as long, and as long up to a second
+    # what has gone on for a while goes on for four times as long, and as long up to a second
     age = (machine.start + costs.compile_estimate(3)) / (costs.EAGER_FACTOR + 1)
     assert age < costs.EAGER_SECONDS
     assert math.ceil(age / 9e-3) <= runs <= math.ceil(age / 9e-3) + costs.LEAST_RUNS

@@ -159,6 +159,37 @@ def test_a_step_for_many_parameters_is_one_for_each(name: str) -> None:
     assert composed
 
 
+@pytest.mark.parametrize("n", [2, 3, 7, 20, 70])
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.parametrize(("name", "square"), [
+    ("eigh", True), ("eig", True), ("svd", False), ("svd_full", False), ("qr", False)])
+def test_vectors_have_the_signs_of_compiled_ones(
+    name: str, square: bool, dtype: Any, n: int
+) -> None:
+    rng = np.random.default_rng(n)
+    for x in (rng.normal(size=(2, n, n if square else n + 2)),
+              np.round(2 * rng.normal(size=(2, n, n if square else n + 2)))):
+        if np.dtype(dtype).kind == "c":
+            x = x + 1j * rng.normal(size=x.shape)
+        case = case_of(name, spec_of(lookup(name), {}, 1), [x.astype(dtype)], 1.0)
+        for found, wanted in zip(
+            case.run(*case.operands), by_definition([case])[0], strict=True
+        ):
+            np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9 * n)
+
+
+def test_one_matrix_that_has_no_decomposition_is_nan_alone() -> None:
+    x = np.random.default_rng(0).normal(size=(3, 4, 4))
+    x[1, 2, 2] = np.nan
+    for name in ("svd", "svdvals", "eigh", "eigvals", "cholesky"):
+        y = np.matmul(x, x.swapaxes(-1, -2)) if name == "cholesky" else x
+        case = case_of(name, spec_of(lookup(name), {}, 1), [y], 1.0)
+        found = case.run(*case.operands)
+        for r in found if isinstance(found, tuple) else (found,):
+            finite = np.isfinite(r).reshape((3, -1))
+            assert finite[[0, 2]].all() and not finite[1].all(), name
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.complex128])
 @pytest.mark.parametrize("name", ["stack", "concatenate"])
 def test_any_number_of_arrays_is_joined_without_a_trace(name: str, dtype: Any) -> None:

@@ -21,8 +21,8 @@ RUN_PER_OP: Final = 2e-6
 RUN_PER_BYTE: Final = 0.5e-9
 RUN_PER_FLOP: Final = 1 / 2e10
 
-# Compiling, beside what the ops take; the import of JAX and the start of its client, in this process
-# and in the one that compiles.
+# Compiling, beside what the ops take; the import of JAX and the start of its client, in this
+# process or in the one that compiles.
 COMPILE: Final = 0.03
 START: Final = 0.7
 #: what all programs together could have saved, from which JAX is imported for one that has not
@@ -50,8 +50,8 @@ DECISION_RUNS: Final = 15
 #: runs from which it can be told whether what they took was their own
 LEAST_RUNS: Final = 2
 #: an idle compiler takes a program after so many runs, once compiling is estimated to take at most
-#: so many times what it has cost, and what its loop has taken, up to so many seconds: what ends soon
-#: gains nothing, and what has gone on for a while is likely to go on
+#: so many times what it has cost, and what its loop has taken, up to so many seconds: what ends
+#: soon gains nothing, and what has gone on for a while is likely to go on
 EAGER_RUNS: Final = 3
 EAGER_FACTOR = 4.0
 EAGER_SECONDS: Final = 1.0

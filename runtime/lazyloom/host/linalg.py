@@ -1,7 +1,8 @@
-"""Factors and triangular systems of small matrices, with NumPy."""
+"""Factors, triangular systems and decompositions of matrices, with NumPy."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,15 +64,61 @@ def triangular_solve(
     return np.ascontiguousarray(x if left else x.swapaxes(-1, -2))
 
 
+def _each(decompose: Callable[[Array], Sequence[Array]], x: Array) -> Sequence[Array]:
+    """The results for matrices, each NaN for one for which LAPACK fails."""
+    try:
+        return decompose(x)
+    except np.linalg.LinAlgError:
+        pass
+    # of some matrix of the same shape there are results
+    found = [np.full((*x.shape[:-2], *r.shape), np.nan, r.dtype)
+             for r in decompose(np.eye(*x.shape[-2:], dtype=x.dtype))]
+    for at in np.ndindex(*x.shape[:-2]):
+        try:
+            for whole, part in zip(found, decompose(x[at]), strict=True):
+                whole[at] = part
+        except np.linalg.LinAlgError:
+            pass
+    return found
+
+
 def cholesky(x: Array) -> Array:
     """The lower factor; NaN for a matrix that has none."""
-    try:
-        return np.linalg.cholesky(x)
-    except np.linalg.LinAlgError:
-        found = np.empty_like(x)
-        for at in np.ndindex(*x.shape[:-2]):
-            try:
-                found[at] = np.linalg.cholesky(x[at])
-            except np.linalg.LinAlgError:
-                found[at] = np.nan
-        return found
+    return _each(lambda x: (np.linalg.cholesky(x),), x)[0]
+
+
+# NumPy's LAPACK and the one that XLA calls give the same of double precision, the signs of vectors
+# included; of single precision they do not
+
+
+def qr(x: Array, complete: bool) -> Sequence[Array]:
+    """Q and R."""
+    return np.linalg.qr(x, "complete" if complete else "reduced")
+
+
+def svd(x: Array, full: bool, vectors: bool) -> Sequence[Array]:
+    """The singular values, and U and Vh where ``vectors`` are wanted."""
+
+    def decompose(x: Array) -> Sequence[Array]:
+        if not vectors:
+            return (np.linalg.svd(x, compute_uv=False),)
+        u, s, vh = np.linalg.svd(x, full)
+        return s, u, vh
+
+    return _each(decompose, x)
+
+
+def eigh(x: Array, lower: bool) -> Sequence[Array]:
+    """Eigenvectors and eigenvalues of Hermitian matrices, of which one triangle is read."""
+    return _each(lambda x: np.linalg.eigh(x, "L" if lower else "U")[::-1], x)
+
+
+def eig(x: Array, vectors: bool) -> Sequence[Array]:
+    """Eigenvalues, and right eigenvectors where they are wanted, as complex numbers."""
+
+    def decompose(x: Array) -> Sequence[Array]:
+        # NumPy gives real ones where all of a stack are real
+        found = np.linalg.eig(x) if vectors else (np.linalg.eigvals(x),)
+        return [r.astype(np.complex128) for r in found]
+
+    return _each(decompose, x)

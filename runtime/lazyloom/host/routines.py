@@ -12,7 +12,7 @@ from .blocks import in_blocks
 from .counting import true_positions
 from .functions_on_demand import native_or_kernel
 from .indexing import gather, scatter, scatter_rows
-from .linalg import cholesky, lu, pivots_to_permutation, triangular_solve
+from .linalg import cholesky, eig, eigh, lu, pivots_to_permutation, qr, svd, triangular_solve
 from .parts import product as product_in_parts
 from .special import erf, erf_inv, erfc
 from .subnormals import FLUSHED, KEEP_SUBNORMALS, flushing
@@ -497,8 +497,8 @@ NAMESPACE: Final[dict[str, Any]] = {
         integer_power, int_divide, int_remainder, float_remainder, logical_right_shift,
         population_count, float_to_int, make_complex, erf, erfc, erf_inv, pad, reduce_by, sort,
         top_k, gather, scatter, scatter_rows, convolution, reduce_window, select_and_scatter,
-        cholesky, lu,
-        pivots_to_permutation, triangular_solve, total_order, in_blocks, product,
+        cholesky, eig, eigh, lu, pivots_to_permutation, qr, svd, triangular_solve,
+        total_order, in_blocks, product,
         product_in_blocks, floordiv, mod, true_positions, transform, power,
     )},
     "native": native_or_kernel,

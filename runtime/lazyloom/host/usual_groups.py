@@ -365,6 +365,14 @@ def _matrices() -> Iterator[KernelCase]:
             yield case_of(op, [("caa", d)])
         for y in ("ca1", "cab", "caa"):
             yield case_of("solve", [("caa", d), (y, d)])
+    # LAPACK's are of double precision
+    for op in ("eigvalsh", "eig", "eigvals", "svdvals"):
+        yield case_of(op, [("aa", float64)])
+    for op in ("qr", "svd", "svd_full", "svdvals", "pinv"):
+        yield case_of(op, [("ab", float64)])
+    for op in ("exp", "log", "sqrt"):
+        for shape in ("", "a", "ab"):
+            yield case_of(op, [(shape, complex128)])
     for d in DTYPES:
         for shape in ("ab", "aa"):
             yield case_of("diagonal", [(shape, d)])

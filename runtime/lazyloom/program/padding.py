@@ -33,7 +33,7 @@ class Padding(NamedTuple):
         """Whether it is for these extents."""
         bucket = self.bucket
         # a generator expression takes longer
-        for k, low in enumerate(self.lowest):
+        for k, low in enumerate(self.lowest):  # noqa: SIM110
             if not low <= values[k] <= bucket[k]:
                 return False
         return True

@@ -16,6 +16,9 @@ from .entry import COMPLEX, SELDOM, CValues, Emit, Exprs, Primitive, elementwise
 #: more elements than this of what Python computes one by one in double precision take longer than
 #: compiling
 _FEW: Final = 1 << 18
+#: functions of complex numbers that are NumPy's; XLA's sines lose digits near zero, NumPy's do not
+_COMPLEX: Final = frozenset((
+    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "exp", "log", "sqrt"))
 #: what an element costs in C of functions that are no single instruction
 _DEAR: Final = 10
 
@@ -102,12 +105,17 @@ def _formulas(
 
 
 def _of_reals(function: str, slow: bool = False) -> Emit:
-    """A call for real numbers, ``slow`` where Python computes one by one."""
+    """A call for real numbers, ``slow`` where Python computes one by one.
+
+    For complex ones, too, where NumPy's function is as C99 has it: definitions say the same of
+    zeros, infinities and NaN (``ops/complex_edges.py``).
+    """
 
     def emit(w: Writer, p: Any, xs: Exprs, shape: tuple[int, ...], dtype: Any) -> Expr:
         if slow and xs[0].dtype != np.float32 and not w.names.at_most(xs[0].size, _FEW):
             raise Unsupported(f"{function} of {xs[0].size} elements")
-        if {x.dtype.kind for x in xs} != {"f"}:
+        kinds = {x.dtype.kind for x in xs}
+        if kinds != {"f"} and (kinds != {"c"} or function not in _COMPLEX):
             raise Unsupported(f"{function} of {', '.join(sorted({str(x.dtype) for x in xs}))}")
         flushed = function in KEEP_SUBNORMALS and xs[0].dtype.name in FLUSHED
         return call(w, f"flushed_{function}_{xs[0].dtype.name}" if flushed else function, xs,

@@ -1,8 +1,11 @@
-"""Factors and triangular systems of small matrices: NumPy's loops, and the prelude's in C."""
+"""Factors and triangular systems of small matrices: NumPy's loops, and the prelude's in C.
+
+Decompositions are NumPy's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -10,7 +13,7 @@ import numpy as np
 from ...jaxprs.walking import linear_solve, positive
 from ..c_values import CArray, CValue, FunctionWriter, NoCode, View, dim_text, product, total
 from ..writer import Expr, Unsupported, Writer
-from .entry import OTHER, CValues, Exprs, Primitive
+from .entry import OTHER, ROUTINE, CValues, Exprs, Primitive
 
 #: rows times matrices from which compiling takes less time than NumPy's loops
 MOST: Final = 256
@@ -136,10 +139,46 @@ def _linear_solve_in_c(f: FunctionWriter, step: Any, xs: CValues) -> CValues:
     return f.inner(closed.jaxpr, closed.consts, given)
 
 
+def _decomposition(
+    function: str, flags: Sequence[str], *without: str
+) -> Callable[[Writer, Any, Exprs], Exprs]:
+    """A call of LAPACK for double precision, with some of the step's parameters.
+
+    ``without``: those that NumPy does not know, which have to be absent or false.
+    """
+
+    def emit(w: Writer, step: Any, xs: Exprs) -> Exprs:
+        x, p = w.full(xs[0]), step.params
+        name = step.primitive.name
+        if x.dtype not in _DOUBLE or not positive(x.size):
+            raise Unsupported(f"{name} of {x.dtype}, or of empty matrices")
+        if any(p.get(each) for each in without):
+            raise Unsupported(f"{name} with {', '.join(without)}")
+        given = ", ".join([x.text, *(str(bool(p[each])) for each in flags)])
+        whole = w.let(f"{function}({given})", (), None)
+        return [w.let(f"{whole.text}[{k}]", tuple(v.aval.shape), np.dtype(str(v.aval.dtype)))
+                for k, v in enumerate(step.outvars)]
+
+    return emit
+
+
+_DOUBLE: Final = (np.dtype(np.float64), np.dtype(np.complex128))
+
+_QR: Final = _decomposition("qr", ["full_matrices"], "pivoting")
+_SVD: Final = _decomposition(
+    "svd", ["full_matrices", "compute_uv"], "subset_by_index", "algorithm")
+_EIGH: Final = _decomposition("eigh", ["lower"], "subset_by_index", "algorithm")
+_EIG: Final = _decomposition(
+    "eig", ["compute_right_eigenvectors"], "compute_left_eigenvectors", "implementation")
+
 LINALG: Final[dict[str, Primitive]] = {
     "lu": Primitive(_lu, _lu_in_c, OTHER, whole=True),
     "lu_pivots_to_permutation": Primitive(_permutation, _permutation_in_c, OTHER, whole=True),
     "triangular_solve": Primitive(_triangular_solve, _triangular_solve_in_c, OTHER, whole=True),
     "cholesky": Primitive(_cholesky, _cholesky_in_c, OTHER, whole=True),
+    "qr": Primitive(_QR, ROUTINE, OTHER, whole=True),
+    "svd": Primitive(_SVD, ROUTINE, OTHER, whole=True),
+    "eigh": Primitive(_EIGH, ROUTINE, OTHER, whole=True),
+    "eig": Primitive(_EIG, ROUTINE, OTHER, whole=True),
     "custom_linear_solve": Primitive(_linear_solve, _linear_solve_in_c, OTHER, whole=True),
 }
