@@ -27,6 +27,9 @@ ACCELERATORS: Final[dict[str, str]] = {
     "matching": "a trace that is recorded again as before is compared with the past one, op by "
                 "op, instead of being collected and looked up",
     "capture": "calls of a captured function run without being recorded",
+    "host_numbers": "elements of arrays, what is computed of them and of Python numbers, and small "
+                    "arrays that the program says, are computed on the host before a program is "
+                    "recorded",
     "op_by_op": "a program that is new runs op by op before it is compiled",
     "padding": "one program, compiled for many extents, runs padded",
     "c_kernels": "kernels of the host are functions in C",

@@ -62,6 +62,15 @@ with lazyloom.options(reproducible=True):
         v = np.sin(v) * 1.01 + np.cos(v) / 3.0
     keep(v)
 
+# elements, one by one
+e = np.zeros(9)
+for k in range(9):
+    e[k] = k / 4 if k < 3 else e[k - 1] * 2 - e[k - 3]
+    if e[k] > 0.5:
+        e[k] -= 0.25
+keep(e)
+keep([float(e[3] - e[4] / 3), bool(e[2] < e[3])])
+
 # gradients
 p = torch.tensor(rng.standard_normal((6, 6)).astype("float32"), requires_grad=True)
 for _ in range(6):

@@ -7,25 +7,28 @@ either way; to record the op and to run a program for it takes several times as 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from .. import foreign
 from ..backends.data import scalar_of
 from ..evaluate.elements import is_watched
+from ..settings import WITHOUT
 from ..trace import graph
 from ..trace.graph import Buffer, Value
 from ..trace.scalars import Scalar
 from ..types import TensorType, tensor_type
 from .elements import SMALL
 
+_LEFT_OUT: Final[bool] = "host_numbers" in WITHOUT
+
 
 def created(
     op: object, operands: Sequence[Any], attributes: Mapping[str, Any] | None
 ) -> Value | None:
     """The value of a creation op, if it is made at once; None if it has to be recorded."""
-    if op != "full" or attributes is None or is_watched() or graph.trace.mapping or (
+    if op != "full" or attributes is None or _LEFT_OUT or is_watched() or graph.trace.mapping or (
         foreign.inside[0]
     ):
         return None

@@ -32,6 +32,7 @@ RECORDED: Final = 4
 DEEPEST: Final = 8
 #: and for what is written
 LONGEST: Final = 24
+_LEFT_OUT: Final[bool] = "host_numbers" in settings.WITHOUT
 _WRITE: Final = "dynamic_update_slice"
 
 
@@ -42,7 +43,7 @@ def write_element(tensor: Tensor, index: Any, value: Any, slices: bool = False) 
     number that the tensor's dtype has. The caller has checked that the tensor may be written to.
     """
     t = tensor.tensor_type
-    if t.nbytes > SMALL or tensor.slow_path or tensor.detached:
+    if t.nbytes > SMALL or tensor.slow_path or tensor.detached or _LEFT_OUT:
         return False
     index = known_index(index)
     place = element_place(index, t.shape)

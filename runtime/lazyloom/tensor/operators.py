@@ -14,6 +14,7 @@ from typing import Any, Final, final
 from ..dtypes import ALL, DType
 from ..errors import ArgumentError
 from ..ops.spec import lookup
+from ..settings import WITHOUT
 from ..trace.specs import Spec, spec_of
 
 ADD: Final = 0
@@ -83,7 +84,7 @@ class Operators:
         self.general_in_place: list[Any] = list(general_in_place)
         self.short_in_place: bool = short_in_place
         self.get_item: Any = get_item
-        self.element: Any = element
+        self.element: Any = None if "host_numbers" in WITHOUT else element
         self.to_float: Any = to_float
         self.truth: Any = truth
         self.further: list[Any] = list(further)
