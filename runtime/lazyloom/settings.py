@@ -174,7 +174,7 @@ NUMBERS: Final[dict[str, Number]] = {number.name: number for number in (
            "XLA maps the machine code of a program in 12 parts or more, and Linux lets a process "
            "have 65,530: where this part of them is in use, programs in memory go.", 0.0, 1.0),
     Number("mappings_interval", "programs",
-           "New programs between two counts of the mappings; a count reads a file of the system."),
+           "Compiled programs between two counts of the mappings; a count takes a millisecond."),
     Number("disk_interval", "bytes",
            "What is written to the disk cache between two looks at its size, or an eighth of its "
            "limit if that is less; a look lists all its files."),

@@ -134,6 +134,8 @@ class Entry:
         self, outputs: tuple[tuple[int, int], ...], aliases: dict[int, int], program: Any
     ) -> None:
         """Take over a program; the caller holds the lock."""
+        global _loaded
+        _loaded += 1
         self.dispatches = []
         self.position = {pair: i for i, pair in enumerate(outputs)}
         self.aliases = aliases
@@ -160,7 +162,8 @@ _selected: Final[list[Choice]] = [Choice(None, on(VERIFY), on(SEGMENTED))]
 _others: Final[dict[Choice, _Tables]] = {}
 _lock: Final[Any] = new_lock()
 _clock = 0
-_made = 0
+#: programs that were taken over since mappings were counted: what runs op by op has none
+_loaded = 0
 
 
 def mappings() -> int:
@@ -183,21 +186,20 @@ def most_mappings() -> int:
 
 def entry_of(structure: Structure, donate: bool) -> Entry:
     """The entry of a structure, created if missing."""
-    global _clock, _made
+    global _clock, _loaded
     table = _entries[1 if donate else 0]
     entry = table.get(structure)
     if entry is None:
         with _lock:
             entry = table.get(structure)
             if entry is None:
-                _made += 1
                 if len(table) >= tuning.programs_kept:
                     _forget(table)
-                elif _made % tuning.mappings_interval == 0 and (
-                    mappings() > tuning.mappings_part * most_mappings()
-                ):
-                    for each in _entries:
-                        _forget(each)
+                elif _loaded >= tuning.mappings_interval:
+                    _loaded = 0
+                    if mappings() > tuning.mappings_part * most_mappings():
+                        for each in _entries:
+                            _forget(each)
                 entry = table[structure] = Entry(structure, donate)
     _clock += 1
     entry.used = _clock
