@@ -65,7 +65,7 @@ class Case(NamedTuple):
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Compiles functions and has kernels use their library."""
-    monkeypatch.setenv("LAZYLOOM_KERNELS", "1")
+    monkeypatch.setattr(shipped, "wanted", lambda: True)
     monkeypatch.setattr(settings, "WITHOUT", settings.WITHOUT - {"c_kernels"})
 
     def use(functions: CFunctions) -> None:
@@ -142,8 +142,8 @@ def test_functions_give_what_kernels_of_numpy_give(
     counts: Counter[str] = Counter()
     for case in found:
         runs = []
-        for kernels in ("1", "0"):
-            monkeypatch.setenv("LAZYLOOM_KERNELS", kernels)
+        for kernels in (True, False):
+            monkeypatch.setattr(shipped, "wanted", lambda used=kernels: used)
             run = load(case.text)[0] if case.values is None else load_family(
                 case.text)[0](*case.values)
             runs.append(run)
@@ -417,7 +417,7 @@ def test_a_library_that_is_not_right_is_not_used(
             "empty": b"", "text": b"?" * 5000, "truncated": data[: len(data) // 2],
             "one byte": data[:3000] + b"\xff" + data[3001:], "no mark": data[:-100],
             "another": data, "no library": native.sealed(b"?" * 500, mark)}[spoil])
-    monkeypatch.setenv("LAZYLOOM_KERNELS", "1")
+    monkeypatch.setattr(shipped, "wanted", lambda: True)
     monkeypatch.setattr(settings, "WITHOUT", settings.WITHOUT - {"c_kernels"})
     monkeypatch.setattr(shipped, "path", lambda: str(tmp_path / "kernels.bin"))
     run, _ = load(text)
@@ -430,7 +430,7 @@ def test_a_library_that_is_not_right_is_not_used(
 def test_they_can_be_left_alone(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     text, functions = one("exp", (5,))
     made(functions)
-    monkeypatch.setenv("LAZYLOOM_KERNELS", "0")
+    monkeypatch.setattr(shipped, "wanted", lambda: False)
     assert not native.is_native(load(text)[0])
     assert "LAZYLOOM_KERNELS" in native.described()
 

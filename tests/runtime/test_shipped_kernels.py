@@ -55,7 +55,7 @@ def place(
     path = tmp_path / "kernels.bin"
     archive.write(str(path), storage.fingerprint(), entries, b"def kernel(")
     monkeypatch.setattr(shipped, "path", lambda: str(path))
-    monkeypatch.setenv("LAZYLOOM_KERNELS", "1")
+    monkeypatch.setattr(shipped, "wanted", lambda: True)
     monkeypatch.setenv("LAZYLOOM_CACHE_DIR", str(tmp_path / "cache"))
     families = dict(find._families)
     find._families.clear()
@@ -123,7 +123,7 @@ def test_those_of_another_environment_are_not_used(place: Path, entries: list[An
 
 
 def test_they_can_be_left_alone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LAZYLOOM_KERNELS", "0")
+    monkeypatch.setattr(shipped, "wanted", lambda: False)
     spec, operands = examples()[0]
     before = counters["host_kernels"]
     assert find.kernel_of(spec, types_of(operands)) is not None

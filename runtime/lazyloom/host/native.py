@@ -34,6 +34,8 @@ NATIVE_BELOW_ELEMENTS: Final = 1 << 16
 WORK: Final = 5000
 
 _opened: Final[dict[str, Any]] = {}
+#: the path that was asked for last, and the library there
+_asked: tuple[str, Any] = ("", None)
 
 
 def path() -> str:
@@ -53,7 +55,11 @@ def mark(host_fingerprint: bytes) -> str:
 
 def library() -> Any:
     """The library, or a text that says why it is not used."""
-    return shipped.once(_opened, path(), _open)
+    global _asked
+    kernels = shipped.path()
+    if kernels is not _asked[0]:
+        _asked = (kernels, shipped.once(_opened, path(), _open))
+    return _asked[1]
 
 
 def made_for_here(kernels: str, every: bool) -> bool:

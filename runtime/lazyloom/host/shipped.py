@@ -25,6 +25,8 @@ EVERY: Final = ("about", b"every")
 
 _PATH: Final = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), NAME)
 
+_wanted: Final = settings.switched_on("LAZYLOOM_KERNELS")
+
 _T = TypeVar("_T")
 _lock: Final = threading.RLock()
 #: the open file by its path, or why it is not used
@@ -38,7 +40,7 @@ def path() -> str:
 
 def wanted() -> bool:
     """Whether they are to be used (``LAZYLOOM_KERNELS=0`` says no)."""
-    return settings.switched_on("LAZYLOOM_KERNELS")
+    return _wanted
 
 
 def once(opened: dict[str, _T], place: str, open_it: Callable[[str], _T]) -> _T:
