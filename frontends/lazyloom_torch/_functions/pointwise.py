@@ -19,6 +19,7 @@ from .._core import (
     record,
     record_number,
     record_one,
+    record_spec,
     record_two,
     scalar,
     spec,
@@ -83,7 +84,9 @@ _pairs: dict[str, lazyloom.Spec] = {}
 _BOOL_ARITHMETIC = {"add": "logical_or", "multiply": "logical_and"}
 _DIVISIONS = frozenset({"floor_divide", "remainder", "fmod"})
 #: ops of two bools that are what they are called
-_OF_BOOLS = frozenset({"bitwise_and", "bitwise_or", "bitwise_xor", "equal", "not_equal"})
+_OF_BOOLS = frozenset({
+    "bitwise_and", "bitwise_or", "bitwise_xor", "equal", "logical_and", "logical_or", "logical_xor",
+    "not_equal"})
 #: ops that take two Python numbers, too
 _OF_NUMBERS = frozenset({"add", "subtract", "multiply", "divide", "floor_divide"})
 _wrap = Tensor.from_value
@@ -521,6 +524,9 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return made
 
 
+_WHERE = spec("where", 3)
+
+
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """``input`` where the condition holds, ``other`` elsewhere; alone, the indices."""
     if input is None and other is None:
@@ -529,10 +535,17 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if mask.dtype.kind != "b":
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got {condition.dtype!r}")
-    common = combine(ranked(x) for x in (input, other)).lazy
-    x, y = (cast(operand(v), common) if isinstance(v, Tensor) else scalar(v, common)
-            for v in (input, other))
-    made = _made(record("where", [mask, x, y]))
+    x: Any
+    y: Any
+    if isinstance(input, Tensor) and isinstance(other, Tensor) and (
+        input.tensor_type.dtype is other.tensor_type.dtype
+    ):
+        x, y = operand(input), operand(other)
+    else:
+        common = combine(ranked(x) for x in (input, other)).lazy
+        x, y = (cast(operand(v), common) if isinstance(v, Tensor) else scalar(v, common)
+                for v in (input, other))
+    made = _made(record_spec(_WHERE, [mask, x, y]))
     if condition.slow_path or isinstance(input, Tensor) and input.slow_path or (
         isinstance(other, Tensor) and other.slow_path
     ):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import lazyloom
+from lazyloom.frontend import reduced
 
 from .. import _dtypes
 from .._core import axes, axis, cast, record, record_one, scalar, spec
@@ -34,16 +35,32 @@ def _reduce(op: str, v: Any, dim: Any, keepdim: bool, **attributes: Any) -> Tens
     ready = _specs.get((op, axes, keepdim))
     if ready is None:
         ready = _specs[op, axes, keepdim] = spec(op, 1, {"axes": axes, "keepdims": keepdim})
+        if axes is None or len(axes) == 1:
+            _of_one_axis[op, None if axes is None else axes[0], keepdim] = ready
     made: Tensor = _wrap(record_one(ready, v))
     return made
 
 
 _specs: dict[Any, lazyloom.Spec] = {}
+#: those over one dimension, or all, which the runtime records without coming here
+_of_one_axis: dict[Any, lazyloom.Spec] = {}
+
+
+def _plain(op: str, input: Any, dim: Any, keepdim: Any) -> Any:
+    """A reduction of a plain tensor of inexact numbers that was met before; None for others."""
+    if isinstance(input, Tensor) and not input.slow_path and input.tensor_type.size:
+        kinds = "f" if op in ("max", "min") else "fc"
+        return reduced(_of_one_axis, op, input, dim, keepdim, kinds)
+    return None
 
 
 def _accumulation(op: str) -> Callable[..., Tensor]:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
                  axis: Any = None, keepdims: bool = False) -> Tensor:
+        if dtype is None and axis is None and keepdims is False:
+            made: Tensor | None = _plain(op, input, dim, keepdim)
+            if made is not None:
+                return made
         v = operand(input)
         if dtype is not None:
             v = cast(v, _dtypes.as_dtype(dtype).lazy)
@@ -62,6 +79,10 @@ sum, prod = _accumulation("sum"), _accumulation("prod")
 def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None,
          axis: Any = None, keepdims: bool = False) -> Tensor:
     """The mean over dimensions. Raises RuntimeError for integers, as PyTorch does."""
+    if dtype is None and axis is None and keepdims is False:
+        made: Tensor | None = _plain("mean", input, dim, keepdim)
+        if made is not None:
+            return made
     v = operand(input)
     if dtype is not None:
         v = cast(v, _dtypes.as_dtype(dtype).lazy)
@@ -107,11 +128,17 @@ def _some(name: str, v: Any, dim: Any) -> Any:
 
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The maximum over dimensions; equal maxima share the gradient."""
+    made: Tensor | None = _plain("max", input, dim, keepdim)
+    if made is not None:
+        return made
     return _reduce("max", _some("amax", operand(input), dim), dim, keepdim)
 
 
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The minimum over dimensions; equal minima share the gradient."""
+    made: Tensor | None = _plain("min", input, dim, keepdim)
+    if made is not None:
+        return made
     return _reduce("min", _some("amin", operand(input), dim), dim, keepdim)
 
 
@@ -304,8 +331,14 @@ def _cumulative(op: str) -> Callable[..., Tensor]:
         elif v.dtype.kind in "biu":
             v = cast(v, lazyloom.dtypes.int64)
         at = axis(dim, len(v.shape))
-        return _wrap(v) if not v.shape else _wrap(record(op, [v], {"axis": at}))
+        if not v.shape:
+            return _wrap(v)
+        ready = by_axis.get(at)
+        if ready is None:
+            ready = by_axis[at] = spec(op, 1, {"axis": at})
+        return _wrap(record_one(ready, v))
 
+    by_axis: dict[int, lazyloom.Spec] = {}
     function.__name__ = function.__qualname__ = op
     function.__doc__ = f"{op} along a dimension."
     return function
