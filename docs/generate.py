@@ -331,7 +331,9 @@ def options() -> str:
         "",
         "`LAZYLOOM_WITHOUT` in the environment of a process names what it does without. Nothing of "
         "it changes what a program means, so that a result or an error that is another one without "
-        "it is a defect: the names say where. Programs take longer, and without `op_by_op` the "
+        "it is a defect: the names say where. (An index that the program computes and that is out "
+        "of bounds raises at the call where the number is known, and at a read elsewhere: without "
+        "`host_numbers` it is known more rarely.) Programs take longer, and without `op_by_op` the "
         "bound on waiting for compilers ([the contract](contract.md), line 14) does not hold. "
         "`make test-without` runs the contract's and the conformance tests so. What each is worth "
         "on programs of several kinds is [measured](benchmarks/accelerators.md).",

@@ -310,7 +310,7 @@ def _svd_hermitian(a: Any, compute_uv: bool) -> Any:
     w = take_along_axis(w, order, -1)
     u = take_along_axis(u, order[..., None, :], -1)
     # singular values have no sign, that of the eigenvalues goes into the right vectors
-    signs = TABLE["sign"](w)
+    signs = where(w < 0, -1.0, 1.0).astype(w.dtype)
     return SVDResult(u, abs(w), adjoint(u * signs[..., None, :]))
 
 

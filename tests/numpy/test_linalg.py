@@ -93,3 +93,10 @@ def test_errors() -> None:
         np.linalg.det(np.zeros(3))
     with pytest.raises(TypeError, match="unsupported in linalg"):
         np.linalg.inv(np.eye(2, dtype="f2"))
+
+
+def test_singular_hermitian_matrices_have_orthogonal_right_vectors() -> None:
+    for x in (onp.array([[1.0, 2], [2, 4]]), onp.zeros((3, 3)), onp.diag([0.0, -2, 1])):
+        u, s, vh = (onp.asarray(r) for r in np.linalg.svd(np.array(x), hermitian=True))
+        onp.testing.assert_allclose(vh @ vh.T, onp.eye(len(x)), atol=1e-12)
+        onp.testing.assert_allclose(u * s @ vh, x, atol=1e-12)

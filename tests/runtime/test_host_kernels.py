@@ -178,6 +178,38 @@ def test_vectors_have_the_signs_of_compiled_ones(
             np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9 * n)
 
 
+@pytest.mark.parametrize("name", ["eig", "eigvals", "slogdet"])
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e155, 1e300])
+def test_matrices_far_from_one_have_what_they_should(name: str, scale: float) -> None:
+    x = np.array([[1.0, 2.0], [3.0, 5.0]]) * scale
+    wanted: list[Any] = [np.linalg.eigvals(x)] if name != "slogdet" else list(np.linalg.slogdet(x))
+    case = case_of(name, spec_of(lookup(name), {}, 1), [x], 1.0)
+    found = case.run(*case.operands)
+    for results in (found if isinstance(found, tuple) else (found,), by_definition([case])[0]):
+        # eigenvalues in any order, of eig without the vectors
+        for r, w in zip(results, wanted, strict=False):
+            np.testing.assert_allclose(np.sort(np.ravel(r)), np.sort(np.ravel(w)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("name", ["exp", "log", "sqrt"])
+def test_complex_functions_are_of_one_class_with_definitions(name: str, dtype: Any) -> None:
+    tiny = np.finfo(dtype).tiny
+    parts = np.array([0.0, -0.0, 1, -1, 0.5, 1e-3, -80, 80, np.inf, -np.inf, np.nan, tiny,
+                      1 / tiny])
+    x = (parts[:, None] + 0j).repeat(len(parts), 1)
+    x.imag = parts
+    case = case_of(name, spec_of(lookup(name), {}, 1), [x.astype(dtype)], 1.0)
+    with flushing(), np.errstate(all="ignore"):
+        found = np.asarray(case.run(*case.operands))
+    wanted = by_definition([case])[0][0]
+    for part in ("real", "imag"):
+        a, b = getattr(found, part), getattr(wanted, part)
+        for same in (np.isnan, np.isinf, lambda v: v == 0, lambda v: np.signbit(v) & ~np.isnan(v)):
+            differ = same(a) != same(b)
+            assert not differ.any(), (case.operands[0][differ], a[differ], b[differ])
+
+
 def test_one_matrix_that_has_no_decomposition_is_nan_alone() -> None:
     x = np.random.default_rng(0).normal(size=(3, 4, 4))
     x[1, 2, 2] = np.nan

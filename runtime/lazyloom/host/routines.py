@@ -179,6 +179,17 @@ def _complex_product(a: Array, b: Array) -> Array:
                         np.asarray(a.real * b.imag + a.imag * b.real))
 
 
+def complex_log(x: Array) -> Array:
+    """The logarithm of complex numbers; subnormal parts are zeros."""
+    found = np.array(x)
+    for part in (found.real, found.imag):
+        np.multiply(part, 1, part)
+    np.log(found, found)
+    for part in (found.real, found.imag):
+        np.multiply(part, 1, part)
+    return found
+
+
 #: in one pass where functions in C were compiled
 complex_product: Final[Callable[..., Any]] = in_c("complex_product", _complex_product)
 
@@ -494,7 +505,7 @@ NAMESPACE: Final[dict[str, Any]] = {
     **{f.__name__: f for f in (
         accumulate, broadcast, choose, along_rows, sum_over, rsqrt, logistic, float_sign,
         round_away,
-        integer_power, int_divide, int_remainder, float_remainder, logical_right_shift,
+        complex_log, integer_power, int_divide, int_remainder, float_remainder, logical_right_shift,
         population_count, float_to_int, make_complex, erf, erfc, erf_inv, pad, reduce_by, sort,
         top_k, gather, scatter, scatter_rows, convolution, reduce_window, select_and_scatter,
         cholesky, eig, eigh, lu, pivots_to_permutation, qr, svd, triangular_solve,

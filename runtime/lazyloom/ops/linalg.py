@@ -133,7 +133,12 @@ def slogdet(x: T) -> Array:
 
     A singular matrix gives 0 and -inf. Raises ShapeError, DTypeError.
     """
-    return tuple(jnp.linalg.slogdet(x))
+    if not x.size:
+        return tuple(jnp.linalg.slogdet(x))
+    # the determinant of two or three rows is computed before its logarithm
+    x, power = _scaled(x)
+    sign, logarithm = jnp.linalg.slogdet(x)
+    return sign, logarithm + x.shape[-1] * lax.log(power[..., 0, 0])
 
 
 @op(
@@ -167,6 +172,26 @@ def qr_raw(x: T) -> Array:
     return tuple(jnp.linalg.qr(x, mode="raw"))
 
 
+#: outside of these LAPACK scales matrices, and XLA gives what came of the scaled ones
+_UNSCALED = {8: 2.0**480, 4: 2.0**36}
+
+
+def _scaled(x: Array) -> tuple[Array, Array]:
+    """Matrices far from 1 divided by a power of two, and that (..., 1, 1); 1 for all others."""
+    size = jnp.max(lax.abs(lax.stop_gradient(x)), (-2, -1), keepdims=True)
+    kind, bits = (np.int64, 52) if size.dtype.itemsize == 8 else (np.int32, 23)
+    exponent = lax.bitwise_and(
+        lax.bitcast_convert_type(size, kind), lax.full_like(size, -1 << bits, kind))
+    power = lax.bitcast_convert_type(exponent, size.dtype)
+    most = _UNSCALED[size.dtype.itemsize]
+    far = (size > most) & (size < np.inf) | (size < 1 / most) & (power > 0)
+    power = jnp.where(far, power, lax.full_like(power, 1))
+    rest = lax.full_like(power, 1) / power
+    if x.dtype.kind == "c":
+        return lax.complex(lax.real(x) * rest, lax.imag(x) * rest), power
+    return x * rest, power
+
+
 @op(
     rules.eig, T="precise", source="LAPACK geev", execution=HEAVY,
     derivative=Derivative(residuals=True),
@@ -182,8 +207,10 @@ def eig(x: T) -> Array:
     if not x.size:
         values = lax.full(x.shape[:-1], 0, _complex(x))
         return values, lax.convert_element_type(x, values.dtype)
-    return tuple(lax.linalg.eig(
-        x, compute_left_eigenvectors=False, enable_eigvec_derivs=True))
+    x, power = _scaled(x)
+    values, vectors = lax.linalg.eig(
+        x, compute_left_eigenvectors=False, enable_eigvec_derivs=True)
+    return values * power[..., 0].astype(values.dtype), vectors
 
 
 @op(
@@ -195,8 +222,10 @@ def eigvals(x: T) -> Array:
     """Eigenvalues of square matrices, complex; see ``eig``."""
     if not x.size:
         return lax.full(x.shape[:-1], 0, _complex(x))
-    return lax.linalg.eig(
+    x, power = _scaled(x)
+    values = lax.linalg.eig(
         x, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
+    return values * power[..., 0].astype(values.dtype)
 
 
 @op(

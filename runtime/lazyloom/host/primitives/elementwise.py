@@ -16,9 +16,9 @@ from .entry import COMPLEX, SELDOM, CValues, Emit, Exprs, Primitive, elementwise
 #: more elements than this of what Python computes one by one in double precision take longer than
 #: compiling
 _FEW: Final = 1 << 18
-#: functions of complex numbers that are NumPy's; XLA's sines lose digits near zero, NumPy's do not
-_COMPLEX: Final = frozenset((
-    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "exp", "log", "sqrt"))
+#: functions of complex numbers that are NumPy's; XLA's sines lose digits near zero, and its arcs
+#: are infinite near their poles, where NumPy's are not
+_COMPLEX: Final = {"exp": "exp", "log": "complex_log", "sqrt": "sqrt"}
 #: what an element costs in C of functions that are no single instruction
 _DEAR: Final = 10
 
@@ -117,6 +117,8 @@ def _of_reals(function: str, slow: bool = False) -> Emit:
         kinds = {x.dtype.kind for x in xs}
         if kinds != {"f"} and (kinds != {"c"} or function not in _COMPLEX):
             raise Unsupported(f"{function} of {', '.join(sorted({str(x.dtype) for x in xs}))}")
+        if kinds == {"c"}:
+            return call(w, _COMPLEX[function], xs, shape, dtype)
         flushed = function in KEEP_SUBNORMALS and xs[0].dtype.name in FLUSHED
         return call(w, f"flushed_{function}_{xs[0].dtype.name}" if flushed else function, xs,
                     shape, dtype)
