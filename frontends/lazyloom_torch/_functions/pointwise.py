@@ -14,16 +14,7 @@ from lazyloom import Scalar
 from lazyloom.errors import type_name
 
 from .. import _dtypes, _errors
-from .._core import (
-    cast,
-    record,
-    record_number,
-    record_one,
-    record_spec,
-    record_two,
-    scalar,
-    spec,
-)
+from .._core import cast, record, record_number, record_one, record_spec, record_two, scalar, spec
 from .._dtypes import bool_, dtype
 from .._elementwise import elementwise, follow, mapped, ordered
 from .._errors import not_a_tensor
@@ -202,8 +193,6 @@ def _made(value: Any) -> Tensor:
 def copied(value: Any) -> Tensor:
     """A tensor of its own for a function that changes nothing."""
     return _made(value if is_grad_enabled() else value.detach())
-
-
 
 
 def _again(function: Any, error: Exception, args: tuple[Any, ...], **named: Any) -> Any:
@@ -535,17 +524,15 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if mask.dtype.kind != "b":
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got {condition.dtype!r}")
-    x: Any
-    y: Any
     if isinstance(input, Tensor) and isinstance(other, Tensor) and (
         input.tensor_type.dtype is other.tensor_type.dtype
     ):
-        x, y = operand(input), operand(other)
+        values: list[Any] = [operand(input), operand(other)]
     else:
         common = combine(ranked(x) for x in (input, other)).lazy
-        x, y = (cast(operand(v), common) if isinstance(v, Tensor) else scalar(v, common)
-                for v in (input, other))
-    made = _made(record_spec(_WHERE, [mask, x, y]))
+        values = [cast(operand(v), common) if isinstance(v, Tensor) else scalar(v, common)
+                  for v in (input, other)]
+    made = _made(record_spec(_WHERE, [mask, *values]))
     if condition.slow_path or isinstance(input, Tensor) and input.slow_path or (
         isinstance(other, Tensor) and other.slow_path
     ):
