@@ -28,8 +28,8 @@ ACCELERATORS: Final[dict[str, str]] = {
                 "op, instead of being collected and looked up",
     "capture": "calls of a captured function run without being recorded",
     "host_numbers": "elements of arrays, what is computed of them and of Python numbers, and small "
-                    "arrays that the program says, are computed on the host before a program is "
-                    "recorded",
+                    "arrays that are filled with a number are computed on the host at once, and "
+                    "record nothing",
     "op_by_op": "a program that is new runs op by op before it is compiled",
     "padding": "one program, compiled for many extents, runs padded",
     "c_kernels": "kernels of the host are functions in C",

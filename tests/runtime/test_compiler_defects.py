@@ -121,6 +121,14 @@ DEFECTS: Final = {
             np.zeros(300, "int32"), np.array([[200]], "uint8"), np.ones(1, "int32"))
         right = same(np.flatnonzero(found), [200])
         """),
+    "eigenvalues of what LAPACK scales": Defect("", OLDEST, None, """
+        x = np.array([[1.0, 2], [3, 5]])
+        def values(x):
+            return lax.linalg.eig(
+                x, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
+        right = same(np.sort_complex(jit(values)(x * 1e200)) / 1e200,
+                     np.sort_complex(np.linalg.eigvals(x)))
+        """),
     "a window of one that padding cuts": Defect(X + "48719", OLDEST, None, """
         def window(x):
             return lax.reduce_window(x, 0.0, lax.add, (1, 1), (1, 1), ((-1, 0), (0, 0)))

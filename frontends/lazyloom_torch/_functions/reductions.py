@@ -32,25 +32,23 @@ def _reduce(op: str, v: Any, dim: Any, keepdim: bool, **attributes: Any) -> Tens
     if attributes or type(keepdim) is not bool:
         attributes.update(axes=axes, keepdims=keepdim)
         return _wrap(record(op, [v], attributes))
-    ready = _specs.get((op, axes, keepdim))
+    at = axes[0] if axes is not None and len(axes) == 1 else axes
+    ready = _specs.get((op, at, keepdim))
     if ready is None:
-        ready = _specs[op, axes, keepdim] = spec(op, 1, {"axes": axes, "keepdims": keepdim})
-        if axes is None or len(axes) == 1:
-            _of_one_axis[op, None if axes is None else axes[0], keepdim] = ready
+        ready = _specs[op, at, keepdim] = spec(op, 1, {"axes": axes, "keepdims": keepdim})
     made: Tensor = _wrap(record_one(ready, v))
     return made
 
 
+#: by op, dimension (an int, several, or None for all) and whether it is kept
 _specs: dict[Any, lazyloom.Spec] = {}
-#: those over one dimension, or all, which the runtime records without coming here
-_of_one_axis: dict[Any, lazyloom.Spec] = {}
 
 
 def _plain(op: str, input: Any, dim: Any, keepdim: Any) -> Any:
     """A reduction of a plain tensor of inexact numbers that was met before; None for others."""
     if isinstance(input, Tensor) and not input.slow_path and input.tensor_type.size:
         kinds = "f" if op in ("max", "min") else "fc"
-        return reduced(_of_one_axis, op, input, dim, keepdim, kinds)
+        return reduced(_specs, op, input, dim, keepdim, kinds)
     return None
 
 

@@ -40,7 +40,7 @@ _asked: tuple[str, Any] = ("", None)
 
 def path() -> str:
     """Where the library is, if there is one."""
-    return shipped.path().removesuffix(shipped.NAME) + NAME
+    return os.path.join(os.path.dirname(shipped.path()), NAME)
 
 
 def level() -> int:
@@ -152,9 +152,8 @@ def is_quicker(
 ) -> bool:
     """Whether a function is quicker than the kernel; see :func:`native`."""
     elements = 0
-    for _, shape in operands:
-        elements += math.prod(shape)
-    for _, shape in results:
+    # a generator expression takes longer
+    for _, shape in (*operands, *results):
         elements += math.prod(shape)
     return work <= WORK * calls and elements < NATIVE_BELOW_ELEMENTS * max(1, calls // 2)
 

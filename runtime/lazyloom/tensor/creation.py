@@ -1,4 +1,4 @@
-"""Small arrays of numbers that the program says, made on the host at once.
+"""Small arrays that are filled with a number, made on the host at once.
 
 The result of such an op is a program's boundary, so that a program which uses it is the same
 either way; to record the op and to run a program for it takes several times as long.

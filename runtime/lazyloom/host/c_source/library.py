@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from ...interrupts import reraise_from_handler
 from .. import native
+from ..error_functions import INVERSE_DOUBLE
 from .function import CFunctionSource, source_of
 from .place import arrays_text, calls_of, put, tuple_text
 
@@ -38,7 +39,13 @@ def prelude() -> str:
     """What the functions are written with."""
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "prelude.h"),
               encoding="utf-8") as file:
-        return file.read()
+        return f"{_coefficients()}{file.read()}"
+
+
+def _coefficients() -> str:
+    rows = ",\n".join("{" + ", ".join(map(repr, row)) + "}" for row in INVERSE_DOUBLE)
+    return (f"static const double l_inverse[{len(INVERSE_DOUBLE)}][{len(INVERSE_DOUBLE[0])}] "
+            f"__attribute__((unused)) = {{\n{rows}}};\n")
 
 
 class CFunctions:

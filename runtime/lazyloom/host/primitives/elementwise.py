@@ -115,10 +115,10 @@ def _of_reals(function: str, slow: bool = False) -> Emit:
         if slow and xs[0].dtype != np.float32 and not w.names.at_most(xs[0].size, _FEW):
             raise Unsupported(f"{function} of {xs[0].size} elements")
         kinds = {x.dtype.kind for x in xs}
-        if kinds != {"f"} and (kinds != {"c"} or function not in _COMPLEX):
-            raise Unsupported(f"{function} of {', '.join(sorted({str(x.dtype) for x in xs}))}")
-        if kinds == {"c"}:
+        if kinds == {"c"} and function in _COMPLEX:
             return call(w, _COMPLEX[function], xs, shape, dtype)
+        if kinds != {"f"}:
+            raise Unsupported(f"{function} of {', '.join(sorted({str(x.dtype) for x in xs}))}")
         flushed = function in KEEP_SUBNORMALS and xs[0].dtype.name in FLUSHED
         return call(w, f"flushed_{function}_{xs[0].dtype.name}" if flushed else function, xs,
                     shape, dtype)
@@ -231,8 +231,6 @@ def _in_total_order(sign: str) -> Emit:
         return w.let(f"{keys[0]} {sign} {keys[1]}", shape, dtype, actual)
 
     return emit
-
-
 
 
 ELEMENTS: Final[dict[str, Primitive]] = {
