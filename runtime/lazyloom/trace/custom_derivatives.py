@@ -13,6 +13,7 @@ from typing import Any, Final
 from ..errors import ArgumentError, GradientError
 from ..ops.spec import lookup
 from . import graph
+from .constraints import fitted
 from .graph import Value
 from .recording import record
 
@@ -87,10 +88,14 @@ def _fitting(
 ) -> Sequence[Value | None]:
     if len(values) != len(types):
         raise GradientError(f"{label}s: {len(values)} were given, expected {len(types)}")
+    found: list[Value | None] = []
     for i, (v, t) in enumerate(zip(values, types, strict=True)):
-        if v is not None and v.type is not t:
-            raise GradientError(f"{label} {i} is a {v.type.text}, expected {t.text}")
-    return values
+        if v is not None:
+            v = fitted(v, t)
+            if v.type is not t:
+                raise GradientError(f"{label} {i} is a {v.type.text}, expected {t.text}")
+        found.append(v)
+    return found
 
 
 def custom(

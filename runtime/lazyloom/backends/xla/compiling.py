@@ -15,11 +15,13 @@ from ...codegen.generator import Generator, Region
 from ...codegen.partition import Partition, region_of, without_regions
 from ...interrupts import reraise_from_handler
 from ...jaxprs import tracing
+from ...placements import Placement
 from ...program.program import Program, Structure
 from ...program.regions import ProgramRegions
 from ...settings import tuning
+from ...types import common_placement
 from ..backend import Executable, NotLowered, Request
-from . import jax_compat, lowering
+from . import jax_compat, lowering, placing
 from .assemble import loops_of, module_text
 from .layout_assignment import assign_layouts
 from .regions import engines
@@ -35,7 +37,7 @@ from .regions.timing import timed as timed_by_turns
 class _Program(jax_compat.LoadedProgram):
     """A program with the engines of the regions that it calls, which live as long as it."""
 
-    __slots__ = ("calls", "engines", "regions", "further")
+    __slots__ = ("calls", "engines", "regions", "further", "placements")
 
     calls: Calls
     engines: Sequence[Engine | Comparison]
@@ -62,7 +64,8 @@ def compile(request: Request) -> Executable:
 def load(data: bytes, request: Request) -> jax_compat.LoadedProgram:
     """Load a program from machine code that was stored under this fingerprint."""
     calls, code = unpacked(data)
-    return _program(request, jax_compat.deserialize(code), {}, calls)
+    target = _target(request)
+    return _program(request, jax_compat.deserialize(code, target), {}, calls, target)
 
 
 def timed(generator: Generator, region: Region) -> list[tuple[float, float]]:
@@ -123,14 +126,29 @@ def _compiled(
     with tracing.x64():
         text, calls = _module(request, partition)
         assembled = time.perf_counter()
-        executable = jax_compat.compile_text(text)
+        target = _target(request)
+        executable = jax_compat.compile_text(text, target)
     return _program(request, executable, {
-        "lower": assembled - started, "compile": time.perf_counter() - assembled}, calls)
+        "lower": assembled - started, "compile": time.perf_counter() - assembled}, calls, target)
+
+
+def _target(request: Request) -> jax_compat.Target | None:
+    """Return what a program is compiled for, None for the default device."""
+    structure = request.structure
+    placement = common_placement(structure.leaf_types)
+    if placement is None:
+        return None
+    return placing.target_of(
+        structure, placement, len(structure.leaf_types) + len(structure.scalar_counts),
+        request.outputs)
 
 
 def _module(request: Request, parts: Partition | None) -> tuple[str, Calls]:
     """Return the module's text, and what it calls. Raises NotBuilt."""
     structure, outputs, aliases = request.structure, request.outputs, request.aliases
+    placement = common_placement(structure.leaf_types)
+    if placement is not None:
+        return module_text(structure, outputs, aliases, placement), Calls()
     pages = jax_compat.device().platform == "cpu" and asks_for_pages(_size(structure))
     first = [STATEMENT] if pages else []
     if parts is None:
@@ -139,22 +157,30 @@ def _module(request: Request, parts: Partition | None) -> tuple[str, Calls]:
     division = contracted(
         structure, outputs, parts, request.verify, None if request.segmented else aliases)
     text = module_text(
-        structure, division.outputs, aliases, division.instructions, first, len(division.sites))
+        structure, division.outputs, aliases, None, division.instructions, first,
+        len(division.sites))
     return text, Calls(engines_for(text, division.instructions), division.regions, division.sites)
 
 
 def _program(
     request: Request, executable: Any, timings: Mapping[str, float],
-    calls: Calls,
+    calls: Calls, target: jax_compat.Target | None = None,
 ) -> _Program:  # fmt: skip
     structure = request.structure
     instructions = structure.instructions
     types = [instructions[n].types[r] for n, r in request.outputs]
     inputs = len(structure.leaf_types) + len(structure.scalar_counts)
+    placements: tuple[Placement, ...] = ()
+    shardings: tuple[Sequence[Any], Sequence[Any]] | None = None
+    placement = common_placement(structure.leaf_types)
+    if target is not None and placement is not None:
+        placements = placing.output_placements(executable, placement, len(types))
+        shardings = target.inputs, [placing.sharding_of(p) for p in placements]
     program = _Program(
         executable, inputs + (structure.padding is not None) + len(calls.sites),
         [(t.shape, t.dtype.numpy) for t in types],
-        _memory_needed(executable, _size(structure)), timings)
+        _memory_needed(executable, _size(structure)), timings, shardings)
+    program.placements = placements
     program.calls = calls
     program.engines = calls.engines
     program.regions = calls.regions
