@@ -182,9 +182,23 @@ def on_mesh(mesh: Mesh, spec: Iterable[Any] | None) -> Placement:
     return _intern(Placement(mesh.text, f"({text})", mesh, tuple(dimensions)))
 
 
+def told(placement: Placement) -> str:
+    """What the text of a program says of a value that is not on the default device."""
+    if placement is DEFAULT_PLACEMENT:
+        return ""
+    where = placement.device if placement.mesh is None else (
+        placement.device + ("" if placement.is_propagated else placement.sharding))
+    return f" on {where}"
+
+
 def whole_on(placement: Placement) -> Placement:
     """The placement of whole values on all devices of a placement."""
     return placement if placement.mesh is None else on_mesh(placement.mesh, ())
+
+
+def propagated(placement: Placement) -> Placement:
+    """The placement of results: on the same devices, divided over a mesh as XLA chooses."""
+    return placement if placement.mesh is None else on_mesh(placement.mesh, None)
 
 
 def parsed(text: str) -> Placement:
@@ -246,9 +260,7 @@ def common(placements: Iterable[Placement], op: str) -> Placement:
                 f"{op}: operands are on {shown(found)} and on {shown(p)}, expected one device or "
                 "mesh for all; move one with lazyloom.to_device or lazyloom.shard", op=op)
         found = p
-    if found.mesh is not None:
-        return on_mesh(found.mesh, None)
-    return found
+    return propagated(found)
 
 
 def shown(placement: Placement) -> str:

@@ -8,7 +8,15 @@ from typing import Any, Final, final
 from .compiled import mypyc_attr
 from .dtypes import DType
 from .errors import DTypeError, ShapeError
-from .placements import DEFAULT_PLACEMENT, Placement, check_divides, common, on_mesh, whole_on
+from .placements import (
+    DEFAULT_PLACEMENT,
+    Placement,
+    check_divides,
+    common,
+    on_mesh,
+    propagated,
+    whole_on,
+)
 
 #: the bytes of a value are counted in a signed integer of 64 bits
 MOST_BYTES: Final = 2**63
@@ -49,6 +57,16 @@ class TensorType:
     def mlir(self) -> str:
         """The StableHLO type, such as ``tensor<3x4xf32>``."""
         return f"tensor<{''.join(f'{d}x' for d in self.shape)}{self.dtype.mlir}>"
+
+    def like(self, shape: tuple[int, ...], dtype: DType) -> TensorType:
+        """The type of that shape and dtype of what is computed of a value of this one.
+
+        It lies on the same devices; how a mesh divides it is XLA's choice.
+        """
+        placement = self.placement
+        if placement.mesh is not None:
+            placement = propagated(placement)
+        return tensor_type(shape, dtype, placement)
 
     def __repr__(self) -> str:
         return self.text

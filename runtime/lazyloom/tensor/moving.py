@@ -6,8 +6,8 @@ from typing import Any
 
 from ..placements import Placement
 from ..trace.constraints import constrained, place_spec
-from ..trace.custom_derivatives import custom
-from ..trace.graph import DONE, Buffer, Value, leaf_value
+from ..trace.custom_derivatives import Custom
+from ..trace.graph import DONE, Buffer, Value, leaf_value, trace
 from ..trace.recording import record_spec
 from ..types import TensorType, leaf_type, whole_type
 
@@ -35,8 +35,8 @@ def moved(value: Value, placement: Placement) -> Value:
     data = _host_data(value)
     if data is not None:
         return leaf_value(spec.infer((value.type,))[0], Buffer(data, None, False))
-    copied: Value = record_spec(spec, [value.detach()], True)
-    if not value.requires_grad:
+    copied: Value = record_spec(spec, [value], True)
+    if not copied.requires_grad:
         return copied
     source = now
 
@@ -48,7 +48,10 @@ def moved(value: Value, placement: Placement) -> Value:
         tangent = tangents[0]
         return [None if tangent is None else moved(tangent, placement)]
 
-    return custom([copied], [value], back, along, name="to_device")[0]
+    # its operands and cotangents lie on different devices, so no op is its derivative
+    with trace.lock:
+        copied.node.rule = Custom("to_device", 0, back, along)
+    return copied
 
 
 def as_type(value: Value, t: TensorType) -> Value | None:

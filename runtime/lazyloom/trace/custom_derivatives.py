@@ -26,11 +26,11 @@ JvpRule = Callable[[ResultOf, list["Value | None"]], Sequence["Value | None"]]
 
 
 class Custom:
-    """The rule of one node ``custom``, kept in its ``leaf`` until the tape is freed.
+    """The rule of one node, kept in it until the tape is freed.
 
     Attributes:
         name: what messages call the function.
-        results: how many results the node has; its other operands are the inputs.
+        results: how many operands come before the inputs: those of ``custom`` are its results.
         vjp, jvp: the functions; None for a missing one.
         kept: returns the values that the functions use besides their arguments.
         holding: returns a vjp that uses other values in place of these.

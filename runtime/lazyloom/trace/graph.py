@@ -177,7 +177,7 @@ class Node:
         #: with several results, Tokens (see :func:`token_of`)
         self.token: object = None
         #: the lazyloom.trace.custom_derivatives.Custom of a node whose derivative is a function of
-        #: the host, or None; only on a node of the op ``custom``
+        #: the host, or None; only on a node of the ops ``custom`` and ``place``
         self.rule: Any = None
         #: whatever takes it does not join its component, which runs first; false again once it has
         #: run or failed

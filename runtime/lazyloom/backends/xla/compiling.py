@@ -148,7 +148,8 @@ def _module(request: Request, parts: Partition | None) -> tuple[str, Calls]:
     structure, outputs, aliases = request.structure, request.outputs, request.aliases
     placement = common_placement(structure.leaf_types)
     if placement is not None:
-        return module_text(structure, outputs, aliases, placement), Calls()
+        text = module_text(structure, outputs, aliases, placement)
+        return text if placement.mesh is None else placing.folds_undivided(text), Calls()
     pages = jax_compat.device().platform == "cpu" and asks_for_pages(_size(structure))
     first = [STATEMENT] if pages else []
     if parts is None:

@@ -173,6 +173,19 @@ class Target(NamedTuple):
         return _jax.DeviceList(self.devices)
 
 
+def _of_default_device() -> Any:
+    """Return XLA's options for a program of the default device."""
+    from jaxlib import xla_client
+
+    options = xla_client.CompileOptions()
+    if device().id:
+        import numpy as np
+
+        options.executable_build_options.device_assignment = (
+            xla_client.DeviceAssignment.create(np.array([[device().id]])))
+    return options
+
+
 def output_shardings(executable: Any, mesh: Any) -> list[tuple[Any, ...]]:
     """Return the partition spec of each output of a program on a JAX mesh, as tuples of axes.
 
@@ -188,7 +201,6 @@ def output_shardings(executable: Any, mesh: Any) -> list[tuple[Any, ...]]:
 
 def compile_text(text: str, target: Target | None = None) -> Any:
     """Compile a StableHLO module given as text, for the default device if no target is given."""
-    from jaxlib import xla_client
 
     from . import compiler_defects, extrema, reductions
 
@@ -202,7 +214,7 @@ def compile_text(text: str, target: Target | None = None) -> Any:
         else:
             text = reductions.in_blocks(text)
     c = client()
-    options = xla_client.CompileOptions() if target is None else target.options()
+    options = _of_default_device() if target is None else target.options()
     options.env_option_overrides = compiler_options()
     devices = _device_list if target is None else target.device_list()
     return c.compile_and_load(text, devices, options)
@@ -248,13 +260,11 @@ def know_call(name: str, handler: Any) -> None:
 def deserialize(data: bytes, target: Target | None = None) -> Any:
     """Return an executable from the bytes of :func:`serialize`, which must be trusted."""
     c = client()  # before jaxlib: JAX determines what it may print
-    from jaxlib import xla_client
-
     if b"lapack_" in data:
         _find_lapack()
     if target is not None:
         return c.deserialize_executable(data, target.device_list(), target.options())
-    return c.deserialize_executable(data, _device_list, xla_client.CompileOptions())
+    return c.deserialize_executable(data, _device_list, _of_default_device())
 
 
 #: whether programs run by ``jax.jit``'s C++ dispatch; False once it has turned out not to fit

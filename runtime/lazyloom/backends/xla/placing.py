@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -144,6 +145,31 @@ def attribute(placement: Placement, ndim: int) -> str:
         "{" + ", ".join(f'"{axis}"' for axis in (spec[d] if d < len(spec) else ())) + "}"
         for d in range(ndim)]
     return f"<@mesh, [{', '.join(dimensions)}]>"
+
+
+#: a reduction of one value by a function of its own, and the type of what it reduces
+_FOLD: Final = re.compile(
+    r"^(\s*)(%[\w#]+) = stablehlo\.reduce\((%[\w#]+) init: (%[\w#]+)\) across dimensions = "
+    r"(\[[^]]*\]) : \((tensor<(?:[^<>]|<[^<>]*>)*>), (.*)\n(?=\s*reducer\(%\w+: [^)]*\)\s*\{)", re.MULTILINE)
+
+
+def folds_undivided(text: str) -> str:
+    """Return a module of a mesh in which nothing is divided that such a reduction takes.
+
+    XLA makes an all-reduce of its function, and the processor's client knows sums, products, minima
+    and maxima alone.
+    """
+
+    def whole(match: re.Match[str]) -> str:
+        indent, name, operand, init, dimensions, type_, rest = match.groups()
+        rank = len(re.findall(r"\dx", type_))
+        undivided = f"%whole_{name[1:]}"
+        place = f"<@mesh, [{', '.join(['{}'] * rank)}]>"
+        return (f"{indent}{undivided} = sdy.sharding_constraint {operand} {place} : {type_}\n"
+                f"{indent}{name} = stablehlo.reduce({undivided} init: {init}) across dimensions = "
+                f"{dimensions} : ({type_}, {rest}\n")
+
+    return _FOLD.sub(whole, text)
 
 
 def mesh_line(mesh: Mesh) -> str:
