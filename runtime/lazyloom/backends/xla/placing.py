@@ -150,7 +150,8 @@ def attribute(placement: Placement, ndim: int) -> str:
 #: a reduction of one value by a function of its own, and the type of what it reduces
 _FOLD: Final = re.compile(
     r"^(\s*)(%[\w#]+) = stablehlo\.reduce\((%[\w#]+) init: (%[\w#]+)\) across dimensions = "
-    r"(\[[^]]*\]) : \((tensor<(?:[^<>]|<[^<>]*>)*>), (.*)\n(?=\s*reducer\(%\w+: [^)]*\)\s*\{)", re.MULTILINE)
+    r"(\[[^]]*\]) : \((tensor<(?:[^<>]|<[^<>]*>)*>), (.*)\n"
+    r"(?=\s*reducer\(%\w+: [^)]*\)\s*\{)", re.MULTILINE)
 
 
 def folds_undivided(text: str) -> str:
