@@ -118,6 +118,11 @@ class Placement:
         self.spec: Final = spec
 
     @property
+    def is_default(self) -> bool:
+        """True for the whole value on the default device."""
+        return self is DEFAULT_PLACEMENT
+
+    @property
     def is_propagated(self) -> bool:
         """True for a result whose division over the mesh XLA chooses."""
         return self.mesh is not None and self.spec is None
