@@ -199,6 +199,15 @@ def test_random_numbers_do_not_depend_on_the_division() -> None:
         assert (drawn[k] == drawn[0]).all() and (drawn[k + 1] == drawn[1]).all()
 
 
+def test_a_mesh_of_one_device() -> None:
+    mesh = lazyloom.make_mesh({"data": 1}, ["cpu:3"])
+    x = lazyloom.shard(np.arange(6.0).reshape(3, 2), mesh, ("data",))
+    y = lazyloom.shard(np.tanh(x), mesh, ("data",)).sum(axis=1)
+    numpy.testing.assert_allclose(
+        numpy.asarray(y), numpy.tanh(numpy.arange(6.0).reshape(3, 2)).sum(1), rtol=1e-12)
+    assert spec(y) == ()
+
+
 def test_a_failure_names_the_line() -> None:
     with pytest.raises(ArgumentError, match="shard: the mesh is a dict"):
         lazyloom.shard(np.ones(8), {"data": 4}, ("data",))

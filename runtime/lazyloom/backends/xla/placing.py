@@ -132,7 +132,7 @@ def stated(result: Placement, program: Placement) -> Placement | None:
 
 def output_placements(executable: Any, placement: Placement, count: int) -> tuple[Placement, ...]:
     """Return how XLA divided each output of a program. Raises ValueError if no axes say it."""
-    if placement.mesh is None:
+    if placement.mesh is None or placement.mesh.size == 1:
         return (placement,) * count
     specs = jax_compat.output_shardings(executable, mesh_of(placement.mesh))
     return tuple([on_mesh(placement.mesh, [axes or None for axes in spec]) for spec in specs])
