@@ -169,7 +169,7 @@ def _meet(
         everybody = tuple(range(world))
         together.barrier(everybody, timeout)
         _joined = True
-        current.coordination.join(me, world, together.wait)
+        current.coordination.join(me, world, together.wait, together.run)
         together.barrier(everybody, timeout)
     except DistributedError:
         channel.close()

@@ -58,10 +58,10 @@ class Coordination:
             heartbeat_timeout=_NEVER, shutdown_on_destruction=False, use_compression=False)
         self._client.connect()
 
-    def join(self, rank: int, world: int, waiting: Any) -> str:
+    def join(self, rank: int, world: int, waiting: Any, running: Any) -> str:
         """Start JAX's client of XLA as one of several processes; returns what devices there are.
 
-        Every process does this at the same time. ``waiting(array)`` waits for an array.
+        Every process does this at the same time. For the functions see :func:`jax_compat.join`.
         """
         from jax._src import distributed
 
@@ -69,7 +69,7 @@ class Coordination:
         state.client = self._client
         state.process_id = rank
         state.num_processes = world
-        jax_compat.join(waiting)
+        jax_compat.join(waiting, running)
         import jax
 
         with x64():
