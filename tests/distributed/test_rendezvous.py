@@ -23,9 +23,9 @@ def told(ended: Ended) -> str:
 
 def test_a_process_that_never_starts_is_named() -> None:
     port = free_port()
-    ended = wait([start(PROGRAM, ["well"], r, 3, port, TIMEOUT="3") for r in (0, 2)], 20)
+    ended = wait([start(PROGRAM, ["well"], r, 3, port, TIMEOUT="2") for r in (0, 2)], 20)
     for each in ended:
-        assert "rank 1 of 3 did not come within 3 s" in told(each)
+        assert "rank 1 of 3 did not come within 2 s" in told(each)
         assert each.seconds < 12
 
 

@@ -279,7 +279,7 @@ class Together:
             now = time.monotonic()
             if self._doubtful is None:
                 self._doubtful = now
-                start = max(0, min(count, stream.count) - 64)
+                start = stream.oldest()
                 self.channel.send({"kind": "tell", "group": key, "start": start}, stream.group)
                 self._tell(stream, max(start, stream.oldest()))
             elif now - self._doubtful > _GRACE:
