@@ -13,9 +13,11 @@ from typing import Any
 from ...codegen.faults import failed, not_compiled, told
 from ...codegen.generator import Generator, Region
 from ...codegen.partition import Partition, region_of, without_regions
+from ...errors import PlacementError
 from ...interrupts import reraise_from_handler
 from ...jaxprs import tracing
 from ...placements import Placement
+from ...program.collectives import replicas_of
 from ...program.program import Program, Structure
 from ...program.regions import ProgramRegions
 from ...settings import tuning
@@ -136,6 +138,13 @@ def _target(request: Request) -> jax_compat.Target | None:
     """Return what a program is compiled for, None for the default device."""
     structure = request.structure
     placement = common_placement(structure.leaf_types)
+    replicas = replicas_of(structure)
+    if replicas > 1:
+        if placement is not None:
+            raise PlacementError(
+                f"a program has values on {placement}, and collectives of {replicas} processes, "
+                "which run on the default device of each; move the values there first")
+        return jax_compat.of_processes(replicas)
     if placement is None:
         return None
     return placing.target_of(
@@ -180,7 +189,7 @@ def _program(
     program = _Program(
         executable, inputs + (structure.padding is not None) + len(calls.sites),
         [(t.shape, t.dtype.numpy) for t in types],
-        _memory_needed(executable, _size(structure)), timings, shardings)
+        _memory_needed(executable, _size(structure)), timings, shardings, replicas_of(structure))
     program.placements = placements
     program.calls = calls
     program.engines = calls.engines

@@ -10,6 +10,7 @@ import ctypes
 import hashlib
 import os
 import platform
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -28,6 +29,8 @@ _client: Any = None
 _device_list: Any = None
 _sharding: Any = None
 _put: Any = None
+#: the arguments of :func:`join`, from the moment on when there are several processes
+_joined: Final[list[Any]] = []
 
 #: names the device that programs run on, such as "cpu:4"; the first of JAX's default platform if
 #: it is not set
@@ -49,7 +52,8 @@ def _start() -> None:
         from jaxlib import _jax
 
         with x64():
-            _device = _default_device(jax.devices())
+            # those of this process: the first of all may belong to another one
+            _device = _default_device(jax.local_devices())
             _device_list = _jax.DeviceList((_device,))
             _sharding = jax.sharding.SingleDeviceSharding(_device)
             _put = getattr(_jax, "batched_device_put", None)
@@ -140,11 +144,13 @@ class Target(NamedTuple):
         devices: one, or those of a mesh in row-major order.
         inputs: the sharding of each input.
         chosen: for each output, whether XLA chooses how it is divided.
+        replicas: the devices are one of each process, and run the program together.
     """
 
     devices: tuple[Any, ...]
     inputs: tuple[Any, ...]
     chosen: tuple[bool, ...]
+    replicas: bool = False
 
     def options(self) -> Any:
         """Return XLA's options for a program of it."""
@@ -153,14 +159,15 @@ class Target(NamedTuple):
 
         options = xla_client.CompileOptions()
         n = len(self.devices)
-        options.num_replicas = 1
-        options.num_partitions = n
+        replicas, partitions = (n, 1) if self.replicas else (1, n)
+        options.num_replicas = replicas
+        options.num_partitions = partitions
         build = options.executable_build_options
-        build.num_replicas = 1
-        build.num_partitions = n
+        build.num_replicas = replicas
+        build.num_partitions = partitions
         build.device_assignment = xla_client.DeviceAssignment.create(
-            np.array([[d.id for d in self.devices]]))
-        if n > 1:
+            np.array([d.id for d in self.devices]).reshape(replicas, partitions))
+        if partitions > 1:
             build.use_spmd_partitioning = True
             build.use_shardy_partitioner = True
             build.allow_spmd_sharding_propagation_to_output = list(self.chosen)
@@ -171,6 +178,12 @@ class Target(NamedTuple):
         from jaxlib import _jax
 
         return _jax.DeviceList(self.devices)
+
+
+def of_processes(count: int) -> Target:
+    """Return the target of programs that as many processes run together: one device of each."""
+    first = {d.process_index: d for d in reversed(client().devices())}
+    return Target(tuple([first[rank] for rank in range(count)]), (), (), replicas=True)
 
 
 def _of_default_device() -> Any:
@@ -281,24 +294,38 @@ class LoadedProgram(Executable):
     executable's own ``execute_sharded``. ``direct`` says whether it is the C++ dispatch itself.
     """
 
-    __slots__ = ("executable", "_slow", "_fast")
+    __slots__ = ("executable", "replicas", "_slow", "_fast")
 
     def __init__(
         self, executable: Any, inputs: int, outputs: Sequence[tuple[tuple[int, ...], Any]],
         needs: int = 0, timings: Mapping[str, float] | None = None,
-        shardings: tuple[Sequence[Any], Sequence[Any]] | None = None,
+        shardings: tuple[Sequence[Any], Sequence[Any]] | None = None, replicas: int = 1,
     ) -> None:
         self.executable = executable
+        self.replicas = replicas
+        self.finished = None
         self.needs = needs
         self.timings = timings or {}
         self._slow = slow = _Slow(executable, inputs, outputs) if shardings is None else (
             _Sharded(executable, inputs, outputs, *shardings))
-        self._fast: Any = _dispatcher(slow) if fast_dispatch else None
+        self._fast: Any = _dispatcher(slow) if fast_dispatch and replicas == 1 else None
         self.run: Any = slow.run
         self.direct = False
+        if replicas > 1:
+            # JAX's own dispatch takes arrays of all replicas
+            self.run = self._run_together
         if self._fast is not None:
             self.direct = _fast_proven
             self.run = self._fast if _fast_proven else self._try
+
+    def _run_together(self, *arguments: Any) -> list[Any]:
+        """Run; the last result only says that all have ended.
+
+        XLA runs what is short before it returns, and waits for the other processes therein.
+        """
+        results: list[Any] = _joined[1](self._slow.run, arguments)
+        self.finished = results.pop()
+        return results
 
     def _try(self, *arguments: Any) -> list[Any]:
         """Run by the C++ dispatch before it is proven in this process: no results may be lost."""
@@ -546,7 +573,7 @@ fast_read = True
 def to_host(array: Any) -> Any:
     """Return the data as a new NumPy array; waits, and raises the run's error if it failed."""
     global fast_read
-    array.block_until_ready()  # raises; reading the result of a failed run ends the process
+    wait(array)  # raises; reading the result of a failed run ends the process
     if fast_read and not _is_sharded(array):
         try:
             data, copied = array._single_device_array_to_np_array_did_copy()
@@ -578,7 +605,7 @@ def number(array: Any, dtype: str) -> Any:
     element = _ELEMENTS.get(dtype)
     if element is None or not fast_number or _is_sharded(array):
         return None
-    array.block_until_ready()
+    wait(array)
     try:
         if device().platform != "cpu":
             fast_number = False
@@ -594,7 +621,7 @@ def number(array: Any, dtype: str) -> Any:
 def host_view(array: Any) -> Any:
     """Return the data as a NumPy array that may be the device's memory; waits, and raises as above.
     """
-    array.block_until_ready()
+    wait(array)
     if fast_read and not _is_sharded(array):
         try:
             return array._single_device_array_to_np_array_did_copy()[0]
@@ -618,7 +645,28 @@ def given_up(array: Any) -> Any:
 
 def wait(array: Any) -> None:
     """Wait until the array is computed; raises the run's error if it failed."""
+    if _joined:
+        # nothing can interrupt XLA when it waits for another process, which may have ended
+        _joined[0](array)
     array.block_until_ready()
+
+
+def join(waiting: Any, running: Any) -> None:
+    """From now on there are several processes.
+
+    ``waiting(array)`` returns when it is computed, ``running(function, arguments)`` what the
+    function returns, which waits for other processes; both raise if that never happens. Raises
+    RuntimeError if the client is there already.
+    """
+    if _client is not None:
+        raise RuntimeError("XLA has been started")
+    _joined.extend([waiting, running])
+
+
+def started() -> bool:
+    """Return True if XLA's client has been started, by this package or by the program itself."""
+    xla_bridge = sys.modules.get("jax._src.xla_bridge")
+    return _client is not None or bool(getattr(xla_bridge, "_backends", None))
 
 
 def is_ready(array: Any) -> bool:
