@@ -175,6 +175,17 @@ def test_the_text_of_a_program_names_devices() -> None:
     assert "on cpu:0,1,2,3,4,5,6,7[data=4,model=2](data)" in text
 
 
+def test_the_record_names_the_collectives() -> None:
+    x = lazyloom.shard(np.asarray(random(16, 32)), MESH, ("data",))
+    w = lazyloom.shard(np.asarray(random(32, 8)), MESH, (None, "model"))
+    lazyloom.sync((x @ w).sum(axis=0))
+    evaluation = lazyloom.last_evaluation()
+    (found,) = evaluation.collectives
+    assert (found.name, found.types, found.nbytes) == ("all-reduce", ("f32[4]",), 16)
+    assert found.op == "sum"
+    assert "all-reduce for sum of f32[4]: 16 bytes on each device" in evaluation.text()
+
+
 def test_a_donated_parameter_is_written_over() -> None:
     w = lazyloom.shard(np.zeros((64, 64)), MESH, ("data",))
     for _ in range(4):

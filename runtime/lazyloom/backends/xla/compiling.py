@@ -39,7 +39,7 @@ from .regions.timing import timed as timed_by_turns
 class _Program(jax_compat.LoadedProgram):
     """A program with the engines of the regions that it calls, which live as long as it."""
 
-    __slots__ = ("calls", "engines", "regions", "further", "placements")
+    __slots__ = ("calls", "engines", "regions", "further", "placements", "collectives")
 
     calls: Calls
     engines: Sequence[Engine | Comparison]
@@ -191,6 +191,9 @@ def _program(
         [(t.shape, t.dtype.numpy) for t in types],
         _memory_needed(executable, _size(structure)), timings, shardings, replicas_of(structure))
     program.placements = placements
+    program.collectives = (
+        placing.collectives(executable) if target is not None and len(target.devices) > 1 and (
+            placement is not None) else ())
     program.calls = calls
     program.engines = calls.engines
     program.regions = calls.regions
