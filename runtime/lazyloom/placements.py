@@ -46,6 +46,8 @@ class Mesh:
                 '{"data": 4, "model": 2}')
         size = 1
         pairs: list[tuple[str, int]] = []
+        name: Any
+        n: Any
         for name, n in axes.items():
             if not isinstance(name, str) or not name.isidentifier():
                 raise ArgumentError(

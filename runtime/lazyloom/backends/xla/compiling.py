@@ -134,7 +134,7 @@ def _compiled(
         "lower": assembled - started, "compile": time.perf_counter() - assembled}, calls, target)
 
 
-def _target(request: Request) -> jax_compat.Target | None:
+def _target(request: Request) -> jax_compat.DeviceTarget | None:
     """Return what a program is compiled for, None for the default device."""
     structure = request.structure
     placement = common_placement(structure.leaf_types)
@@ -174,7 +174,7 @@ def _module(request: Request, parts: Partition | None) -> tuple[str, Calls]:
 
 def _program(
     request: Request, executable: Any, timings: Mapping[str, float],
-    calls: Calls, target: jax_compat.Target | None = None,
+    calls: Calls, target: jax_compat.DeviceTarget | None = None,
 ) -> _Program:  # fmt: skip
     structure = request.structure
     instructions = structure.instructions

@@ -13,7 +13,7 @@ from ...placements import DEFAULT_PLACEMENT, Mesh, Placement, on_mesh
 from ...program.collectives import Partitioned
 from ...program.program import Structure
 from . import jax_compat
-from .jax_compat import Target
+from .jax_compat import DeviceTarget
 
 #: JAX's meshes and shardings, by ours
 _meshes: Final[dict[Mesh, Any]] = {}
@@ -104,7 +104,7 @@ def move(array: Any, placement: Placement) -> Any:
 
 def target_of(
     structure: Structure, placement: Placement, inputs: int, outputs: Sequence[tuple[int, int]]
-) -> Target:
+) -> DeviceTarget:
     """Return what a program on other devices than the default one is compiled for.
 
     Args:
@@ -119,7 +119,7 @@ def target_of(
     mesh = placement.mesh
     devices = (_device(placement.device),) if mesh is None else tuple(mesh_of(mesh).devices.flat)
     instructions = structure.instructions
-    return Target(
+    return DeviceTarget(
         devices, tuple([sharding_of(p) for p in own]),
         tuple([stated(instructions[n].types[r].placement, placement) is None for n, r in outputs]))
 
