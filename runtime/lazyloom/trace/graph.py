@@ -644,20 +644,6 @@ def connect(node: Node, fresh: bool) -> bool:
     return True
 
 
-def in_order(node: Node) -> None:
-    """Join a node that several processes run together to the component of the one before it.
-
-    They run in the order of recording, as in all other processes, whatever is read first in this
-    one. The caller holds the lock, or is alone.
-    """
-    before = trace.collective
-    trace.collective = node if node.state == PENDING else None
-    if before is not None and before.state == PENDING and node.state == PENDING:
-        ours, theirs = find(node), find(before)
-        if ours is not None and theirs is not None and ours is not theirs:
-            join(ours, theirs)
-
-
 def begin_component(node: Node) -> None:
     """Enter a node in a component of its own; the caller holds the lock, or is alone."""
     component = Component()
