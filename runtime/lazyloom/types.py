@@ -68,6 +68,10 @@ class TensorType:
             placement = propagated(placement)
         return tensor_type(shape, dtype, placement)
 
+    def agrees(self, other: TensorType) -> bool:
+        """Return True if shape and dtype are the same, wherever the values lie."""
+        return self is other or self.shape == other.shape and self.dtype is other.dtype
+
     def __repr__(self) -> str:
         return self.text
 

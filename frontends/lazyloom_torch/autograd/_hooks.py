@@ -192,7 +192,7 @@ def _run(hooks: list[Any], gradient: Value) -> Value:
                 f"a hook returned a {type_name(changed)}, expected None or the gradient to "
                 "go on with")
         after = operand(changed)
-        if after.type is not gradient.type:
+        if not after.type.agrees(gradient.type):
             raise RuntimeError(
                 f"hook has changed the gradient from {gradient.type.text} to {after.type.text}, "
                 "expected one of the same size and dtype")

@@ -398,7 +398,8 @@ class RecordedOptimizer(Optimizer):
             for state in states:
                 operands.append(cast(state[name]._operand(), kind))
         found = record(op, operands, attributes)
-        results = iter(found if type(found) is tuple else (found,))
+        values = found if type(found) is tuple else (found,)
+        results = iter(values)
         for name in counters:
             counted = following(states[0][name], next(results))
             for state in states:
@@ -414,7 +415,8 @@ class RecordedOptimizer(Optimizer):
                     write(tensor, value)
                 else:
                     state[name] = Tensor.from_value(value)
-        if not differentiable:
+        # elsewhere a result is moved to where the tensor is, or divided as that is
+        if not differentiable and all(v.type.placement.is_default for v in values):
             self._remember(batch, operands, op, names, attributes)
 
     def _remember(

@@ -139,7 +139,9 @@ class _Run:
                 if c is None:
                     continue
                 t = leaves[place] if place < len(leaves) else None
-                if not isinstance(t, Tensor) or t.tensor_type is not c.type or not t.requires_grad:
+                if not isinstance(t, Tensor) or not (
+                    t.tensor_type.agrees(c.type) and t.requires_grad
+                ):
                     raise RuntimeError(
                         "torch.utils.checkpoint: a result of the function was a "
                         f"{c.type.text} that requires a gradient in the forward pass and "

@@ -16,16 +16,13 @@ def place_spec(placement: Placement) -> Spec:
 
 
 def constrained(value: Value, placement: Placement) -> Value:
-    """A value on a mesh, divided over it as a placement on that mesh says."""
+    """The value where a placement says: on a mesh where it is already, a constraint."""
     result: Value = record_spec(place_spec(placement), [value])
     return result
 
 
 def fitted(value: Value, t: TensorType) -> Value:
-    """The value with a type that differs in how a mesh divides it; itself for any other type."""
+    """The value where a type of its shape and dtype lies; itself for any other type."""
     if value.type is t or whole_type(value.type) is not whole_type(t):
         return value
-    now, then = value.type.placement, t.placement
-    if now.mesh is None or now.mesh != then.mesh:
-        return value
-    return constrained(value, then)
+    return constrained(value, t.placement)
