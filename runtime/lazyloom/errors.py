@@ -181,6 +181,16 @@ class IndexRangeError(ExecutionError, IndexError):
     code = 13
 
 
+class DistributedError(ExecutionError):
+    """Processes that compute together do not: one is missing, has ended or does something else.
+
+    The message names its rank. Nothing that depends on other processes can be computed any more in
+    this process. Repair: start all of them again, from a checkpoint.
+    """
+
+    code = 15
+
+
 #: one number: how often the error of a failed run was raised to a reader
 reports: Final[list[int]] = [0]
 

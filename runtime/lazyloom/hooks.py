@@ -22,10 +22,13 @@ class Hooks:
             may run a part of it.
         loops: the parts of a program that are compiled as loops, as (times, ops of the body).
         verdicts: the measurements of regions that are on disk, or None.
+        together: the processes that run collectives with this one
+            (:class:`lazyloom.distributed.together.Together`), or None.
         measure: measures regions beside the backend, for :func:`lazyloom.codegen.measure`.
     """
 
-    __slots__ = ("read", "read_number", "as_leaf", "grown", "loops", "verdicts", "measure")
+    __slots__ = ("read", "read_number", "as_leaf", "grown", "loops", "verdicts", "measure",
+                 "together")
 
     read: Callable[[Any], Any]
     read_number: Callable[[Any], Any]
@@ -34,6 +37,10 @@ class Hooks:
     loops: Callable[[Any], Sequence[tuple[int, int]]]
     verdicts: Callable[[], bytes | None]
     measure: Callable[[Sequence[Any]], None]
+    together: Any
+
+    def __init__(self) -> None:
+        self.together = None
 
 
 hooks = Hooks()

@@ -86,13 +86,15 @@ class Executable(ABC):
         timings: seconds by phase (``lower``, ``compile``), for the evaluation's record.
         regions: the parts of it that other code generators run. Where one of them failed at a
             part, the program is not stored: another process may do better.
+        finished: of a program with collectives, an array that is computed when its newest run has
+            ended, and that nothing else uses; else None.
         further: None, or ``further(arguments, private)``, called before each run with all other
             arguments and whether each leaf's memory belongs to the runtime (None where that is
             unknown). It returns a list of further arguments that ``run`` takes after them.
         segmented: its parts run one by one, and :meth:`parts` says how long each took.
     """
 
-    __slots__ = ("run", "direct", "needs", "timings")
+    __slots__ = ("run", "direct", "needs", "timings", "finished")
 
     regions: ProgramRegions = NO_REGIONS
     further: Callable[[list[Any], list[bool] | None], list[Any]] | None = None
@@ -101,6 +103,7 @@ class Executable(ABC):
     direct: bool
     needs: int
     timings: Mapping[str, float]
+    finished: Any
 
     @abstractmethod
     def serialize(self) -> bytes:

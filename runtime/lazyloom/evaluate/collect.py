@@ -284,10 +284,15 @@ def schedule(nodes: list[Node], evaluation: Any, plans: list[Plan]) -> Plan | No
         matching.learn(nodes, structure, wanted, keeps)
     places = [(n.spec.op.name, n.site) for n in nodes if n.spec is not None and n.spec.fallible]
     checked = False
+    collective = False
     for n in nodes:
-        if n.spec is not None and n.spec.checked:
-            checked = True
+        if n.spec is not None:
+            if n.spec.checked:
+                checked = True
+            if n.spec.shared:
+                collective = True
     plan = Plan(nodes, structure, leaves, scalars, wanted, _results(wanted, evaluation), [])
+    plan.collective = collective
     plan.places = places
     plan.evaluation = evaluation
     if _need_checks(plan, checked):

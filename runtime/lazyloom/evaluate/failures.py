@@ -9,7 +9,14 @@ from ..backends.backend import NotLowered
 from ..backends.returned import WrongResult
 from ..backends.selection import backend
 from ..dtypes import DType
-from ..errors import ExecutionError, LoomError, OutOfMemoryError, of_shadowed_module, reraised
+from ..errors import (
+    DistributedError,
+    ExecutionError,
+    LoomError,
+    OutOfMemoryError,
+    of_shadowed_module,
+    reraised,
+)
 from ..execute.op_by_op.executor import OpFailed
 from ..execute.run import run
 from ..interrupts import half_imported, reraise_from_handler
@@ -90,6 +97,7 @@ def _without(
     rest = Plan([plan.nodes[i] for i in kept], smaller, [plan.leaves[k] for k in leaves],
                 scalars, wanted, results, donatable)
     rest.evaluation = plan.evaluation
+    rest.collective = any(n.spec is not None and n.spec.shared for n in rest.nodes)
     rest.places = plan.places
     plan.failed = True
     with graph.trace.lock:
@@ -193,7 +201,10 @@ def read_error(value: Value, buffer: Buffer, error: Exception) -> LoomError:
     """The error to raise for a value whose data could not be read; its node keeps that error."""
     origin = buffer.origin
     wrapped: LoomError
-    if origin is None:
+    if isinstance(error, DistributedError):
+        # it says which process failed, whatever this one computed
+        wrapped = error
+    elif origin is None:
         text = str(error) if isinstance(error, WrongResult) else f"{type(error).__name__}: {error}"
         wrapped = ExecutionError(f"reading a value of type {value.type.text} failed: {text}")
     elif isinstance(error, WrongResult):

@@ -8,6 +8,8 @@ from typing import Any, Final
 from ..backends.selection import backend
 from ..cache import memory
 from ..counters import counters
+from ..errors import DistributedError
+from ..hooks import hooks
 from ..interrupts import Deferred
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
@@ -71,6 +73,9 @@ def run(plan: Plan, donate: bool) -> None:
     """
     started = _clock()
     entry = memory.entry_of(plan.structure, donate)
+    if plan.collective:
+        _run_together(entry, plan, donate, started)
+        return
     history: History | None = entry.history
     if history is not None and (history.turns is not None or history.until_turns):
         if _took_turn(entry, history, plan, donate, started):
@@ -86,6 +91,28 @@ def run(plan: Plan, donate: bool) -> None:
         evaluation.backend = info.backend
         counters["program_hits"] += 1
     run_whole(entry, info, plan, donate, started)
+
+
+def _run_together(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> None:
+    """Run a plan that other processes run together with this one: whole, and in its turn.
+
+    Raises DistributedError.
+    """
+    together = hooks.together
+    if together is None:
+        raise DistributedError(
+            "a program has collectives, and this process is alone: call "
+            "lazyloom.distributed.init() before they are recorded")
+    info = entry.dispatch_info(plan.wanted, plan.donatable)
+    if info is None:
+        info = _modules().programs.prepared(entry, plan, donate)
+    else:
+        plan.evaluation.found = "memory"
+        plan.evaluation.backend = info.backend
+        counters["program_hits"] += 1
+    together.begin(plan, entry)
+    run_whole(entry, info, plan, donate, started)
+    together.dispatched(info.loaded.finished)
 
 
 def _took_turn(

@@ -8,6 +8,7 @@ from . import activations as activations
 from . import alignment as alignment
 from . import attention as attention
 from . import casts as casts
+from . import collectives as collectives
 from . import compare as compare
 from . import contraction as contraction
 from . import control_flow as control_flow

@@ -110,20 +110,22 @@ class Execution:
         heavy: results are kept, not computed again, where a read falls before a backward pass.
         fallible: it can fail while it runs, as it calls foreign code.
         effect: it has effects beyond its results, and is never removed, merged or mapped.
+        collective: several processes run it together (:mod:`lazyloom.distributed`), in one order.
         checked: its second result is looked at before what depends on the first is read.
         aliases: which operand a result is the new value of; else that of its number and type.
         usual: an installation has more kernels of it: for all ranks and ways to broadcast.
     """
 
-    __slots__ = ("heavy", "fallible", "effect", "checked", "aliases", "usual")
+    __slots__ = ("heavy", "fallible", "effect", "collective", "checked", "aliases", "usual")
 
     def __init__(
         self, *, heavy: bool = False, fallible: bool = False, effect: bool = False,
-        checked: bool = False, aliases: Aliases | None = None, usual: bool = False,
+        collective: bool = False, checked: bool = False, aliases: Aliases | None = None, usual: bool = False,
     ) -> None:  # fmt: skip
         self.heavy: Final = heavy
         self.fallible: Final = fallible
         self.effect: Final = effect
+        self.collective: Final = collective
         self.checked: Final = checked
         self.aliases: Final = aliases
         self.usual: Final = usual

@@ -15,6 +15,7 @@ from ..locks import closed_gate, new_lock, open_gate
 from ..settings import tuning
 from ..trace.graph import trace
 from ..trace.source import Site
+from .collectives import Collective
 from .regions import NO_REGIONS, PartRun, ProgramRegions
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class Evaluation:
         "_bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
         "fallible", "spawned", "results_ready", "backend", "form", "_program", "_asked",
         "why", "estimate", "failure", "kernel_failure", "spent", "saved", "padding", "unpadded",
-        "regions", "parts",
+        "regions", "parts", "collectives",
     )  # fmt: skip
 
     def __init__(self, number: int, reason: str, site: Site) -> None:
@@ -118,6 +119,8 @@ class Evaluation:
         self.regions: ProgramRegions = NO_REGIONS
         #: what a program consisted of whose parts ran one by one, with the seconds of each
         self.parts: tuple[PartRun, ...] = ()
+        #: what other processes ran of it together with this one
+        self.collectives: tuple[Collective, ...] = ()
         # of a run op by op: why it was chosen, the seconds that compiling the program is estimated
         # to take, JAX's start included (infinite if it failed), those that its structure has run
         # op by op, and those that it could have saved, which are compared with the estimate
@@ -243,6 +246,10 @@ class Evaluation:
             total = sum(part.seconds for part in self.parts)
             lines.append(f"  parts    {len(self.parts)}, one by one, {total * 1e6:.1f} us")
             lines += [f"    {part.text()}" for part in self.parts]
+        if self.collectives:
+            total = sum(c.nbytes for c in self.collectives)
+            lines.append(f"  together {len(self.collectives)} collectives, {total} bytes")
+            lines += [f"    {c.text()}" for c in self.collectives]
         phases = ", ".join(
             f"{k.replace('_', ' ')} {v * 1e3:.2f} ms" for k, v in self.timings.items())
         lines.append(f"  time     {phases}")

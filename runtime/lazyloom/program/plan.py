@@ -15,7 +15,7 @@ class Plan:
     """A program about to run, with its inputs and the nodes that wait for its results."""
 
     __slots__ = ("nodes", "structure", "leaves", "scalars", "wanted", "results", "donatable",
-                 "evaluation", "places", "completed", "finished", "failed", "_stream")
+                 "evaluation", "places", "completed", "finished", "failed", "collective", "_stream")
 
     def __init__(
         self, nodes: list[Node], structure: Structure, leaves: list[Buffer],
@@ -41,6 +41,8 @@ class Plan:
         self.finished = False
         #: some of its nodes have an error
         self.failed = False
+        #: other processes run some of it together with this one
+        self.collective = False
         self._stream: Decoded | None = None
 
     def stream(self) -> Decoded:

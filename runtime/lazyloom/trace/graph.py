@@ -309,7 +309,7 @@ class Trace:
 
     __slots__ = (
         "lock", "acquire", "release", "locked", "forked", "components", "sequence", "recorded",
-        "started", "released", "mapping", "failing", "epoch",
+        "started", "released", "mapping", "failing", "epoch", "collective",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -324,6 +324,8 @@ class Trace:
         self.mapping: int = 0
         #: nodes release their operands because they failed: storages go back to those operands
         self.failing: bool = False
+        #: the newest node that several processes run together
+        self.collective: Node | None = None
         self.set_lock(new_lock())
 
     def set_lock(self, lock: Any) -> None:
@@ -637,6 +639,20 @@ def connect(node: Node, fresh: bool) -> bool:
         component.check_at = history.check_at
     _enter(node, component, depth + 1)
     return True
+
+
+def in_order(node: Node) -> None:
+    """Join a node that several processes run together to the component of the one before it.
+
+    They run in the order of recording, as in all other processes, whatever is read first in this
+    one. The caller holds the lock, or is alone.
+    """
+    before = trace.collective
+    trace.collective = node if node.state == PENDING else None
+    if before is not None and before.state == PENDING and node.state == PENDING:
+        ours, theirs = find(node), find(before)
+        if ours is not None and theirs is not None and ours is not theirs:
+            join(ours, theirs)
 
 
 def begin_component(node: Node) -> None:

@@ -15,7 +15,19 @@ from ..errors import ArgumentError, LoomError
 from ..hooks import hooks
 from ..ops.spec import OpDef, lookup
 from ..types import TensorType
-from .graph import MAPPED, Component, Input, Node, Value, begin_component, connect, drain, trace
+from .graph import (
+    MAPPED,
+    Component,
+    Input,
+    Node,
+    Value,
+    begin_component,
+    connect,
+    drain,
+    find,
+    in_order,
+    trace,
+)
 from .mapping import BodyCall, innermost
 from .matching.match import begins, goes_on, matching
 from .matching.recording import record_expected, record_expected_operands
@@ -279,6 +291,9 @@ def _link(node: Node) -> Component | None:
     trace.sequence = sequence
     trace.recorded += 1
     node.seq = sequence
+    spec = node.spec
+    if spec is not None and spec.shared:
+        return _link_shared(node)
     if matching.matches and goes_on(node):
         return None
     if not connect(node, True):
@@ -286,6 +301,18 @@ def _link(node: Node) -> Component | None:
             return None
         begin_component(node)
     component = node.component
+    if component is None or len(component.nodes) - component.dead < component.check_at:
+        return None
+    return component
+
+
+def _link_shared(node: Node) -> Component | None:
+    """:func:`_link` for a node that several processes run together, in one order."""
+    if not (matching.matches and goes_on(node)) and not connect(node, True):
+        begin_component(node)
+    # settles the match that set it aside
+    in_order(node)
+    component = find(node)
     if component is None or len(component.nodes) - component.dead < component.check_at:
         return None
     return component

@@ -72,6 +72,7 @@ class Spec:
 
     __slots__ = (
         "op", "attrs", "bits", "arity", "types", "heavy", "id", "effect", "fallible", "checked",
+        "collective", "shared",
         "differentiable", "newest", "vjps", "newest_vjp", "dependences", "ops", "versioned",
         "kernels", "emitting", "consuming", "saved",
     )  # fmt: skip
@@ -90,6 +91,10 @@ class Spec:
         self.versioned: Final[bool] = all(o.version is not None for o in self.ops)
         self.heavy: Final[bool] = op.execution.heavy or op.execution.fallible or op.execution.effect
         self.effect: Final[bool] = op.execution.effect
+        #: several processes run it together
+        self.collective: Final[bool] = op.execution.collective
+        #: ... and there are several of them
+        self.shared: Final[bool] = self.collective and len(attrs["group"]) > 1
         self.fallible: Final[bool] = any(o.execution.fallible for o in self.ops)
         #: its second result is checked before anything that depends on the first is read
         self.checked: Final[bool] = op.execution.checked

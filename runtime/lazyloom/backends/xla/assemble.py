@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ...dtypes import DType, int64
+from ...program.collectives import replicas_of
 from ...program.loops import Loops
 from ...program.program import Instruction, Structure
 from ...program.stream import Leaf, Operand, Result, ScalarSlot
@@ -136,6 +137,34 @@ def module_text(
     def plain(item: Operand, t: TensorType) -> str:
         return operand(item, t, identity(t.ndim))
 
+    def after(number: int, arguments: list[str], types: list[str]) -> list[str]:
+        """Have the operands of a collective depend on the result of the one before it.
+
+        XLA would schedule independent ones as it likes, which need not be the same in processes
+        whose programs differ elsewhere. It does not look into the call.
+        """
+        before = together[-1] if together else None
+        together.append(number)
+        if before is None:
+            return arguments
+        awaited = results[before]
+        awaited_types = assigned[before].lowered.results
+        name = f"after_{number}"
+        given = ", ".join(f"%arg{k}: {t}" for k, t in enumerate([*types, *awaited_types]))
+        passed = ", ".join(f"%arg{k}" for k in range(len(types)))
+        listed = ", ".join(types)
+        functions[name] = (
+            f"  func.func private @{name}({given}) -> ({listed}) {{\n"
+            f"    return {passed} : {listed}\n  }}")
+        result = f"%{name}" if len(types) == 1 else f"%{name}:{len(types)}"
+        lines.append(
+            f"    {result} = func.call @{name}({', '.join([*arguments, *awaited])}) "
+            '{mhlo.frontend_attributes = {inlineable = "false"}} : '
+            f"({', '.join([*types, *awaited_types])}) -> ({listed})")
+        return [f"%{name}"] if len(types) == 1 else [f"%{name}#{k}" for k in range(len(types))]
+
+    #: the instructions that several processes run together, so far
+    together: list[int] = []
     loops = LoopWriter(program, lowerings, stopped, ends, handed_on, plain, lines.append)
     begins = {loop.start: loop for loop in program.loops}
     for number, i in enumerate(instructions):
@@ -155,6 +184,8 @@ def module_text(
         if number in dynamic:
             arguments.insert(0, "%extents")
             types.insert(0, extents)
+        if i.spec.shared:
+            arguments = after(number, arguments, types)
         line, names = call(
             lowered, f"%{number}", arguments, types, f"{number}:{i.spec.op.name}")
         lines.append(line)
@@ -186,16 +217,21 @@ def module_text(
             head.append(constant(name, c.number, c.dtype))
     out = [instructions[n].types[r] for n, r in outputs]
     out_types = [t.mlir for t in out]
-    returned = ", ".join(
-        plain(Result(n, r), t) for (n, r), t in zip(outputs, out, strict=True))
+    returned = [plain(Result(n, r), t) for (n, r), t in zip(outputs, out, strict=True)]
+    replicas = replicas_of(structure)
+    if replicas > 1:
+        # computed when the run has ended, and donated to no other
+        lines.append("    %finished = stablehlo.constant dense<0> : tensor<i32>")
+        returned.append("%finished")
+        out_types.append("tensor<i32>")
     return "\n".join([
         "module @lazyloom attributes "
-        "{mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {",
+        f"{{mhlo.num_partitions = 1 : i32, mhlo.num_replicas = {replicas} : i32}} {{",
         f"  func.func public @main({', '.join(parameters)}) -> ({', '.join(out_types)}) {{",
         *first,
         *head,
         *lines,
-        f"    return {returned} : {', '.join(out_types)}",
+        f"    return {', '.join(returned)} : {', '.join(out_types)}",
         "  }",
         *functions.values(),
         "}",

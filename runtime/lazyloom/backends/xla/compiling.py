@@ -15,6 +15,7 @@ from ...codegen.generator import Generator, Region
 from ...codegen.partition import Partition, region_of, without_regions
 from ...interrupts import reraise_from_handler
 from ...jaxprs import tracing
+from ...program.collectives import replicas_of
 from ...program.program import Program, Structure
 from ...program.regions import ProgramRegions
 from ...settings import tuning
@@ -62,7 +63,8 @@ def compile(request: Request) -> Executable:
 def load(data: bytes, request: Request) -> jax_compat.LoadedProgram:
     """Load a program from machine code that was stored under this fingerprint."""
     calls, code = unpacked(data)
-    return _program(request, jax_compat.deserialize(code), {}, calls)
+    return _program(
+        request, jax_compat.deserialize(code, replicas_of(request.structure)), {}, calls)
 
 
 def timed(generator: Generator, region: Region) -> list[tuple[float, float]]:
@@ -123,7 +125,7 @@ def _compiled(
     with tracing.x64():
         text, calls = _module(request, partition)
         assembled = time.perf_counter()
-        executable = jax_compat.compile_text(text)
+        executable = jax_compat.compile_text(text, replicas_of(request.structure))
     return _program(request, executable, {
         "lower": assembled - started, "compile": time.perf_counter() - assembled}, calls)
 
@@ -150,11 +152,12 @@ def _program(
     structure = request.structure
     instructions = structure.instructions
     types = [instructions[n].types[r] for n, r in request.outputs]
+    replicas = replicas_of(structure)
     inputs = len(structure.leaf_types) + len(structure.scalar_counts)
     program = _Program(
         executable, inputs + (structure.padding is not None) + len(calls.sites),
         [(t.shape, t.dtype.numpy) for t in types],
-        _memory_needed(executable, _size(structure)), timings)
+        _memory_needed(executable, _size(structure)), timings, replicas)
     program.calls = calls
     program.engines = calls.engines
     program.regions = calls.regions

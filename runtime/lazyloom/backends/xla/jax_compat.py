@@ -10,6 +10,7 @@ import ctypes
 import hashlib
 import os
 import platform
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -27,6 +28,8 @@ _client: Any = None
 _device_list: Any = None
 _sharding: Any = None
 _put: Any = None
+#: what waits for an array, from the moment on when there are several processes
+_joined: Final[list[Any]] = []
 
 #: XLA's options for every program. A bfloat16 result is rounded where the program says so,
 #: whether or not it is read there.
@@ -44,7 +47,8 @@ def _start() -> None:
         from jaxlib import _jax
 
         with x64():
-            _device = jax.devices()[0]
+            # the first of this process: the first of all may belong to another one
+            _device = jax.local_devices()[0]
             _device_list = _jax.DeviceList((_device,))
             _sharding = jax.sharding.SingleDeviceSharding(_device)
             _put = getattr(_jax, "batched_device_put", None)
@@ -111,9 +115,11 @@ def compiler_options() -> list[tuple[str, str]]:
     return XLA_OPTIONS + options(versions()["jaxlib"])
 
 
-def compile_text(text: str) -> Any:
-    """Compile a StableHLO module given as text for the device."""
-    from jaxlib import xla_client
+def compile_text(text: str, replicas: int = 1) -> Any:
+    """Compile a StableHLO module given as text for the device.
+
+    With more than one replica, for the first device of each process.
+    """
 
     from . import compiler_defects, extrema, reductions
 
@@ -126,9 +132,31 @@ def compile_text(text: str) -> Any:
             text = reductions.extrema_in_blocks(extrema.of_integers(text))
         else:
             text = reductions.in_blocks(text)
-    options = xla_client.CompileOptions()
+    options, devices = _options(replicas)
     options.env_option_overrides = compiler_options()
-    return client().compile_and_load(text, _device_list, options)
+    return client().compile_and_load(text, devices, options)
+
+
+def _options(replicas: int) -> tuple[Any, Any]:
+    """Return options that place a program, and the devices that it is placed on."""
+    c = client()  # before jaxlib: JAX determines what it may print
+    import numpy as np
+    from jaxlib import _jax, xla_client
+
+    options = xla_client.CompileOptions()
+    if not _joined:
+        return options, _device_list
+    devices = [_device]
+    if replicas > 1:
+        of_process = {d.process_index: d for d in reversed(c.devices())}
+        devices = [of_process[rank] for rank in range(replicas)]
+    options.num_replicas = replicas
+    build = options.executable_build_options
+    build.num_replicas = replicas
+    build.num_partitions = 1
+    build.device_assignment = xla_client.DeviceAssignment.create(
+        np.array([[d.id] for d in devices]))
+    return options, _jax.DeviceList(tuple(devices))
 
 
 def memory_needed(executable: Any) -> int:
@@ -168,14 +196,15 @@ def know_call(name: str, handler: Any) -> None:
             _handlers[name] = handler
 
 
-def deserialize(data: bytes) -> Any:
-    """Return an executable from the bytes of :func:`serialize`, which must be trusted."""
-    c = client()  # before jaxlib: JAX determines what it may print
-    from jaxlib import xla_client
+def deserialize(data: bytes, replicas: int = 1) -> Any:
+    """Return an executable from the bytes of :func:`serialize`, which must be trusted.
 
+    It runs on this process's device, whichever process compiled it.
+    """
+    options, devices = _options(replicas)
     if b"lapack_" in data:
         _find_lapack()
-    return c.deserialize_executable(data, _device_list, xla_client.CompileOptions())
+    return client().deserialize_executable(data, devices, options)
 
 
 #: whether programs run by ``jax.jit``'s C++ dispatch; False once it has turned out not to fit
@@ -192,22 +221,32 @@ class LoadedProgram(Executable):
     executable's own ``execute_sharded``. ``direct`` says whether it is the C++ dispatch itself.
     """
 
-    __slots__ = ("executable", "_slow", "_fast")
+    __slots__ = ("executable", "replicas", "_slow", "_fast")
 
     def __init__(
         self, executable: Any, inputs: int, outputs: Sequence[tuple[tuple[int, ...], Any]],
-        needs: int = 0, timings: Mapping[str, float] | None = None,
+        needs: int = 0, timings: Mapping[str, float] | None = None, replicas: int = 1,
     ) -> None:
         self.executable = executable
+        self.replicas = replicas
+        self.finished = None
         self.needs = needs
         self.timings = timings or {}
         self._slow = slow = _Slow(executable, inputs, outputs)
-        self._fast: Any = _dispatcher(slow) if fast_dispatch else None
+        self._fast: Any = _dispatcher(slow) if fast_dispatch and replicas == 1 else None
         self.run: Any = slow.run
         self.direct = False
+        if replicas > 1:
+            # JAX's own dispatch takes arrays of all replicas
+            self.run = self._run_together
         if self._fast is not None:
             self.direct = _fast_proven
             self.run = self._fast if _fast_proven else self._try
+
+    def _run_together(self, *arguments: Any) -> list[Any]:
+        """Run; the last result only says that all have ended."""
+        *results, self.finished = self._slow.run(*arguments)
+        return results
 
     def _try(self, *arguments: Any) -> list[Any]:
         """Run by the C++ dispatch before it is proven in this process: no results may be lost."""
@@ -414,7 +453,7 @@ fast_read = True
 def to_host(array: Any) -> Any:
     """Return the data as a new NumPy array; waits, and raises the run's error if it failed."""
     global fast_read
-    array.block_until_ready()  # raises; reading the result of a failed run ends the process
+    wait(array)  # raises; reading the result of a failed run ends the process
     if fast_read:
         try:
             data, copied = array._single_device_array_to_np_array_did_copy()
@@ -446,7 +485,7 @@ def number(array: Any, dtype: str) -> Any:
     element = _ELEMENTS.get(dtype)
     if element is None or not fast_number:
         return None
-    array.block_until_ready()
+    wait(array)
     try:
         if device().platform != "cpu":
             fast_number = False
@@ -462,7 +501,7 @@ def number(array: Any, dtype: str) -> Any:
 def host_view(array: Any) -> Any:
     """Return the data as a NumPy array that may be the device's memory; waits, and raises as above.
     """
-    array.block_until_ready()
+    wait(array)
     if fast_read:
         try:
             return array._single_device_array_to_np_array_did_copy()[0]
@@ -486,7 +525,26 @@ def given_up(array: Any) -> Any:
 
 def wait(array: Any) -> None:
     """Wait until the array is computed; raises the run's error if it failed."""
+    if _joined:
+        # nothing can interrupt XLA when it waits for another process, which may have ended
+        _joined[0](array)
     array.block_until_ready()
+
+
+def join(waiting: Any) -> None:
+    """From now on there are several processes: ``waiting(array)`` returns when it is computed.
+
+    It raises if it never will be. Raises RuntimeError if the client is there already.
+    """
+    if _client is not None:
+        raise RuntimeError("XLA has been started")
+    _joined.append(waiting)
+
+
+def started() -> bool:
+    """Return True if XLA's client has been started, by this package or by the program itself."""
+    xla_bridge = sys.modules.get("jax._src.xla_bridge")
+    return _client is not None or bool(getattr(xla_bridge, "_backends", None))
 
 
 def is_ready(array: Any) -> bool:

@@ -65,7 +65,9 @@ def vjp_of(base: OpDef) -> OpDef:
 
 def execution_of(base: OpDef) -> Execution:
     """How a derivative of ``base`` runs."""
-    return Execution(heavy=base.execution.heavy, fallible=base.execution.fallible)
+    shared = base.execution.collective
+    return Execution(heavy=base.execution.heavy, fallible=base.execution.fallible,
+                     effect=shared, collective=shared)
 
 
 def access_of(base: OpDef) -> Access:

@@ -1,0 +1,69 @@
+"""The collectives of a program: what other processes must run together with this one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..ops.spec import OpDef
+from .program import Instruction, Structure
+
+
+class Collective(NamedTuple):
+    """An instruction that several processes run together.
+
+    Attributes:
+        number: that of the instruction.
+        name: of the op.
+        reduction: such as "sum"; "" where nothing is reduced.
+        group: the ranks of the processes, in order.
+        world: how many processes there are.
+        types: of the operands that are there, such as "float32[2,3]".
+        nbytes: the size of what this process hands over.
+        described: all that must be equal in all processes of the group.
+    """
+
+    number: int
+    name: str
+    reduction: str
+    group: tuple[int, ...]
+    world: int
+    types: tuple[str, ...]
+    nbytes: int
+    described: str
+
+    def text(self) -> str:
+        """For people to read."""
+        of = f" {self.reduction}" if self.reduction else ""
+        return (f"{self.name}{of} of {', '.join(self.types)} in group "
+                f"{', '.join(map(str, self.group))}: {self.nbytes} bytes")
+
+
+def collectives_of(structure: Structure) -> tuple[Collective, ...]:
+    """The collectives of a program among more than one process, in the order of recording."""
+    found: list[Collective] = []
+    for number, spec in enumerate(structure.specs):
+        if spec.shared:
+            found.append(_collective(number, structure.instructions[number]))
+    return tuple(found)
+
+
+def _collective(number: int, i: Instruction) -> Collective:
+    attrs = i.spec.attrs
+    op: OpDef = i.spec.op
+    types = tuple([t.text for t in i.operand_types if t is not None])
+    # a derivative hands over cotangents, which are its last operands
+    first = attrs.get("primals1", 0) if op.kind else 0
+    nbytes = sum([t.nbytes for t in i.operand_types[first:] if t is not None])
+    rest = ", ".join(
+        [f"{k}={v!r}" for k, v in attrs.items() if k not in ("group", "world")])
+    return Collective(
+        number, op.name, str(attrs.get("reduction", "")), attrs["group"], attrs["world"], types,
+        nbytes, f"{op.name}({', '.join(types)}; {rest})")
+
+
+def replicas_of(structure: Structure) -> int:
+    """How many processes a program is compiled for: 1 unless it has collectives."""
+    for spec in structure.specs:
+        if spec.shared:
+            return int(spec.attrs["world"])
+    return 1
