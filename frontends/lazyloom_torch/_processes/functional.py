@@ -13,6 +13,8 @@ import lazyloom
 from lazyloom import Value
 
 from .._core import record
+from .._dtypes import bool_
+from .._functions.creation import zeros
 from .._tensor import Tensor, operand
 from . import calls
 from .arguments import check_list, check_tensor, launched, rank_in, stacked
@@ -42,6 +44,16 @@ def _given(value: Value) -> Tensor:
     return made
 
 
+def _instead(kept: Tensor, result: Value) -> Value:
+    """A value in place of a collective's result, which this process has no use for.
+
+    It is made of the result nevertheless, so that all processes record the gradient's collective.
+    """
+    never = zeros((), dtype=bool_)
+    found: Value = record("where", [never.value, result, kept.value])
+    return found
+
+
 def _rows(value: Value, count: int) -> tuple[Tensor, ...]:
     return tuple(_given(value)[i] for i in range(count))
 
@@ -69,9 +81,7 @@ def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = N
     reduction = REDUCTIONS[checked(op, tensor, "reduce")]
     to = rank_in(found, dst, None, "dst")
     result = calls.all_reduce(operand(tensor), reduction, found)
-    # the others' result is made of the reduction too, so that gradients take the same way
-    kept = tensor.detach() + Tensor.from_value(record("subtract", [result, result]))
-    return _given(result if found.rank() == to else operand(kept))
+    return _given(result if found.rank() == to else _instead(tensor.detach(), result))
 
 
 def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
@@ -83,15 +93,13 @@ def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
 
 def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...]:
     """The tensors of all processes in that of rank ``dst``; zeros in the others."""
-    from .._functions.creation import zeros_like
-
     check_tensor(tensor, "tensor")
     found = _group(group, "gather")
     to = rank_in(found, dst, None, "dst")
-    rows = _rows(calls.all_gather(operand(tensor), found), found.size())
-    if found.rank() == to:
-        return rows
-    return tuple(zeros_like(tensor) + (row - row) for row in rows)
+    result = calls.all_gather(operand(tensor), found)
+    if found.rank() != to:
+        result = _instead(zeros(result.shape, dtype=tensor.dtype), result)
+    return _rows(result, found.size())
 
 
 def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tensor:
