@@ -8,7 +8,9 @@ _TRACED: Final = (
     "operations are recorded as the program runs and compiled by XLA; there is no other tracer or "
     "compiler whose graphs one could get")
 _SCRIPT: Final = "a part of TorchScript or of PyTorch's own machinery, which is not here"
-_ALONE: Final = "a program is one process; torch.distributed.is_available() is False"
+_ALONE: Final = (
+    "torch.distributed has process groups, collectives, stores and DistributedDataParallel; this "
+    "part of it is not built")
 _DENSE: Final = (
     "tensors are dense, or sparse of layout COO, CSR or CSC; use torch.sparse.mm and its kin")
 _NESTED: Final = "nested tensors are not supported; use padding and a mask"
@@ -41,7 +43,6 @@ MODULES: Final[dict[str, str]] = {
                      "nn.qat"), _QUANTISED),
     "distributed": _ALONE,
     "nested": _NESTED,
-    "futures": _ALONE,
     "monitor": _PROFILED,
     "utils.benchmark": "recording returns before anything ran; time with timeit around a function "
                        "that ends in lazyloom.sync(wait=True)",
@@ -65,7 +66,6 @@ MODULES: Final[dict[str, str]] = {
     "numa": "where memory and threads lie is the system's affair",
     "utils.data.graph_settings": _PIPES,
     "utils.data.backward_compatibility": _PIPES,
-    "nn.parallel.distributed": _ALONE,
     **dict.fromkeys(("nn.parallel.comm", "nn.parallel.parallel_apply", "nn.parallel.replicate",
                      "nn.parallel.scatter_gather"), _ONE_DEVICE),
     "_C._distributed_c10d": _ALONE,
@@ -188,7 +188,6 @@ NAMES: Final[dict[str, dict[str, str]]] = {
     "nn.functional": _by_reason((_QUANTISED, "scaled_grouped_mm scaled_mm ScalingType "
                                              "SwizzleType")),
     "nn.parallel": _by_reason(
-        (_ALONE, "DistributedDataParallel"),
         (_ONE_DEVICE, "gather parallel_apply replicate scatter")),
     "backends.cuda": _by_reason((_DEVICE, "SDPAParams cufft_plan_cache preferred_linalg_library")),
     "optim": _by_reason((_SPARSE_GRADIENTS, "SparseAdam")),

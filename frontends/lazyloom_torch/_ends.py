@@ -43,7 +43,8 @@ def one_pass() -> Iterator[None]:
     if _passes.leaves is not None:
         yield
         return
-    _passes.leaves = leaves = []
+    leaves: list[Leaf] = []
+    _passes.leaves = leaves
     try:
         yield
     finally:

@@ -18,6 +18,10 @@ from .pending import pending
 from .work import Work
 
 
+class ListError(ValueError, RuntimeError):
+    """Tensors do not fit the group or each other; PyTorch raises the one or the other."""
+
+
 def member(group: Any, function: str) -> ProcessGroup | None:
     """The group; None, with a warning, if this process is not in it."""
     found = resolved(group)
@@ -37,27 +41,27 @@ def check_tensor(tensor: Any, name: str) -> None:
 
 
 def check_list(tensors: Any, name: str, count: int | None = None) -> None:
-    """Raise TypeError if an argument is no list of tensors, ValueError for a wrong number."""
+    """Raise TypeError if an argument is no list of tensors, ListError for a wrong number."""
     if not isinstance(tensors, list) or not all(isinstance(t, Tensor) for t in tensors):
         raise TypeError(
             f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
             f"             but got {type(tensors)} with elements of type "
             f"{[type(t) for t in tensors] if isinstance(tensors, list) else ''}.")
     if count is not None and len(tensors) != count:
-        raise ValueError(
+        raise ListError(
             f"`{name}` has {len(tensors)} tensors, expected one for each of the group's {count} "
             "processes")
 
 
 def check_same(tensors: Sequence[Tensor], like: Tensor, name: str) -> None:
-    """Raise ValueError for tensors of another dtype or size than one has."""
+    """Raise ListError for tensors of another dtype or size than one has."""
     for i, t in enumerate(tensors):
         if t.tensor_type.dtype is not like.tensor_type.dtype:
-            raise ValueError(
+            raise ListError(
                 "Invalid usage of tensors with different dtypes"
                 f"Found {t.dtype} in `{name}[{i}]` and  {like.dtype}")
         if t.tensor_type.shape != like.tensor_type.shape:
-            raise ValueError(
+            raise ListError(
                 f"Tensor sizes must match: `{name}[{i}]` has {list(t.shape)}, expected "
                 f"{list(like.shape)}")
 
@@ -66,7 +70,8 @@ def rank_in(group: ProcessGroup, rank: int | None, group_rank: int | None, name:
             default: int | None = None) -> int:  # fmt: skip
     """The rank in a group that is given as that, or as a global rank.
 
-    Raises ValueError if both are given, or neither and there is no default.
+    Raises ValueError if both are given, or neither and there is no default, ListError for a rank
+    that is not in the group.
     """
     if rank is not None and group_rank is not None:
         raise ValueError(f"Can't specify both group_{name} and {name}")
@@ -78,7 +83,7 @@ def rank_in(group: ProcessGroup, rank: int | None, group_rank: int | None, name:
             raise ValueError(f"Must specify {name} or group_{name}")
         rank = group.ranks[0] if group.ranks[0] != 0 or default == 0 else default
     if rank not in group.ranks:
-        raise ValueError(f"Global rank {rank} is not part of group {group}")
+        raise ListError(f"Global rank {rank} is not part of group {group}")
     return group.ranks.index(rank)
 
 

@@ -11,6 +11,7 @@ from .._core import record
 from .._tensor import Tensor
 from . import calls
 from .arguments import (
+    ListError,
     check_list,
     check_same,
     check_tensor,
@@ -30,7 +31,8 @@ from .work import Work
 #: what the runtime calls the reductions
 REDUCTIONS = {
     ReduceOp.SUM: "sum", ReduceOp.AVG: "mean", ReduceOp.PRODUCT: "prod", ReduceOp.MIN: "min",
-    ReduceOp.MAX: "max", ReduceOp.BAND: "and", ReduceOp.BOR: "or", ReduceOp.BXOR: "xor"}  # fmt: skip
+    ReduceOp.MAX: "max", ReduceOp.BAND: "and", ReduceOp.BOR: "or", ReduceOp.BXOR: "xor",
+}  # fmt: skip
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: ProcessGroup | None = None,
@@ -55,8 +57,10 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: ProcessGroup 
     return done(async_op, tensor)
 
 
-def all_reduce_coalesced(tensors: Any, op: ReduceOp = ReduceOp.SUM,
-                         group: ProcessGroup | None = None, async_op: bool = False) -> Any:  # fmt: skip
+def all_reduce_coalesced(
+    tensors: Any, op: ReduceOp = ReduceOp.SUM, group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Any:
     """:func:`all_reduce` of several tensors."""
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     check_list(tensors, "tensor")
@@ -135,7 +139,7 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor,
     if found is None:
         return None
     if output_tensor.numel() != input_tensor.numel() * found.size():
-        raise ValueError("output tensor size must be equal to world_size times input tensor size")
+        raise ListError("output tensor size must be equal to world_size times input tensor size")
     _check_dtypes(output_tensor, input_tensor, "output tensor")
     (value,) = ready(input_tensor)
     result = calls.all_gather(value, found)
@@ -147,8 +151,10 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor,
 all_gather_single = all_gather_into_tensor
 
 
-def all_gather_coalesced(output_tensor_lists: list[list[Tensor]], input_tensor_list: list[Tensor],
-                         group: ProcessGroup | None = None, async_op: bool = False) -> Any:  # fmt: skip
+def all_gather_coalesced(
+    output_tensor_lists: list[list[Tensor]], input_tensor_list: list[Tensor],
+    group: ProcessGroup | None = None, async_op: bool = False,
+) -> Any:
     """:func:`all_gather` of several tensors; one list for each process, as PyTorch has them."""
     check_list(input_tensor_list, "tensor_list")
     if not isinstance(output_tensor_lists, list):
@@ -247,7 +253,7 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: ReduceOp = ReduceOp
     if found is None:
         return None
     if input.numel() != output.numel() * found.size():
-        raise ValueError("input tensor must be the same size as output size times world size")
+        raise ListError("input tensor must be the same size as output size times world size")
     _check_dtypes(input, output, "input tensor")
     (value,) = ready(input)
     parts = calls.reshaped(value, (found.size(), *output.tensor_type.shape))
@@ -262,7 +268,7 @@ reduce_scatter_single = reduce_scatter_tensor
 
 def _check_dtypes(one: Tensor, other: Tensor, what: str) -> None:
     if one.tensor_type.dtype is not other.tensor_type.dtype:
-        raise ValueError(f"{what} is of {one.dtype}, expected {other.dtype} as the other one")
+        raise ListError(f"{what} is of {one.dtype}, expected {other.dtype} as the other one")
 
 
 def _ready_stack(tensors: Sequence[Tensor]) -> Any:
@@ -321,8 +327,10 @@ def all_to_all_single(
     return done(async_op, output)
 
 
-def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor],
-               group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:  # fmt: skip
+def all_to_all(
+    output_tensor_list: list[Tensor], input_tensor_list: list[Tensor],
+    group: ProcessGroup | None = None, async_op: bool = False,
+) -> Work | None:
     """Send each process one tensor of a list, and fill a list with what comes from each.
 
     Tensors may have different sizes; what a process sends another has the size that that expects.
@@ -353,19 +361,19 @@ def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor]
 
 
 def _splits(tensor: Tensor, sizes: list[int] | None, count: int) -> list[int]:
-    """How many rows of a tensor each process has. Raises ValueError if they do not fit."""
+    """How many rows of a tensor each process has. Raises ListError if they do not fit."""
     rows = tensor.tensor_type.shape[0] if tensor.tensor_type.shape else 1
     if not sizes:
         if rows % count:
-            raise ValueError(
+            raise ListError(
                 f"Tensor's dim 0 does not divide equally across group size: {rows} rows for "
                 f"{count} processes")
         return [rows // count] * count
     if len(sizes) != count:
-        raise ValueError(
+        raise ListError(
             f"Number of tensor splits not equal to group size: {len(sizes)}, expected {count}")
     if sum(sizes) != rows:
-        raise ValueError(
+        raise ListError(
             f"Split sizes doesn't match total dim 0 size: {list(sizes)} for {rows} rows")
     return [int(s) for s in sizes]
 

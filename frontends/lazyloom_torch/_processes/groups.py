@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Sequence
 from datetime import timedelta
@@ -48,8 +49,8 @@ def is_gloo_available() -> bool:
 
 def is_nccl_available() -> bool:
     """Whether there is a GPU."""
-    from .. import cuda  # late: it needs all of torch
-
+    # found by its name: it needs modules that need this one
+    cuda = importlib.import_module(f"{__name__.partition('.')[0]}.cuda")
     return bool(cuda.is_available())
 
 

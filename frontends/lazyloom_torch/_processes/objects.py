@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from .arguments import member, rank_in
 from .groups import ProcessGroup, default_store
+from .pending import pending
 from .stores import Store
 
 #: bytes of one value of the store
@@ -31,6 +32,8 @@ def take(store: Store, key: str, timeout: timedelta, forget: bool = False) -> by
 
     Raises DistStoreError if it is not in time.
     """
+    # who is to set it may wait for a collective of this process
+    pending.hand_over()
     store.set_timeout(timeout)
     count, _, first = store.get(f"{key}/0").partition(b" ")
     parts = [first, *(store.get(f"{key}/{i}") for i in range(1, int(count)))]

@@ -11,6 +11,7 @@ import atexit
 import threading
 import weakref
 from collections.abc import Iterable
+
 from .. import _ends
 from .._tensor import Tensor
 from . import calls

@@ -52,8 +52,8 @@ def _write(tensor: Tensor, data: bytes) -> None:
     kind = tensor.tensor_type
     if len(data) != kind.nbytes:
         raise RuntimeError(
-            f"recv: {len(data)} bytes came for a tensor of {kind.nbytes} ({kind.text}); give one of "
-            "the shape and dtype that was sent")
+            f"recv: {len(data)} bytes came for a tensor of {kind.nbytes} ({kind.text}); give one "
+            "of the shape and dtype that was sent")
     array = np.frombuffer(data, kind.dtype.numpy).reshape(kind.shape)
     put(tensor, lazyloom.from_host(array))
 

@@ -109,9 +109,9 @@ def _by_file(path: str, world_size: int, rank: int, seconds: float) -> Place:
     if rank == 0:
         place = _own_place(world_size, "127.0.0.1" if world_size == 1 else _reachable())
         folder, name = os.path.split(os.path.abspath(path))
-        with tempfile.NamedTemporaryFile("w", dir=folder, prefix=name, delete=False) as file:
-            file.write(f"{place.host}:{place.port}")
-        os.replace(file.name, path)  # whole, whenever others look
+        with tempfile.NamedTemporaryFile("w", dir=folder, prefix=name, delete=False) as new:
+            new.write(f"{place.host}:{place.port}")
+        os.replace(new.name, path)  # whole, whenever others look
         return place
     end = time.monotonic() + seconds
     while True:
@@ -124,8 +124,8 @@ def _by_file(path: str, world_size: int, rank: int, seconds: float) -> Place:
             pass
         if time.monotonic() > end:
             raise DistStoreError(
-                f"rank 0 did not write its address into {path} in {seconds:g} s: is it started, and "
-                "does it see the same file?")
+                f"rank 0 did not write its address into {path} in {seconds:g} s: is it started, "
+                "and does it see the same file?")
         time.sleep(0.02)
 
 

@@ -25,6 +25,7 @@ class Work:
         self._results = list(results)
         self._source = source
         self._future: Future | None = None
+        self._over = False
         self._lock = threading.Lock()
 
     def _finish(self) -> None:
@@ -37,6 +38,7 @@ class Work:
     def wait(self, timeout: timedelta | None = None) -> bool:
         """Wait until it is over. Returns True; raises its error."""
         self._finish()
+        self._over = True
         return True
 
     def synchronize(self) -> None:
@@ -54,7 +56,7 @@ class Work:
 
     def is_completed(self) -> bool:
         """Whether it is over; does not wait."""
-        return self.get_future().done()
+        return self._over or self.get_future().done()
 
     def exception(self) -> Any:
         """Its error, None if it is not over or went well."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from .. import _absent
-from .._processes.groups import default_group as _get_default_group  # noqa: F401
-from .._processes.groups import default_store as _get_default_store  # noqa: F401
 from .._processes.barriers import (
     barrier,
     monitored_barrier,
@@ -64,6 +62,8 @@ from .._processes.groups import (
     new_subgroups,
     new_subgroups_by_enumeration,
 )
+from .._processes.groups import default_group as _get_default_group  # noqa: F401
+from .._processes.groups import default_store as _get_default_store  # noqa: F401
 from .._processes.objects import (
     all_gather_object,
     broadcast_object_list,
