@@ -13,6 +13,7 @@ from ..backends.selection import backend
 from ..errors import ArgumentError, DistributedError
 from ..hooks import hooks
 from .channel import Channel, Lines, connect, gather, listen
+from .relay import Relay
 from .together import Together
 
 #: seconds for which rank 0, which passes messages on, waits for the others when it ends
@@ -162,12 +163,13 @@ def _meet(
         me, world, peers, silence, together.on_message, together.on_end, together.state)
     channel.start()
     try:
+        relay = Relay(host, coordinator)
         current.coordination = jax_processes.Coordination(
-            f"{_bracketed(host)}:{coordinator}", me, timeout)
+            f"127.0.0.1:{relay.port}", me, timeout)
         everybody = tuple(range(world))
         together.barrier(everybody, timeout)
         _joined = True
-        current.coordination.join(me, world, together.wait)
+        current.coordination.join(me, world, together.wait, together.run)
         together.barrier(everybody, timeout)
     except DistributedError:
         channel.close()
@@ -239,17 +241,19 @@ def shutdown() -> None:
     together = current.together
     channel = together.channel
     assert channel is not None
+    clean = False
     try:
         if together.failure is None:
             together.finish()
             together.barrier(tuple(range(current.world)), None)
             channel.goodbye()
             current.coordination.shutdown()
+            clean = True
     finally:
-        _close(current)
+        _close(current, clean)
 
 
-def _close(current: _Processes) -> None:
+def _close(current: _Processes, clean: bool) -> None:
     atexit.unregister(_at_exit)
     together = current.together
     assert together is not None and together.channel is not None
@@ -259,7 +263,7 @@ def _close(current: _Processes) -> None:
         while len(channel.ended) < current.world - 1 and time.monotonic() < deadline:
             time.sleep(0.005)
     channel.close()
-    if current.service is not None:
+    if current.service is not None and clean:
         with contextlib.suppress(Exception):
             current.service.shutdown()
 
@@ -272,4 +276,4 @@ def _at_exit() -> None:
         return
     assert current.together.channel is not None
     current.together.channel.goodbye()
-    _close(current)
+    _close(current, False)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 import time
 import zlib
+from collections.abc import Callable
 from typing import Any, Final
 
 from ..cache.memory import Entry
@@ -19,6 +20,7 @@ from ..errors import DistributedError
 from ..program.collectives import collectives_of
 from ..program.plan import Plan
 from .channel import Channel, Message, named
+from .runner import Runner
 from .streams import Stream, group_of, key_of
 
 #: seconds for which a result may be missing after a process has ended that takes part in it
@@ -51,6 +53,7 @@ class Together:
         #: since when checksums differ without a known reason
         self._doubtful: float | None = None
         self._finished: Any = None
+        self._runner: Runner | None = None
         self._members: frozenset[int] = frozenset()
 
     # what evaluation calls
@@ -95,14 +98,13 @@ class Together:
 
     def wait(self, array: Any) -> None:
         """Return when an array is computed. Raises DistributedError if it never will be."""
-        delay = 2e-5
         begun: float | None = None
         while not array.is_ready():
             if self.failure is not None:
                 self.check()
-            time.sleep(delay)
-            delay = min(delay * 1.3, 1e-3)
             now = time.monotonic()
+            # to wait a twentieth longer than needed is cheap for both
+            time.sleep(2e-5 if begun is None else min(max((now - begun) / 20, 2e-5), 2e-3))
             if begun is None:
                 begun = now
             elif now - begun > _GRACE and self.left & self._members:
@@ -120,6 +122,22 @@ class Together:
             array.block_until_ready()
         except Exception as error:
             raise self._explained(error) from error
+
+    def run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """The result of a call on another thread. Raises DistributedError if that never ends."""
+        if self._runner is None:
+            self._runner = Runner()
+        call = self._runner.begin(function, arguments)
+        while not call.wait(0.2):
+            self.check()
+            if self.left & self._members:
+                # it may have ended just before
+                if call.wait(_GRACE):
+                    break
+                raise self.fail(self._gone())
+        if call.error is not None:
+            raise self._explained(call.error) from call.error
+        return call.result
 
     def check(self) -> None:
         """Raise the failure, if there is one."""

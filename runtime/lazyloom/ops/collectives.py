@@ -45,8 +45,20 @@ _OF_BOOL: Final = {"sum": "max", "or": "max", "max": "max", "prod": "min", "and"
 def _folded(gathered_x: Any, reduction: str) -> Any:
     """The reduction along the first axis, pair by pair."""
     pairwise = getattr(lax, _PAIRWISE[reduction])
+    if kind(gathered_x) == "c" and reduction in ("max", "min"):
+        pairwise = functools.partial(_complex_extremum, least=reduction == "min")
     parts = [lax.index_in_dim(gathered_x, i, 0, False) for i in range(gathered_x.shape[0])]
     return functools.reduce(pairwise, parts)
+
+
+def _complex_extremum(x: Any, y: Any, least: bool) -> Any:
+    """Whichever of two complex numbers comes last (or first); one that has a NaN before others."""
+    a, b = (y, x) if least else (x, y)
+    later = lax.bitwise_or(
+        lax.gt(lax.real(b), lax.real(a)),
+        lax.bitwise_and(lax.eq(lax.real(b), lax.real(a)), lax.gt(lax.imag(b), lax.imag(a))))
+    takes = lax.bitwise_and(lax.bitwise_or(later, lax.ne(y, y)), lax.eq(x, x))
+    return lax.select(takes, y, x)
 
 
 def _ordered_bits(x: Any, least: bool) -> Any:
@@ -80,11 +92,13 @@ def _extremum(x: Any, reduction: str, group: Ints, world: int) -> Any:
         (x,), (t,) = primals, tangents
         result = extremum(x)
         mine = lax.convert_element_type(lax.eq(x, result), x.dtype)
-        # one step for both: two would have no order
-        both = lax.concatenate(
-            [lax.expand_dims(mine, [0]), lax.expand_dims(lax.mul(mine, t), [0])], 0)
-        count, moved = steps.all_reduce(both, steps.SUM, group, world)
-        return result, lax.div(moved, count)
+        count = steps.all_reduce(mine, steps.SUM, group, world)
+        zero = lax.full_like(count, 0)
+        some = lax.gt(count, zero)
+        share = lax.select(some, lax.div(mine, count), zero)
+        moved = steps.all_reduce(lax.mul(share, t), steps.SUM, group, world)
+        # true unless it is a NaN; and the steps of the transpose have an order, too
+        return result, lax.select(some, moved, zero)
 
     extremum: Any = jax.custom_jvp(value)
     extremum.defjvp(jvp)

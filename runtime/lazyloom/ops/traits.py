@@ -120,7 +120,8 @@ class Execution:
 
     def __init__(
         self, *, heavy: bool = False, fallible: bool = False, effect: bool = False,
-        collective: bool = False, checked: bool = False, aliases: Aliases | None = None, usual: bool = False,
+        collective: bool = False, checked: bool = False, aliases: Aliases | None = None,
+        usual: bool = False,
     ) -> None:  # fmt: skip
         self.heavy: Final = heavy
         self.fallible: Final = fallible

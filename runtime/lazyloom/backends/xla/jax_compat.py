@@ -28,7 +28,7 @@ _client: Any = None
 _device_list: Any = None
 _sharding: Any = None
 _put: Any = None
-#: what waits for an array, from the moment on when there are several processes
+#: the arguments of :func:`join`, from the moment on when there are several processes
 _joined: Final[list[Any]] = []
 
 #: XLA's options for every program. A bfloat16 result is rounded where the program says so,
@@ -244,8 +244,11 @@ class LoadedProgram(Executable):
             self.run = self._fast if _fast_proven else self._try
 
     def _run_together(self, *arguments: Any) -> list[Any]:
-        """Run; the last result only says that all have ended."""
-        *results, self.finished = self._slow.run(*arguments)
+        """Run; the last result only says that all have ended.
+
+        XLA runs what is short before it returns, and waits for the other processes therein.
+        """
+        *results, self.finished = _joined[1](self._slow.run, arguments)
         return results
 
     def _try(self, *arguments: Any) -> list[Any]:
@@ -531,14 +534,16 @@ def wait(array: Any) -> None:
     array.block_until_ready()
 
 
-def join(waiting: Any) -> None:
-    """From now on there are several processes: ``waiting(array)`` returns when it is computed.
+def join(waiting: Any, running: Any) -> None:
+    """From now on there are several processes.
 
-    It raises if it never will be. Raises RuntimeError if the client is there already.
+    ``waiting(array)`` returns when it is computed, ``running(function, arguments)`` what the
+    function returns, which waits for other processes; both raise if that never happens. Raises
+    RuntimeError if the client is there already.
     """
     if _client is not None:
         raise RuntimeError("XLA has been started")
-    _joined.append(waiting)
+    _joined.extend([waiting, running])
 
 
 def started() -> bool:

@@ -8,6 +8,7 @@ the state that it would fill is filled here, before JAX starts its client.
 
 from __future__ import annotations
 
+import ctypes
 import json
 from typing import Any
 
@@ -21,7 +22,8 @@ _NEVER = 10_000_000
 class Service:
     """jaxlib's coordination service, which runs in the process of rank 0.
 
-    Raises OSError if the port is in use.
+    It ends with the process: where it is taken apart earlier, it tells its clients, and jaxlib ends
+    their processes. Raises OSError if the port is in use.
     """
 
     def __init__(self, address: str, world: int, timeout: float) -> None:
@@ -34,9 +36,10 @@ class Service:
                 shutdown_timeout=_ceil(timeout))
         except Exception as error:
             raise OSError(f"{type(error).__name__}: {error}") from error
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._service))
 
     def shutdown(self) -> None:
-        """End the service, after all clients have."""
+        """End the service, after all clients have left it."""
         self._service.shutdown()
 
 
@@ -47,17 +50,18 @@ class Coordination:
         load()
         from jaxlib import _jax
 
-        # by default jaxlib ends this process when it hears that another one has ended
+        # A callback for errors of the service is of no use: jaxlib 0.10 cannot convert the error
+        # for a function in Python, and ends the process. The address is that of a relay instead,
+        # through which the client hears of none (lazyloom.distributed.relay).
         self._client: Any = _jax.get_distributed_runtime_client(
             address, rank, init_timeout=_ceil(timeout), shutdown_timeout=_ceil(timeout),
-            heartbeat_timeout=_NEVER, shutdown_on_destruction=False,
-            missed_heartbeat_callback=_nothing, use_compression=False)
+            heartbeat_timeout=_NEVER, shutdown_on_destruction=False, use_compression=False)
         self._client.connect()
 
-    def join(self, rank: int, world: int, waiting: Any) -> str:
+    def join(self, rank: int, world: int, waiting: Any, running: Any) -> str:
         """Start JAX's client of XLA as one of several processes; returns what devices there are.
 
-        Every process does this at the same time. ``waiting(array)`` waits for an array.
+        Every process does this at the same time. For the functions see :func:`jax_compat.join`.
         """
         from jax._src import distributed
 
@@ -65,7 +69,7 @@ class Coordination:
         state.client = self._client
         state.process_id = rank
         state.num_processes = world
-        jax_compat.join(waiting)
+        jax_compat.join(waiting, running)
         import jax
 
         with x64():
@@ -105,10 +109,6 @@ class Coordination:
 def started() -> bool:
     """Return True if XLA's client has been started already, as one process."""
     return jax_compat.started()
-
-
-def _nothing(*status: Any) -> None:
-    pass
 
 
 def _ceil(seconds: float) -> int:
