@@ -247,6 +247,72 @@ static inline LOOM_CHECK loom_status loom_all(loom_tensor x, const int64_t *axes
   return loom_record_("all", fixed_, 1, attributes_, 2, result, 1);
 }
 
+/* The operands of all processes of a group, one after the other along axis.
+     x: any dtype
+     axis: int, default 0
+     group: ints
+     world: int
+   Source: stablehlo.all_gather */
+static inline LOOM_CHECK loom_status loom_all_gather(loom_tensor x, int64_t axis,
+                                                     const int64_t *group, size_t group_count,
+                                                     int64_t world, loom_tensor *result) {
+  loom_operand fixed_[1];
+  loom_attr attributes_[3];
+  fixed_[0] = loom_t(x);
+  attributes_[0] = loom_attr_int("axis", axis);
+  attributes_[1] = loom_attr_ints("group", group || group_count ? group : loom_no_integers,
+      group_count);
+  attributes_[2] = loom_attr_int("world", world);
+  return loom_record_("all_gather", fixed_, 1, attributes_, 3, result, 1);
+}
+
+/* The reduction of the operands of all processes of a group, in each of them.
+   reduction is "sum", "mean", "prod", "max", "min", "and", "or" or "xor". Of bool, the sum
+   is whether any is true and the product whether all are, as in PyTorch. A NaN in any
+   process is one in the maximum and minimum; complex numbers are ordered by their real part,
+   then by the imaginary one. Integers wrap. The gradient of a maximum is shared by the
+   processes that have it.
+     x: any dtype
+     reduction: str, default "sum"
+     group: ints
+     world: int
+   Source: stablehlo.all_reduce */
+static inline LOOM_CHECK loom_status loom_all_reduce(loom_tensor x, const char *reduction,
+                                                     const int64_t *group, size_t group_count,
+                                                     int64_t world, loom_tensor *result) {
+  loom_operand fixed_[1];
+  loom_attr attributes_[3];
+  fixed_[0] = loom_t(x);
+  attributes_[0] = loom_attr_str("reduction", reduction);
+  attributes_[1] = loom_attr_ints("group", group || group_count ? group : loom_no_integers,
+      group_count);
+  attributes_[2] = loom_attr_int("world", world);
+  return loom_record_("all_reduce", fixed_, 1, attributes_, 3, result, 1);
+}
+
+/* Parts of the operands of a group: each process sends one along split_axis to each.
+   What it receives is in the order of the group along concat_axis.
+     x: any dtype
+     split_axis: int, default 0
+     concat_axis: int, default 0
+     group: ints
+     world: int
+   Source: stablehlo.all_to_all */
+static inline LOOM_CHECK loom_status loom_all_to_all(loom_tensor x, int64_t split_axis,
+                                                     int64_t concat_axis, const int64_t *group,
+                                                     size_t group_count, int64_t world,
+                                                     loom_tensor *result) {
+  loom_operand fixed_[1];
+  loom_attr attributes_[4];
+  fixed_[0] = loom_t(x);
+  attributes_[0] = loom_attr_int("split_axis", split_axis);
+  attributes_[1] = loom_attr_int("concat_axis", concat_axis);
+  attributes_[2] = loom_attr_ints("group", group || group_count ? group : loom_no_integers,
+      group_count);
+  attributes_[3] = loom_attr_int("world", world);
+  return loom_record_("all_to_all", fixed_, 1, attributes_, 4, result, 1);
+}
+
 /* The argument of x in radians; 0 or pi for real x, whose gradient is 0. So is that at 0.
      x: a floating-point or complex type
    Source: NumPy angle */
@@ -1084,6 +1150,55 @@ static inline LOOM_CHECK loom_status loom_clip_with(loom_operand x, loom_operand
   fixed_[1] = min;
   fixed_[2] = max;
   return loom_record_("clip", fixed_, 3, NULL, 0, result, 1);
+}
+
+/* The operand of the process at position source of a group, in each of its processes.
+     x: any dtype
+     source: int, default 0
+     group: ints
+     world: int
+   Source: stablehlo.collective_broadcast */
+static inline LOOM_CHECK loom_status loom_collective_broadcast(loom_tensor x, int64_t source,
+                                                               const int64_t *group,
+                                                               size_t group_count, int64_t world,
+                                                               loom_tensor *result) {
+  loom_operand fixed_[1];
+  loom_attr attributes_[3];
+  fixed_[0] = loom_t(x);
+  attributes_[0] = loom_attr_int("source", source);
+  attributes_[1] = loom_attr_ints("group", group || group_count ? group : loom_no_integers,
+      group_count);
+  attributes_[2] = loom_attr_int("world", world);
+  return loom_record_("collective_broadcast", fixed_, 1, attributes_, 3, result, 1);
+}
+
+/* The operand of the process that sends to this one; zeros in one that receives from none.
+   The process at position sources[i] of the group sends to that at targets[i].
+     x: any dtype
+     sources: ints
+     targets: ints
+     group: ints
+     world: int
+   Source: stablehlo.collective_permute */
+static inline LOOM_CHECK loom_status loom_collective_permute(loom_tensor x,
+                                                             const int64_t *sources,
+                                                             size_t sources_count,
+                                                             const int64_t *targets,
+                                                             size_t targets_count,
+                                                             const int64_t *group,
+                                                             size_t group_count, int64_t world,
+                                                             loom_tensor *result) {
+  loom_operand fixed_[1];
+  loom_attr attributes_[4];
+  fixed_[0] = loom_t(x);
+  attributes_[0] = loom_attr_ints("sources", sources || sources_count ? sources :
+      loom_no_integers, sources_count);
+  attributes_[1] = loom_attr_ints("targets", targets || targets_count ? targets :
+      loom_no_integers, targets_count);
+  attributes_[2] = loom_attr_ints("group", group || group_count ? group : loom_no_integers,
+      group_count);
+  attributes_[3] = loom_attr_int("world", world);
+  return loom_record_("collective_permute", fixed_, 1, attributes_, 4, result, 1);
 }
 
 /* real + i imag, complex64 of float32 or complex128 of float64 operands.
@@ -5209,6 +5324,29 @@ static inline LOOM_CHECK loom_status loom_reciprocal(loom_tensor x, loom_tensor 
   return loom_record_("reciprocal", fixed_, 1, NULL, 0, result, 1);
 }
 
+/* This process's part, along axis, of the reduction of the operands of a group.
+   Reductions are those of all_reduce; the parts are in the order of the group.
+     x: any dtype
+     reduction: str, default "sum"
+     axis: int, default 0
+     group: ints
+     world: int
+   Source: stablehlo.reduce_scatter */
+static inline LOOM_CHECK loom_status loom_reduce_scatter(loom_tensor x, const char *reduction,
+                                                         int64_t axis, const int64_t *group,
+                                                         size_t group_count, int64_t world,
+                                                         loom_tensor *result) {
+  loom_operand fixed_[1];
+  loom_attr attributes_[4];
+  fixed_[0] = loom_t(x);
+  attributes_[0] = loom_attr_str("reduction", reduction);
+  attributes_[1] = loom_attr_int("axis", axis);
+  attributes_[2] = loom_attr_ints("group", group || group_count ? group : loom_no_integers,
+      group_count);
+  attributes_[3] = loom_attr_int("world", world);
+  return loom_record_("reduce_scatter", fixed_, 1, attributes_, 4, result, 1);
+}
+
 /* max(x, 0), NaN for NaN. The gradient at 0 is 0.
      x: a real number (not bool, not complex)
    Source: rectified linear unit */
@@ -7437,6 +7575,9 @@ static inline LOOM_CHECK loom_status loom_zeta_with(loom_operand x, loom_operand
 #define loom_addcmul_with(...) (LOOM_HERE, loom_addcmul_with(__VA_ARGS__))
 #define loom_airy_ai(...) (LOOM_HERE, loom_airy_ai(__VA_ARGS__))
 #define loom_all(...) (LOOM_HERE, loom_all(__VA_ARGS__))
+#define loom_all_gather(...) (LOOM_HERE, loom_all_gather(__VA_ARGS__))
+#define loom_all_reduce(...) (LOOM_HERE, loom_all_reduce(__VA_ARGS__))
+#define loom_all_to_all(...) (LOOM_HERE, loom_all_to_all(__VA_ARGS__))
 #define loom_angle(...) (LOOM_HERE, loom_angle(__VA_ARGS__))
 #define loom_any(...) (LOOM_HERE, loom_any(__VA_ARGS__))
 #define loom_apply_at(...) (LOOM_HERE, loom_apply_at(__VA_ARGS__))
@@ -7497,6 +7638,8 @@ static inline LOOM_CHECK loom_status loom_zeta_with(loom_operand x, loom_operand
 #define loom_cholesky_failure(...) (LOOM_HERE, loom_cholesky_failure(__VA_ARGS__))
 #define loom_clip(...) (LOOM_HERE, loom_clip(__VA_ARGS__))
 #define loom_clip_with(...) (LOOM_HERE, loom_clip_with(__VA_ARGS__))
+#define loom_collective_broadcast(...) (LOOM_HERE, loom_collective_broadcast(__VA_ARGS__))
+#define loom_collective_permute(...) (LOOM_HERE, loom_collective_permute(__VA_ARGS__))
 #define loom_complex(...) (LOOM_HERE, loom_complex(__VA_ARGS__))
 #define loom_complex_with(...) (LOOM_HERE, loom_complex_with(__VA_ARGS__))
 #define loom_concatenate(...) (LOOM_HERE, loom_concatenate(__VA_ARGS__))
@@ -7772,6 +7915,7 @@ static inline LOOM_CHECK loom_status loom_zeta_with(loom_operand x, loom_operand
 #define loom_random_zipf_with(...) (LOOM_HERE, loom_random_zipf_with(__VA_ARGS__))
 #define loom_real(...) (LOOM_HERE, loom_real(__VA_ARGS__))
 #define loom_reciprocal(...) (LOOM_HERE, loom_reciprocal(__VA_ARGS__))
+#define loom_reduce_scatter(...) (LOOM_HERE, loom_reduce_scatter(__VA_ARGS__))
 #define loom_relu(...) (LOOM_HERE, loom_relu(__VA_ARGS__))
 #define loom_relu6(...) (LOOM_HERE, loom_relu6(__VA_ARGS__))
 #define loom_remainder(...) (LOOM_HERE, loom_remainder(__VA_ARGS__))
