@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import time
 from pathlib import Path
 from typing import Any
 
@@ -270,3 +271,25 @@ dist.destroy_process_group()
 """)
     ((losses, row),) = launch(program, tmp_path, 1)
     assert losses[0] > losses[1] > losses[2] and row == [1, 1]
+
+
+def test_a_process_that_is_killed_in_a_step_ends_the_launch(tmp_path: Path) -> None:
+    program = script(tmp_path, TRAINING + """
+import os, signal
+dist.init_process_group("gloo")
+rank, size = dist.get_rank(), dist.get_world_size()
+module = DDP(filled(model("mlp"), 0))
+done = [0]
+def end(loss):
+    loss.item()
+    done[0] += 1
+    if rank == 1 and done[0] == 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+train(module, rank, size, optimizer_of(module), steps=1000, end=end)
+""")
+    begun = time.monotonic()
+    with pytest.raises(AssertionError) as failed:
+        launch(program, tmp_path)
+    said = str(failed.value)
+    assert "rank 1 (process" in said and "was killed by SIGKILL (signal 9)" in said
+    assert time.monotonic() - begun < 30

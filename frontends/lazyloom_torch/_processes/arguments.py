@@ -90,16 +90,12 @@ def rank_in(group: ProcessGroup, rank: int | None, group_rank: int | None, name:
 def ready(*tensors: Tensor) -> list[Value]:
     """The contents of tensors, with which an explicit collective begins.
 
-    What computes them is handed over first: so the collective's program is the same everywhere,
-    whatever each process has computed before, and each process takes part at once.
+    What is pending is handed over first: so the collective's program is the same everywhere,
+    whatever each process has computed before, and each process takes part at once, in order.
     """
-    pending.hand_over()
-    values = [t.value.detach() for t in tensors]
-    waiting = [v for v in values if v.is_pending]
-    if waiting:
-        with as_torch():
-            lazyloom.sync(*waiting)
-    return values
+    with as_torch():
+        pending.hand_over_all()
+    return [t.value.detach() for t in tensors]
 
 
 def stacked(values: Sequence[Value]) -> Value:

@@ -39,8 +39,7 @@ def _given(value: Value) -> Tensor:
         if value.requires_grad and lazyloom.grad_enabled():
             pending.add([made])
         else:
-            pending.hand_over()
-            launched(value)
+            pending.hand_over_all()
     return made
 
 

@@ -279,7 +279,7 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     found = default_group() if group is None else group
     if _State.groups.get(getattr(found, "group_name", None) or "") is not found:
         raise ValueError("Invalid process group specified")
-    pending.hand_over()
+    pending.hand_over_all()
     if found is not _State.world:
         del _State.groups[found.group_name]
         return

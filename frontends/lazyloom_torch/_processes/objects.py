@@ -33,7 +33,7 @@ def take(store: Store, key: str, timeout: timedelta, forget: bool = False) -> by
     Raises DistStoreError if it is not in time.
     """
     # who is to set it may wait for a collective of this process
-    pending.hand_over()
+    pending.hand_over_all()
     store.set_timeout(timeout)
     count, _, first = store.get(f"{key}/0").partition(b" ")
     parts = [first, *(store.get(f"{key}/{i}") for i in range(1, int(count)))]

@@ -46,12 +46,21 @@ class _Pending:
                 if grad is not None and grad.value.is_pending:
                     calls.dispatch(grad.value)
 
+    def hand_over_all(self) -> None:
+        """Hand over all that is pending, before this process waits for others outside of XLA.
+
+        They may wait for it: steps that were captured are not known here.
+        """
+        self._tensors.clear()
+        if self._hooked:
+            calls.dispatch()
+
     def watch(self) -> None:
         """Hand over after each step of an optimizer, and at the end of the program."""
         if not self._hooked:
             self._hooked = True
             _ends.after_step.append(self.hand_over)
-            atexit.register(self.hand_over)
+            atexit.register(self.hand_over_all)
 
 
 pending = _Pending()
