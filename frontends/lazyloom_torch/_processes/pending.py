@@ -10,7 +10,8 @@ from __future__ import annotations
 import atexit
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from .. import _ends
 from .._tensor import Tensor
@@ -24,6 +25,7 @@ class _Pending:
         self._tensors: list[weakref.ref[Tensor]] = []
         self._lock = threading.Lock()
         self._hooked = False
+        self._held = False
 
     def add(self, tensors: Iterable[Tensor]) -> None:
         """Hand over what computes these, no later than after the next optimizer's step."""
@@ -32,7 +34,7 @@ class _Pending:
 
     def hand_over(self) -> None:
         """Hand it over now."""
-        if not self._tensors:
+        if not self._tensors or self._held:
             return
         with self._lock:
             tensors, self._tensors = self._tensors, []
@@ -45,6 +47,15 @@ class _Pending:
                 grad = tensor.grad if tensor._leaf is not None else None
                 if grad is not None and grad.value.is_pending:
                     calls.dispatch(grad.value)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let steps of optimizers hand nothing over: more of the step follows."""
+        before, self._held = self._held, True
+        try:
+            yield
+        finally:
+            self._held = before
 
     def hand_over_all(self) -> None:
         """Hand over all that is pending, before this process waits for others outside of XLA.

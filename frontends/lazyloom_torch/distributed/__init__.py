@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from .. import _absent
 from .._absent_names import MODULES
+from .._processes.reducer import GradBucket as GradBucket
+from . import algorithms as algorithms
 from . import distributed_c10d as distributed_c10d
 from . import nn as nn
 from .distributed_c10d import (
