@@ -188,8 +188,6 @@ class DistributedError(ExecutionError):
     this process. Repair: start all of them again, from a checkpoint.
     """
 
-    code = 15
-
 
 #: one number: how often the error of a failed run was raised to a reader
 reports: Final[list[int]] = [0]

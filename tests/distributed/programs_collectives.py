@@ -35,7 +35,7 @@ def data(rank: int, dtype: type, shape: tuple[int, ...] = SHAPE) -> np.ndarray:
         numbers = numbers + 1j * rng.integers(-2, 2, shape)
     array = numbers.astype(dtype)
     if np.dtype(dtype).kind in "fcV":
-        array[0, 0] = [np.nan, -0.0, np.inf, -0.0][rank]
+        array[0, 0] = [-0.0, np.nan, np.inf, -0.0][rank]
         array[0, 1] = -0.0
     return array
 
@@ -90,7 +90,7 @@ def forward(group: dist.Group, dtype: type) -> None:
     for name in reductions(dtype):
         close = same
         case(f"all_reduce {name}", dist.all_reduce(x, name, group), folded(name, whole), close)
-        if SHAPE[1] % size == 0:
+        if SHAPE[1] % size == 0 and name in ("sum", "max", "mean"):
             part = np.split(folded(name, whole), size, 1)[place]
             case(f"reduce_scatter {name}", dist.reduce_scatter(x, name, 1, group), part, close)
     for axis in (0, 1):
@@ -176,14 +176,16 @@ def main() -> None:
     dist.init(timeout=30)
     me = dist.rank()
     groups = [dist.WORLD]
-    groups += [dist.new_group(g) for g in [(0, 1), (2, 3), (3, 1), (0, 2, 3)] if me in g]
+    if dist.world_size() > 2:
+        groups += [dist.new_group(g) for g in [(0, 2), (3, 1), (0, 2, 3)] if me in g]
     what = sys.argv[1]
     for group in groups:
         if what == "gradients":
             gradients(group)
             second_derivatives(group)
         else:
-            for dtype in DTYPES:
+            # each takes a second to compile: all dtypes in one group, some in the others
+            for dtype in DTYPES if dist.world_size() == 2 else [np.bool_, np.float32]:
                 forward(group, dtype)
     dist.shutdown()
     print("passed")

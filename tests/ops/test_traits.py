@@ -36,6 +36,9 @@ NO_MOVEMENT = {
     **dict.fromkeys(["max", "min", "cummax", "cummin", "sort", "max_pool", "adaptive_max_pool"],
                     "they compare elements as well"),
     "nan_to_num": "replaces what is not finite, and the samples are",
+    **dict.fromkeys(["all_reduce", "all_gather", "reduce_scatter", "all_to_all",
+                     "collective_permute", "collective_broadcast"],
+                    "they take elements of other processes, which the samples have none of"),
     **dict.fromkeys(["custom", "barrier"], "with several operands the results are several"),
 }
 

@@ -95,12 +95,11 @@ class Entry:
         lock: held while the program is looked up on disk or compiled.
         looked: it was looked up on disk.
         choice: which code generators may take parts of it, and how.
-        collectives: what other processes run of it together with this one, once that was asked for.
         history: measurements of its runs, a :class:`~lazyloom.execute.history.History`, or None.
     """
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
-                 "scalars", "used", "lock", "site", "looked", "choice", "history", "collectives")
+                 "scalars", "used", "lock", "site", "looked", "choice", "history")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -117,7 +116,6 @@ class Entry:
         self.looked = False
         self.choice: Choice = _selected[0]
         self.history: Any = None
-        self.collectives: Any = None
 
     def dispatch_info(
         self, wanted: list[tuple[int, int]], donatable: list[int]

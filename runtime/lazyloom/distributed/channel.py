@@ -342,8 +342,10 @@ class Channel:
     def _deliver(self, message: Message) -> None:
         kind = message.get("kind")
         if kind == "goodbye":
+            # its connection ends later: rank 0 passes on messages as long as others are there
             self._said_goodbye.add(message["from"])
-        if kind == "ended":
+            self._on_end(message["from"], "left")
+        elif kind == "ended":
             self._end(message["rank"], message["how"])
         else:
             self._on_message(message)

@@ -29,8 +29,16 @@ def _apply(name: str, x: Any, group: Group | None, attributes: dict[str, Any]) -
             f"{', '.join(map(str, ranks))}; only processes of a group call its collectives")
     if len(ranks) == 1:
         return x
+    _check()
     return apply(name, [x], {
         **attributes, "group": ranks, "world": processes.world_size()})
+
+
+def _check() -> None:
+    """Raise what has happened to the processes: a program may never read what would tell of it."""
+    together = processes.together()
+    if together is not None:
+        together.check()
 
 
 def _reduction(function: str, op: str) -> str:
@@ -120,7 +128,9 @@ def dispatch(*tensors: Any) -> None:
     """Hand over the programs of tensors, or all pending work, without waiting for results.
 
     A process that reads nothing takes part in collectives only if something hands them over.
+    Raises DistributedError if the processes cannot go on together.
     """
+    _check()
     sync([t.value if isinstance(t, Tensor) else t for t in tensors] if tensors else None, False)
 
 

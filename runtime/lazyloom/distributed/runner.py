@@ -10,7 +10,7 @@ from typing import Any, Final
 from ..locks import closed_gate, open_gate
 
 
-class Call:
+class Begun:
     """A call on a :class:`Runner`'s thread.
 
     Attributes:
@@ -41,12 +41,12 @@ class Runner:
     """A daemon thread that runs calls one after the other."""
 
     def __init__(self) -> None:
-        self._calls: Final[queue.SimpleQueue[Call]] = queue.SimpleQueue()
+        self._calls: Final[queue.SimpleQueue[Begun]] = queue.SimpleQueue()
         threading.Thread(target=self._run, name="lazyloom-together", daemon=True).start()
 
-    def begin(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Call:
+    def begin(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Begun:
         """Begin a call."""
-        call = Call(function, arguments)
+        call = Begun(function, arguments)
         self._calls.put(call)
         return call
 

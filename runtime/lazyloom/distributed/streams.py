@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 #: the newest collectives of which a process can tell what and where they were
-KEPT: Final = 1024
+KEPT: Final = 4096
 
 
 class Ran(NamedTuple):

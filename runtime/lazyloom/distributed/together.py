@@ -17,8 +17,9 @@ from typing import Any, Final
 
 from ..cache.memory import Entry
 from ..errors import DistributedError
-from ..program.collectives import collectives_of
+from ..program.collectives import Collective, collectives_of
 from ..program.plan import Plan
+from ..program.program import Structure
 from .channel import Channel, Message, named
 from .runner import Runner
 from .streams import Stream, group_of, key_of
@@ -52,6 +53,8 @@ class Together:
         self._barriers: Final[dict[str, int]] = {}
         #: since when checksums differ without a known reason
         self._doubtful: float | None = None
+        #: the collectives of programs that ran, each with a checksum
+        self._known: Final[dict[Structure, tuple[tuple[Collective, int], ...]]] = {}
         self._finished: Any = None
         self._runner: Runner | None = None
         self._members: frozenset[int] = frozenset()
@@ -61,7 +64,8 @@ class Together:
     def begin(self, plan: Plan, entry: Entry) -> None:
         """Wait until the plan's program may be handed over. Raises DistributedError."""
         self.check()
-        known = entry.collectives
+        known = self._known.get(entry.structure)
+        new = known is None
         if known is None:
             known = tuple([
                 (c, zlib.crc32(f"{c.described} {c.group}".encode()))
@@ -76,14 +80,14 @@ class Together:
         with self._changed:
             starts = self._count(plan, known)
             for stream, start in starts.items():
-                if entry.collectives is None or stream.asked > start:
+                if new or stream.asked > start:
                     self._tell(stream, start)
                 self._compare(stream)
         self._members = frozenset().union(*[c.group for c, _ in known])
-        if entry.collectives is None:
+        if new:
             first, start = next(iter(starts.items()))
             self._await_others(first, start)
-            entry.collectives = known
+            self._known[entry.structure] = known
         self.check()
 
     def dispatched(self, finished: Any) -> None:
@@ -279,7 +283,7 @@ class Together:
             now = time.monotonic()
             if self._doubtful is None:
                 self._doubtful = now
-                start = max(0, min(count, stream.count) - 64)
+                start = stream.oldest()
                 self.channel.send({"kind": "tell", "group": key, "start": start}, stream.group)
                 self._tell(stream, max(start, stream.oldest()))
             elif now - self._doubtful > _GRACE:

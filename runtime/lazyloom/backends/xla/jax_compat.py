@@ -248,7 +248,8 @@ class LoadedProgram(Executable):
 
         XLA runs what is short before it returns, and waits for the other processes therein.
         """
-        *results, self.finished = _joined[1](self._slow.run, arguments)
+        results: list[Any] = _joined[1](self._slow.run, arguments)
+        self.finished = results.pop()
         return results
 
     def _try(self, *arguments: Any) -> list[Any]:

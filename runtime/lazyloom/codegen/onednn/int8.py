@@ -12,7 +12,7 @@ from ..generator import Layout, Region
 from . import convolution, library
 from .library import Object
 from .plan import OneDnnPlan, PlanArray, parts_of, strides_of
-from .quantized import NARROW, PREFIX, PRODUCTS, Group, group_of, summed_axis, work
+from .quantized import NARROW, PREFIX, PRODUCTS, QuantizedGroup, group_of, summed_axis, work
 
 #: dtypes of arrays here, as oneDNN numbers them
 _DTYPES: Final = {"int8": library.S8, "uint8": library.U8, "float32": library.F32}
@@ -52,7 +52,7 @@ def pooling_layouts(region: Region) -> Sequence[Layout]:
 def layouts(region: Region) -> Sequence[Layout] | None:
     """Return layouts with the channels of images last; everything else keeps logical order."""
     group = group_of(region)
-    assert isinstance(group, Group)
+    assert isinstance(group, QuantizedGroup)
     if group.call.op in PRODUCTS:
         return None
     ndim = group.call.results[0].ndim
@@ -67,7 +67,7 @@ def layouts(region: Region) -> Sequence[Layout] | None:
 def constants(region: Region) -> Sequence[int]:
     """Return the weights of a group."""
     group = group_of(region)
-    assert isinstance(group, Group)
+    assert isinstance(group, QuantizedGroup)
     return (group.weight.data,)
 
 
@@ -181,7 +181,7 @@ class _Adding:
     unit of all the others: it is added as its integers.
     """
 
-    def __init__(self, plan: OneDnnPlan, region: Region, group: Group) -> None:
+    def __init__(self, plan: OneDnnPlan, region: Region, group: QuantizedGroup) -> None:
         self.plan: Final = plan
         self.region: Final = region
         self.group: Final = group
@@ -363,7 +363,7 @@ def _chosen(
 def add(plan: OneDnnPlan, region: Region) -> None:
     """Add a group to a plan."""
     group = group_of(region)
-    assert isinstance(group, Group)
+    assert isinstance(group, QuantizedGroup)
     adding = _Adding(plan, region, group)
     if group.call.op == "conv":
         adding.convolution()

@@ -112,7 +112,7 @@ class QuantizedOperand(NamedTuple):
     scale: int
 
 
-class Group(NamedTuple):
+class QuantizedGroup(NamedTuple):
     """A group.
 
     Attributes:
@@ -139,7 +139,7 @@ class _No(Exception):
     """Says why :mod:`.int8` cannot run a region."""
 
 
-def group_of(region: Region) -> Group | No:
+def group_of(region: Region) -> QuantizedGroup | No:
     """Return the group that a region is, or why it is none."""
     try:
         return _Reader(region).read()
@@ -152,7 +152,7 @@ class _Reader:
         self.region: Final = region
         self.instructions: Final[list[Instruction]] = region.program.structure.instructions
 
-    def read(self) -> Group:
+    def read(self) -> QuantizedGroup:
         at: Operand = Result(*self.region.program.outputs[0])
         scale: int | None = None
         i = self._instruction(at)
@@ -189,7 +189,7 @@ class _Reader:
         if axis is not None and axis != channel:
             raise _No(f"a scale for each place along axis {axis} of the weights, "
                       f"expected axis {channel}")
-        return Group(call, image, weight, axis is not None, bias, other, after, scale)
+        return QuantizedGroup(call, image, weight, axis is not None, bias, other, after, scale)
 
     def _sum(self, i: Instruction) -> tuple[Instruction, int | QuantizedOperand]:
         """Return the operands of a sum: the op that leads to the product, and the other summand."""

@@ -1,0 +1,15 @@
+"""Every collective, dtype, group and gradient beside a computation on one device."""
+
+from __future__ import annotations
+
+import pytest
+
+from .launch import run
+
+
+@pytest.mark.parametrize("what, world", [
+    ("forward", 2), ("forward", 4), ("gradients", 2), ("gradients", 4)])
+def test_collectives_beside_numpy(what: str, world: int) -> None:
+    for ended in run("programs_collectives.py", [what], world, limit=100):
+        assert ended.code == 0, ended.output
+        assert "passed" in ended.output
