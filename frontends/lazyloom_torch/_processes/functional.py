@@ -17,7 +17,7 @@ from .._dtypes import bool_
 from .._functions.creation import zeros
 from .._tensor import Tensor, operand
 from . import calls
-from .arguments import check_list, check_tensor, launched, rank_in, stacked
+from .arguments import check_list, check_tensor, rank_in, stacked
 from .collectives import REDUCTIONS
 from .groups import ProcessGroup, resolved, world_rank
 from .pending import pending
