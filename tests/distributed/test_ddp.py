@@ -293,3 +293,40 @@ train(module, rank, size, optimizer_of(module), steps=1000, end=end)
     said = str(failed.value)
     assert "rank 1 (process" in said and "was killed by SIGKILL (signal 9)" in said
     assert time.monotonic() - begun < 30
+
+
+def test_moments_of_all_processes_together(tmp_path: Path) -> None:
+    """SyncBatchNorm in two processes is BatchNorm of the whole batch, with its gradients."""
+    text = """
+def normed(kind, part):
+    norm = kind(3)
+    with torch.no_grad():
+        norm.weight.copy_(torch.tensor([1., 2., .5]))
+    x = torch.tensor(data[part], requires_grad=True)
+    if dist.is_initialized():
+        ddp = DDP(nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(norm)))
+        norm = ddp.module[0]
+        y = ddp(x)
+    else:
+        y = norm(x)
+    (y * torch.tensor(weights[part])).sum().backward()
+    return [t.detach().numpy() for t in (
+        y, x.grad, norm.weight.grad, norm.bias.grad, norm.running_mean, norm.running_var)]
+
+data = np.random.RandomState(0).randn(5, 3, 4).astype("float32") * 3 + 20
+weights = np.random.RandomState(1).randn(5, 3, 4).astype("float32")
+"""
+    program = script(tmp_path, text + """
+dist.init_process_group("gloo")
+leave(normed(nn.BatchNorm1d, slice(0, 2) if dist.get_rank() == 0 else slice(2, 5)))
+dist.destroy_process_group()
+""")
+    names: dict[str, Any] = {}
+    exec("import numpy as np\nimport lazyloom_torch as torch\nfrom lazyloom_torch import nn\n"
+         "import lazyloom_torch.distributed as dist\n" + text, names)
+    y, x, weight, bias, mean, variance = names["normed"](names["nn"].BatchNorm1d, slice(0, 5))
+    for found, part in zip(launch(program, tmp_path), (slice(0, 2), slice(2, 5)), strict=True):
+        # gradients of parameters are averages of the processes'
+        for ours, whole in zip(found, (y[part], x[part], weight / 2, bias / 2, mean, variance),
+                               strict=True):
+            np.testing.assert_allclose(ours, whole, rtol=2e-4, atol=2e-5)

@@ -32,7 +32,7 @@ def _group(group: Any, function: str) -> ProcessGroup:
     return found
 
 
-def _given(value: Value) -> Tensor:
+def record_together(value: Value) -> Tensor:
     """A result, which is handed over with the next step, or now if no gradient flows."""
     made: Tensor = Tensor.from_value(value)
     if value.is_pending:
@@ -54,7 +54,7 @@ def _instead(kept: Tensor, result: Value) -> Value:
 
 
 def _rows(value: Value, count: int) -> tuple[Tensor, ...]:
-    return tuple(_given(value)[i] for i in range(count))
+    return tuple(record_together(value)[i] for i in range(count))
 
 
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
@@ -62,7 +62,7 @@ def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
     check_tensor(tensor, "tensor")
     found = _group(group, "broadcast")
     source = rank_in(found, src, None, "src")
-    return _given(calls.broadcast(operand(tensor), source, found))
+    return record_together(calls.broadcast(operand(tensor), source, found))
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
@@ -70,7 +70,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None) -
     check_tensor(tensor, "tensor")
     found = _group(group, "all_reduce")
     reduction = REDUCTIONS[checked(op, tensor, "all_reduce")]
-    return _given(calls.all_reduce(operand(tensor), reduction, found))
+    return record_together(calls.all_reduce(operand(tensor), reduction, found))
 
 
 def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
@@ -80,7 +80,7 @@ def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = N
     reduction = REDUCTIONS[checked(op, tensor, "reduce")]
     to = rank_in(found, dst, None, "dst")
     result = calls.all_reduce(operand(tensor), reduction, found)
-    return _given(result if found.rank() == to else _instead(tensor.detach(), result))
+    return record_together(result if found.rank() == to else _instead(tensor.detach(), result))
 
 
 def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
@@ -117,7 +117,7 @@ def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = 
     found = _group(group, "reduce_scatter")
     reduction = REDUCTIONS[checked(op, output, "reduce_scatter")]
     parts = stacked([operand(t) for t in input_list])
-    return _given(calls.reduce_scatter(parts, reduction, found))
+    return record_together(calls.reduce_scatter(parts, reduction, found))
 
 
 def all_to_all(output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor],
@@ -147,7 +147,7 @@ def all_to_all_single(
         raise ValueError("Tensor's dim 0 does not divide equally across group size: "
                          f"{list(value.shape)} for {n} processes")
     parts = calls.reshaped(value, (n, value.shape[0] // n, *value.shape[1:]))
-    return _given(calls.reshaped(calls.all_to_all(parts, found), value.shape))
+    return record_together(calls.reshaped(calls.all_to_all(parts, found), value.shape))
 
 
 def all_gather_base(output_tensor: Tensor, input_tensor: Tensor, group: Any = None) -> Tensor:
@@ -155,6 +155,6 @@ def all_gather_base(output_tensor: Tensor, input_tensor: Tensor, group: Any = No
     check_tensor(input_tensor, "input_tensor")
     found = _group(group, "all_gather")
     result = calls.all_gather(operand(input_tensor), found)
-    return _given(calls.reshaped(result, output_tensor.tensor_type.shape))
+    return record_together(calls.reshaped(result, output_tensor.tensor_type.shape))
 
 
