@@ -45,12 +45,13 @@ CORE = [
     "ops/rules/pointwise", "ops/rules/reductions", "ops/rules/shared", "ops/spec", "ops/traits",
     "program/donation", "program/evaluations", "program/extents", "program/families",
     "program/padding", "program/plan", "program/program", "program/repetition", "program/stream",
-    "settings",
+    "placements", "settings",
     "tensor/apply", "tensor/calls", "tensor/contents", "tensor/creation", "tensor/element_writes",
     "tensor/elements", "tensor/inference", "tensor/later", "tensor/operators", "tensor/storage",
     "tensor/tensor", "tensor/views", "tensor/wrapping",
-    "trace/cut_history", "trace/graph", "trace/matching/match", "trace/matching/past_traces",
-    "trace/matching/recording", "trace/matching/starts", "trace/recording", "trace/results",
+    "trace/constraints", "trace/cut_history", "trace/graph", "trace/matching/match",
+    "trace/matching/past_traces", "trace/matching/recording", "trace/matching/starts",
+    "trace/recording", "trace/results",
     "trace/scalars", "trace/source", "trace/specs", "trace/switches", "trace/tape", "types",
 ]  # fmt: skip
 

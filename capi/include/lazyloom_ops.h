@@ -4415,6 +4415,21 @@ static inline LOOM_CHECK loom_status loom_pivots_to_permutation(loom_tensor pivo
   return loom_record_("pivots_to_permutation", fixed_, 1, attributes_, 1, result, 1);
 }
 
+/* x on the devices, and divided over them, that the placement's text names.
+   The gradient passes through. On one mesh it is a constraint of the program; what is
+   computed on other devices is a program of its own.
+     x: any dtype
+     placement: str
+   Source: jax.lax.with_sharding_constraint, jax.device_put */
+static inline LOOM_CHECK loom_status loom_place(loom_tensor x, const char *placement,
+                                                loom_tensor *result) {
+  loom_operand fixed_[1];
+  loom_attr attributes_[1];
+  fixed_[0] = loom_t(x);
+  attributes_[0] = loom_attr_str("placement", placement);
+  return loom_record_("place", fixed_, 1, attributes_, 1, result, 1);
+}
+
 /* Derivative number order of digamma; infinite at 0 and, of order 1 and more, at the
    negative integers.
      x: float16 or bfloat16 or float32 or float64
@@ -7859,6 +7874,7 @@ static inline LOOM_CHECK loom_status loom_zeta_with(loom_operand x, loom_operand
 #define loom_pinv_within(...) (LOOM_HERE, loom_pinv_within(__VA_ARGS__))
 #define loom_pinv_within_with(...) (LOOM_HERE, loom_pinv_within_with(__VA_ARGS__))
 #define loom_pivots_to_permutation(...) (LOOM_HERE, loom_pivots_to_permutation(__VA_ARGS__))
+#define loom_place(...) (LOOM_HERE, loom_place(__VA_ARGS__))
 #define loom_polygamma(...) (LOOM_HERE, loom_polygamma(__VA_ARGS__))
 #define loom_population_count(...) (LOOM_HERE, loom_population_count(__VA_ARGS__))
 #define loom_positive(...) (LOOM_HERE, loom_positive(__VA_ARGS__))

@@ -53,6 +53,7 @@ from .locks import check_writes as _check_writes
 from .ops.spec import OpDef
 from .ops.spec import lookup as _lookup
 from .ops.spec import op as register_op
+from .placements import Mesh, Placement
 from .program.evaluations import Evaluation, evaluations, last_evaluation, stats
 from .program.program import Program
 from .settings import get_option, options, set_option
@@ -68,6 +69,7 @@ from .tensor.host import (
     platform,
     to_dlpack,
 )
+from .tensor.placing import default_device, devices, make_mesh, placement_of, shard, to_device
 from .tensor.storage import Storage
 from .tensor.tensor import Tensor
 from .trace.custom_derivatives import custom
@@ -81,7 +83,7 @@ from .trace.specs import Spec, spec_of
 from .trace.switches import grad_enabled, grad_mode, set_grad_enabled
 from .tree import flatten as tree_flatten
 from .tree import tree_map
-from .types import Placement, TensorType, tensor_type
+from .types import TensorType, tensor_type
 
 __version__ = "0.1.0"
 
@@ -271,17 +273,19 @@ def cache_dir() -> str:
 
 
 __all__ = [
-    "Backend", "Check", "DType", "Evaluation", "LoomError", "OpDef", "Place", "Placement",
-    "Program", "Scalar", "Site", "Spec", "Step", "Storage", "Tensor", "TensorType", "Value",
-    "apply", "backward", "boundary", "cache_dir", "capture", "check_indices", "clear_site", "cond",
-    "custom", "dlpack_device", "dtypes", "errors", "evaluations", "finish_compiling", "folded",
-    "forget_since", "free_tape", "from_dlpack", "from_host", "frontend", "get_option", "grad",
-    "grad_enabled", "grad_mode", "gradients", "hessian", "custom_rule", "jacfwd", "jacobian",
-    "jacrev", "jit", "jvp", "known_bounds", "known_range", "last_evaluation", "last_sequence",
-    "linearize", "mark_dynamic", "mark_static", "name_site", "ops", "options", "parents",
+    "Backend", "Check", "DType", "Evaluation", "LoomError", "Mesh", "OpDef", "Place",
+    "Placement", "Program", "Scalar", "Site", "Spec", "Step", "Storage", "Tensor", "TensorType",
+    "Value", "apply", "backward", "boundary", "cache_dir", "capture", "check_indices",
+    "clear_site", "cond", "custom", "default_device", "devices", "dlpack_device", "dtypes",
+    "errors", "evaluations", "finish_compiling", "folded", "forget_since", "free_tape",
+    "from_dlpack", "from_host", "frontend", "get_option", "grad", "grad_enabled", "grad_mode",
+    "gradients", "hessian", "custom_rule", "jacfwd", "jacobian", "jacrev", "jit", "jvp",
+    "known_bounds", "known_range", "last_evaluation", "last_sequence", "linearize", "make_mesh",
+    "mark_dynamic", "mark_static", "name_site", "ops", "options", "parents", "placement_of",
     "platform", "private_folder", "program_of", "programs_of", "read_for_shape", "record",
     "record_number", "record_one", "record_spec", "record_two", "register_check", "register_op",
-    "result_of", "scan", "set_grad_enabled", "set_option", "set_site", "skip_folder", "source",
-    "spec", "stats", "sync", "sync_older", "tangents", "tensor_type", "to_dlpack", "tree_flatten",
-    "tree_map", "use_backend", "used_since", "value_and_grad", "vjp", "vmap", "while_loop",
+    "result_of", "scan", "set_grad_enabled", "set_option", "set_site", "shard", "skip_folder",
+    "source", "spec", "stats", "sync", "sync_older", "tangents", "tensor_type", "to_device",
+    "to_dlpack", "tree_flatten", "tree_map", "use_backend", "used_since", "value_and_grad",
+    "vjp", "vmap", "while_loop",
 ]  # fmt: skip

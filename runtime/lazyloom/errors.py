@@ -81,6 +81,14 @@ class ShapeError(ArgumentError):
     code = 3
 
 
+class PlacementError(ArgumentError, RuntimeError):
+    """Values lie on different devices, or cannot be divided over a mesh as asked.
+
+    Given: ``x + y`` with ``x`` on ``cpu:1`` and ``y`` on ``cpu:2``. Repair: move one to the other's
+    device with ``lazyloom.to_device``.
+    """
+
+
 class DTypeError(LoomError, TypeError):
     """An element type is unknown, or not one that the op accepts.
 

@@ -8,36 +8,20 @@ from typing import Any, Final, final
 from .compiled import mypyc_attr
 from .dtypes import DType
 from .errors import DTypeError, ShapeError
+from .placements import (
+    DEFAULT_PLACEMENT,
+    Placement,
+    check_divides,
+    common,
+    on_mesh,
+    propagated,
+    whole_on,
+)
 
 #: the bytes of a value are counted in a signed integer of 64 bits
 MOST_BYTES: Final = 2**63
 #: the most that NumPy's arrays, through which data comes in and goes out, can have
 MOST_DIMENSIONS: Final = 64
-
-
-@mypyc_attr(acyclic=True)
-@final
-class Placement:
-    """Where a value lives: device, sharding, layout and memory space.
-
-    Part of every type, of every program key and of the C ABI. Only one placement
-    exists so far: the whole value, row-major, in the default memory of one device.
-    """
-
-    __slots__ = ("device", "sharding", "layout", "memory")
-
-    def __init__(self, device: str, sharding: str, layout: str, memory: str) -> None:
-        self.device: Final = device
-        self.sharding: Final = sharding
-        self.layout: Final = layout
-        self.memory: Final = memory
-
-    def __repr__(self) -> str:
-        return f"{self.device}/{self.sharding}/{self.layout}/{self.memory}"
-
-
-#: The first device of JAX's default platform, whole, row-major.
-DEFAULT_PLACEMENT: Final = Placement("default:0", "whole", "row-major", "device")
 
 
 @mypyc_attr(acyclic=True)
@@ -74,6 +58,16 @@ class TensorType:
         """The StableHLO type, such as ``tensor<3x4xf32>``."""
         return f"tensor<{''.join(f'{d}x' for d in self.shape)}{self.dtype.mlir}>"
 
+    def like(self, shape: tuple[int, ...], dtype: DType) -> TensorType:
+        """The type of that shape and dtype of what is computed of a value of this one.
+
+        It lies on the same devices; how a mesh divides it is XLA's choice.
+        """
+        placement = self.placement
+        if placement.mesh is not None:
+            placement = propagated(placement)
+        return tensor_type(shape, dtype, placement)
+
     def __repr__(self) -> str:
         return self.text
 
@@ -93,10 +87,65 @@ def tensor_type(
     interned = _interned.get(key)
     if interned is None:
         shape = _checked(shape, dtype)
+        if placement is not DEFAULT_PLACEMENT:
+            check_divides(placement, shape, dtype.name)
+            if not _elsewhere:
+                _elsewhere.append(None)
         key = (shape, dtype, placement)
         # setdefault keeps one object when two threads make the same type
         interned = _interned.setdefault(key, TensorType(shape, dtype, placement))
     return interned
+
+
+#: not empty once a value was placed elsewhere than on the default device
+_elsewhere: Final[list[None]] = []
+
+
+def placed_elsewhere() -> bool:
+    """Return True if this process has placed a value elsewhere than on the default device."""
+    return bool(_elsewhere)
+
+
+def whole_type(t: TensorType) -> TensorType:
+    """The type of that shape and dtype on the default device."""
+    return t if t.placement is DEFAULT_PLACEMENT else tensor_type(t.shape, t.dtype)
+
+
+def placed_results(
+    types: tuple[TensorType | None, ...], results: tuple[TensorType, ...], op: str
+) -> tuple[TensorType, ...]:
+    """An op's result types, placed as its operands' types are. Raises PlacementError."""
+    placement = common([t.placement for t in types if t is not None], op)
+    return tuple([tensor_type(t.shape, t.dtype, placement) for t in results])
+
+
+def leaf_type(t: TensorType, chosen: Placement | None) -> TensorType:
+    """The type of a computed value, divided as XLA chose if that was left to it."""
+    if not t.placement.is_propagated:
+        return t
+    mesh = t.placement.mesh
+    assert mesh is not None
+    return tensor_type(t.shape, t.dtype, on_mesh(mesh, ()) if chosen is None else chosen)
+
+
+def common_placement(types: tuple[TensorType, ...]) -> Placement | None:
+    """The placement of whole values where types lie that are not of the default device.
+
+    None if all are.
+    """
+    if _elsewhere:
+        for t in types:
+            if t.placement is not DEFAULT_PLACEMENT:
+                return whole_on(t.placement)
+    return None
+
+
+def has_placed(types: tuple[TensorType | None, ...]) -> bool:
+    """Return True if one of the types is not of the default device."""
+    for t in types:  # noqa: SIM110  a generator takes longer in compiled code
+        if t is not None and t.placement is not DEFAULT_PLACEMENT:
+            return True
+    return False
 
 
 _scalars: Final[dict[DType, TensorType]] = {}

@@ -6,7 +6,6 @@ import functools
 import typing
 from typing import Any, Final
 
-import lazyloom
 from lazyloom.frontend import (
     ViewPlans,
     ViewStep,
@@ -70,7 +69,7 @@ def element(x: Tensor, index: Any) -> Tensor | None:
     for start, stride in zip(starts, x.stride(), strict=True):
         offset += start * stride
     return x._view(
-        element_steps(starts), lazyloom.tensor_type((), t.dtype, t.placement), (), offset, False)
+        element_steps(starts), t.like((), t.dtype), (), offset, False)
 
 
 def _ints(args: Any) -> bool:

@@ -13,6 +13,7 @@ from ..errors import ArgumentError, GradientError, ShapeError
 from ..tensor.tensor import Tensor
 from ..tensor.wrapping import wrap_as
 from ..trace import graph, switches
+from ..trace.constraints import fitted
 from ..trace.graph import Node, Value
 from ..trace.recording import record
 from ..trace.scalars import Scalar
@@ -163,7 +164,7 @@ def direction(x: Any, like: Value, name: str) -> Any:
     if not isinstance(x, Tensor):
         raise ArgumentError(
             f"{name} is a {type(x).__name__}, expected a tensor of type {like.type.text}")
-    value = x.value
+    value = fitted(x.value, like.type)
     if value.type is not like.type:
         error = ShapeError if value.shape != like.shape else GradientError
         raise error(f"{name} is a {value.type.text}, expected {like.type.text}")

@@ -15,13 +15,14 @@ from ..ops.bodies import refuses_reverse
 from ..ops.derived import BACKWARD, FORWARD, VJP, types_attributes
 from ..ops.spec import OpDef, lookup
 from ..trace import graph, switches
+from ..trace.constraints import fitted
 from ..trace.graph import MAPPED, PENDING, Node, Value
 from ..trace.recording import record, record_spec, record_two
 from ..trace.results import Handles, Tokens
 from ..trace.scalars import Scalar
 from ..trace.specs import Consuming, NewestVjp, Spec, spec_of
 from ..trace.tape import Recomputed, operand_of_derivative, value_of
-from ..types import TensorType
+from ..types import TensorType, whole_type
 
 Cotangent: TypeAlias = "Value | Scalar"
 #: called with the cotangent of a result once it is complete; returns the one to continue with
@@ -484,11 +485,12 @@ def _seed(out: Value, seed: Any) -> Cotangent:
         raise ArgumentError(
             f"a cotangent is a {type(seed).__name__}, expected a Value of type {out.type.text} "
             "or None")
-    if seed.type is not out.type:
-        error = ShapeError if seed.type.shape != out.shape else GradientError
+    found: Value | Scalar = fitted(seed, out.type) if isinstance(seed, Value) else seed
+    if whole_type(found.type) is not whole_type(out.type):
+        error = ShapeError if found.type.shape != out.shape else GradientError
         raise error(
-            f"the cotangent is {seed.type.text}, expected {out.type.text} as the output is")
-    return seed
+            f"the cotangent is {found.type.text}, expected {out.type.text} as the output is")
+    return found
 
 
 def as_value(cotangent: Cotangent, like: Node, index: int) -> Value:

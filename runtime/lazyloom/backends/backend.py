@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ..host.kernel import HostKernel
 from ..ops.spec import OpDef
+from ..placements import Placement
 from ..program.program import Instruction, Program, Structure
 from ..program.regions import NO_REGIONS, PartRun, ProgramRegions
 from ..program.stream import Leaf, Operand, Result, ScalarSlot
@@ -88,6 +89,7 @@ class Executable(ABC):
             part, the program is not stored: another process may do better.
         finished: of a program with collectives, an array that is computed when its newest run has
             ended, and that nothing else uses; else None.
+        placements: of a program on a mesh, how each of its outputs is divided.
         further: None, or ``further(arguments, private)``, called before each run with all other
             arguments and whether each leaf's memory belongs to the runtime (None where that is
             unknown). It returns a list of further arguments that ``run`` takes after them.
@@ -97,6 +99,7 @@ class Executable(ABC):
     __slots__ = ("run", "direct", "needs", "timings", "finished")
 
     regions: ProgramRegions = NO_REGIONS
+    placements: tuple[Placement, ...] = ()
     further: Callable[[list[Any], list[bool] | None], list[Any]] | None = None
     segmented: bool = False
     run: Callable[..., list[Any]]
@@ -168,6 +171,24 @@ class Backend(ABC):
 
         Must have ``platform``: "cpu", "gpu", "tpu" or a vendor's own word.
         """
+
+    def devices(self) -> Sequence[str]:
+        """Return the names of this process's devices, such as "cpu:0", the default one first."""
+        return ("default:0",)
+
+    def upload_to(self, array: Any, placement: Placement) -> Any:
+        """Return an array of a NumPy array's data on the devices of a placement, divided so.
+
+        The NumPy array belongs to the backend from then on.
+        """
+        raise NotImplementedError(f"the backend {self.name} has one device")
+
+    def move(self, array: Any, placement: Placement) -> Any:
+        """Return an array of the same data on the devices of a placement; the same if it is there.
+
+        It need not wait for the data.
+        """
+        raise NotImplementedError(f"the backend {self.name} has one device")
 
     def wait(self, array: Any) -> None:
         """Wait until the array is computed; raises the run's error if it failed."""

@@ -12,7 +12,6 @@ from ..trace.graph import Node, Value
 from ..trace.mapping import MappedCall, placeholder
 from ..trace.recording import record
 from ..trace.source import user_site
-from ..types import tensor_type
 from .replay import replay, spread
 
 
@@ -36,7 +35,7 @@ def map_values(
         sources: dict[Node, Value] = {}
         for x in inputs:
             t = x.type
-            element_type = tensor_type(t.shape[1:], t.dtype, t.placement)
+            element_type = t.like(t.shape[1:], t.dtype)
             p = placeholder(element_type, mapping, x.requires_grad)
             sources[p.node] = x
             placeholders.append(p)

@@ -11,9 +11,11 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from ..locks import new_lock
+from ..placements import Placement
 from ..program.program import Program, Structure
 from ..program.regions import ProgramRegions
 from ..settings import tuning
+from ..types import common_placement
 
 
 class Choice(NamedTuple):
@@ -95,11 +97,13 @@ class Entry:
         lock: held while the program is looked up on disk or compiled.
         looked: it was looked up on disk.
         choice: which code generators may take parts of it, and how.
+        placement: of whole values where its leaves are, if not on the default device: then it is
+            never run op by op or padded.
         history: measurements of its runs, a :class:`~lazyloom.execute.history.History`, or None.
     """
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
-                 "scalars", "used", "lock", "site", "looked", "choice", "history")
+                 "scalars", "used", "lock", "site", "looked", "choice", "history", "placement")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -116,6 +120,7 @@ class Entry:
         self.looked = False
         self.choice: Choice = _selected[0]
         self.history: Any = None
+        self.placement: Final[Placement | None] = common_placement(structure.leaf_types)
 
     def dispatch_info(
         self, wanted: list[tuple[int, int]], donatable: list[int]

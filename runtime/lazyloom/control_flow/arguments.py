@@ -16,7 +16,7 @@ from ..tensor.wrapping import wrap_as
 from ..trace.graph import Value
 from ..trace.recording import record
 from ..trace.scalars import Scalar
-from ..types import TensorType, scalar_type
+from ..types import TensorType, scalar_type, whole_type
 
 _NUMBERS: Final = (bool, int, float, complex)
 #: a number of one kind may become one of these kinds
@@ -54,7 +54,8 @@ class Leaves:
         for number, x in enumerate(leaves):
             entry = as_leaf(x, f"{function}: leaf {number} of {name}", like)
             self._given.append(entry)
-            self.types.append(entry.type if isinstance(entry, Scalar) else entry.value.type)
+            self.types.append(
+                entry.type if isinstance(entry, Scalar) else whole_type(entry.value.type))
 
     def tensor(self, number: int, value: Value) -> Any:
         """A tensor with the contents ``value``, of the class of a leaf."""

@@ -15,7 +15,6 @@ from ..trace.recording import record
 from ..trace.scalars import Scalar
 from ..trace.source import user_site
 from ..tree import TreeDef, flatten
-from ..types import scalar_type
 from .arguments import Leaves, as_result, described, first_tensor
 from .recorder import Outside, Recorded, checked, constant, results_of
 
@@ -107,7 +106,7 @@ def _which(pred: Any) -> Any:
         raise ArgumentError(
             f"{NAME}: pred is a {value.type.text}, expected one element without dimensions; "
             "choose element by element with where")
-    if value.type is not scalar_type(bool_):
+    if value.dtype is not bool_:
         nonzero: Value = record("not_equal", [value, Scalar(0, value.dtype)])
         return nonzero
     return value

@@ -21,7 +21,7 @@ from ..trace.recording import record, record_spec
 from ..trace.scalars import Scalar
 from ..trace.specs import spec_of
 from ..trace.tape import Recomputed, value_of
-from ..types import TensorType
+from ..types import TensorType, whole_type
 
 
 class _Outer(NamedTuple):
@@ -105,7 +105,7 @@ class Recorded:
         step: whether the last of these is the number of the step.
         steps: the instructions of the body to be built.
         results: its results.
-        result_types: their types.
+        result_types: their types, which say nothing of where they lie: the program does.
         flags: the flags of its checks, which may also be results for :meth:`text`.
         hosted: names of functions in it whose derivative is a function of the host.
     """
@@ -137,7 +137,7 @@ class Recorded:
         with graph.trace.lock:
             self._follow([v.node for v in returned if isinstance(v, Value)])
             self.results: Final = [self._result(v) for v in returned]
-        self.result_types: Final = [v.type for v in returned]
+        self.result_types: Final = [whole_type(v.type) for v in returned]
 
     def _inside(self, n: Node) -> bool:
         """Return True if the function recorded a node."""

@@ -127,7 +127,7 @@ def _steps(elements: Sequence[Any], length: Any) -> tuple[int, list[TensorType]]
             raise ShapeError(
                 f"{NAME}: {name}, a {t.text}, has size {t.shape[0]} along its first axis, "
                 f"expected {steps} as {first} has")
-        element_types.append(tensor_type(t.shape[1:], t.dtype, t.placement))
+        element_types.append(tensor_type(t.shape[1:], t.dtype))
     if steps is None:
         raise ArgumentError(
             f"{NAME}: xs has no leaves and length is None, expected the number of steps as one of "

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ..dtypes import DType
+from ..placements import DEFAULT_PLACEMENT
 from ..program.donation import program_of_plan
 from ..program.plan import Plan
 from ..program.program import Program, Structure
@@ -16,7 +17,7 @@ from ..trace import graph
 from ..trace.graph import DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node
 from ..trace.matching.match import Match, ended
 from ..trace.scalars import Scalar
-from ..types import TensorType
+from ..types import TensorType, leaf_type, placed_elsewhere
 from . import checks, matching
 
 #: a node's results of up to this many bytes are kept for a derivative that takes them
@@ -100,6 +101,63 @@ def _required(component: Component) -> list[Component]:
 
 
 def groups(nodes: list[Node]) -> list[list[Node]]:
+    """Split nodes into programs, in an order in which these can run.
+
+    Each is on one device or mesh, and what can fail while it runs fails nothing unrelated.
+    """
+    if placed_elsewhere():
+        apart = by_devices(nodes)
+        if len(apart) > 1:
+            return [group for part in apart for group in _by_failures(part)]
+    return _by_failures(nodes)
+
+
+def by_devices(nodes: list[Node]) -> list[list[Node]]:
+    """Split nodes that are on several devices or meshes, or go from one to another.
+
+    Nodes on the default device are part of the only other program there is; with several others
+    they have programs of their own.
+    """
+    others: set[str] = set()
+    split = False
+    for n in nodes:
+        device = _runs_on(n)
+        if device != DEFAULT_PLACEMENT.device:
+            others.add(device)
+        for m in n.inputs:
+            if isinstance(m, Node) and m.state == PENDING and m.spec is not None and (
+                m.spec.placement is not None and _runs_on(m) != device
+            ):
+                split = True
+    if len(others) < 2 and not split:
+        return [nodes]
+    #: of a node, how often the way to it goes from one device to another
+    levels: dict[Node, int] = {}
+    result: dict[tuple[int, str], list[Node]] = {}
+    for n in nodes:
+        device = _runs_on(n)
+        level = 0
+        for m in n.inputs:
+            if isinstance(m, Node) and m in levels:
+                level = max(level, levels[m] + (_runs_on(m) != device))
+        levels[n] = level
+        result.setdefault((level, device), []).append(n)
+    return [result[key] for key in sorted(result)]
+
+
+def _runs_on(n: Node) -> str:
+    """The device or mesh that a node runs on: for one that moves its operand, the operand's."""
+    t = n.types[0]
+    if n.spec is not None and n.spec.placement is not None:
+        m = n.inputs[0]
+        if isinstance(m, Node):
+            t = m.types[0 if n.indices is None else n.indices[0]]
+        else:
+            return DEFAULT_PLACEMENT.device
+    return t.placement.device
+
+
+def _by_failures(nodes: list[Node]) -> list[list[Node]]:
     """Split nodes so that a ``fallible`` node that fails while running fails nothing unrelated.
 
     A failure of any other node while it runs, for want of memory for instance, is that of its whole
@@ -144,6 +202,7 @@ def canonical(
     leaves: list[Buffer] = []
     leaf_types: list[TensorType] = []
     scalars: dict[DType, list[Any]] = {}
+    ours = not placed_elsewhere()
     for slot, n in enumerate(nodes):
         n.slot = slot
         n.epoch = epoch
@@ -167,7 +226,8 @@ def canonical(
                         buffer.epoch = epoch
                         buffer.slot = len(leaves)
                         leaves.append(buffer)
-                        leaf_types.append(m.types[index])
+                        t = m.types[index]
+                        leaf_types.append(t if ours else leaf_type(t, buffer.placement))
                     stream.append(-1 - buffer.slot)
             elif isinstance(m, Scalar):
                 if m.baked is not None:

@@ -141,6 +141,8 @@ def _past_trace(
                     if buffer is None:
                         return None
                     source = sources[buffer.slot]
+                    # its recorded type leaves to XLA what the structure's leaf type says
+                    source.leaf = m.types[index]
                     index = 0
             elif isinstance(m, Scalar):
                 constant = m.baked

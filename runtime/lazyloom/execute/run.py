@@ -82,7 +82,7 @@ def run(plan: Plan, donate: bool) -> None:
             return
     info = entry.dispatch_info(plan.wanted, plan.donatable)
     if info is None:
-        if _ran_otherwise(entry, plan, donate, started):
+        if entry.placement is None and _ran_otherwise(entry, plan, donate, started):
             return
         info = _modules().programs.prepared(entry, plan, donate)
     else:

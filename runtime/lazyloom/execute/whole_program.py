@@ -17,6 +17,7 @@ from ..dtypes import DType
 from ..interrupts import Deferred, deliver, late, reraise_from_handler
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
+from . import placed
 from .history import History
 
 
@@ -26,12 +27,20 @@ def run_whole(
     """Run the plan's own program."""
     looked = time.perf_counter()
     arguments: list[Any] = []
-    for buffer in plan.leaves:
-        buffer.used = True
-        array = buffer.array
-        arguments.append(device_array(buffer) if array is None else array)
-    feed(plan, entry, info, arguments)
-    dispatch(plan, info, arguments)
+    placement = entry.placement
+    if placement is None:
+        for buffer in plan.leaves:
+            buffer.used = True
+            array = buffer.array
+            arguments.append(device_array(buffer) if array is None else array)
+        feed(plan, entry, info, arguments)
+        dispatch(plan, info, arguments)
+    else:
+        with placed.turn(placement):
+            arguments = placed.arguments(plan.leaves, entry.structure.leaf_types, placement)
+            feed(plan, entry, info, arguments)
+            dispatch(plan, info, arguments)
+            placed.results(plan, info)
     if not donate:
         wait(plan)
     history: History | None = entry.history
@@ -156,7 +165,9 @@ def _add_scalars(
         if known is not None and known[0] == numbers and _zeros_agree(known[0], numbers):
             arguments.append(known[1])
             continue
-        array = given(backend().upload(scalar_vector(numbers, dtype.numpy)), "upload")
+        vector = scalar_vector(numbers, dtype.numpy)
+        array = given(backend().upload(vector) if entry.placement is None else placed.upload(
+            vector, entry.placement), "upload")
         if dtype.kind != "c":
             entry.scalars[dtype] = (numbers, array)
         arguments.append(array)

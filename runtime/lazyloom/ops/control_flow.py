@@ -91,7 +91,7 @@ def _scanned(
             raise ArgumentError(
                 f"{entry.name}: operand {p} is a {t.text}, expected {length} elements along its "
                 "first axis, one for each step", op=entry.name)
-        element_types[p] = tensor_type(t.shape[1:], t.dtype, t.placement)
+        element_types[p] = t.like(t.shape[1:], t.dtype)
     _leaves_fit(entry, "body", body, element_types)
     _results_fit(entry, "body", body.result_types[:carry], element_types[:carry])
     return _nonempty(entry, (*types[:carry], *(

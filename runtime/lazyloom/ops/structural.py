@@ -51,6 +51,19 @@ def copy(x: T) -> Array:
     return x
 
 
+@op(same, source="jax.lax.with_sharding_constraint, jax.device_put",
+    derivative=Derivative(linear="x"), access=Access(data_movement=True),
+    execution=Execution(places=True), samples=Cases(
+        case([[1.0, 2.0], [3.0, 4.0]], placement="default:0/whole/row-major/device")))
+def place(x: T, *, placement: str) -> Array:
+    """x on the devices, and divided over them, that the placement's text names.
+
+    The gradient passes through. On one mesh it is a constraint of the program; what is computed on
+    other devices is a program of its own.
+    """
+    return x
+
+
 def position(
     op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any]
 ) -> tuple[TensorType, ...]:

@@ -114,14 +114,16 @@ class Execution:
         checked: its second result is looked at before what depends on the first is read.
         aliases: which operand a result is the new value of; else that of its number and type.
         usual: an installation has more kernels of it: for all ranks and ways to broadcast.
+        places: its result lies where its attribute ``placement`` says.
     """
 
-    __slots__ = ("heavy", "fallible", "effect", "collective", "checked", "aliases", "usual")
+    __slots__ = ("heavy", "fallible", "effect", "collective", "checked", "aliases", "usual",
+                 "places")
 
     def __init__(
         self, *, heavy: bool = False, fallible: bool = False, effect: bool = False,
         collective: bool = False, checked: bool = False, aliases: Aliases | None = None,
-        usual: bool = False,
+        usual: bool = False, places: bool = False,
     ) -> None:  # fmt: skip
         self.heavy: Final = heavy
         self.fallible: Final = fallible
@@ -130,6 +132,7 @@ class Execution:
         self.checked: Final = checked
         self.aliases: Final = aliases
         self.usual: Final = usual
+        self.places: Final = places
 
 
 class Access:

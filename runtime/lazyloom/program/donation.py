@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..ops.derived import BACKWARD, VJP
-from ..types import TensorType
+from ..types import TensorType, whole_type
 from .program import Instruction, Program, Structure
 from .stream import Leaf, Result
 
@@ -40,10 +40,11 @@ def match_donations(
 
     An output that is made of a leaf by a few light ops, as an update in place is, or is its
     new value among an op's results, gets that leaf's memory, which XLA then writes without a copy.
-    What is left is paired in order.
+    What is left is paired in order. How values are divided over devices does not matter: XLA
+    takes the memory only where it can.
     """
     instructions = structure.instructions
-    free = {leaf: structure.leaf_types[leaf] for leaf in donatable}
+    free = {leaf: whole_type(structure.leaf_types[leaf]) for leaf in donatable}
     near: list[tuple[int, int, int]] = []
     for number, (n, r) in enumerate(outputs):
         near.extend(_light_sources(instructions, Result(n, r), free, number))
@@ -60,7 +61,7 @@ def match_donations(
             rest.setdefault(free[leaf], []).append(leaf)
     for number, (n, r) in enumerate(outputs):
         if number not in taken:
-            candidates = rest.get(instructions[n].types[r])
+            candidates = rest.get(whole_type(instructions[n].types[r]))
             if candidates:
                 aliases[candidates.pop(0)] = number
     return aliases
@@ -71,7 +72,7 @@ def _light_sources(
 ) -> list[tuple[int, int, int]]:
     """(distance, output number, leaf) of the free leaves of an output's own type that it is
     made of through light ops of that type alone, or as an op's new values of them."""
-    wanted = instructions[output.instruction].types[output.number]
+    wanted = whole_type(instructions[output.instruction].types[output.number])
     found: list[tuple[int, int, int]] = []
     seen = {output}
     level = [output]
@@ -81,7 +82,8 @@ def _light_sources(
             i = instructions[value.instruction]
             for k in _made_of(i, value.number):
                 item = i.operands[k]
-                if i.operand_types[k] is not wanted:
+                t = i.operand_types[k]
+                if t is None or whole_type(t) is not wanted:
                     continue
                 if isinstance(item, Leaf):
                     if item.number in free:

@@ -18,6 +18,7 @@ from ..dtypes import DType, dtype_named
 from ..errors import ArgumentError
 from ..ops.bodies import shown_attributes
 from ..ops.derived import op_named
+from ..placements import parsed, told
 from ..trace.scalars import Baked, baked_constant
 from ..trace.specs import Spec, spec_of
 from ..types import TensorType, tensor_type
@@ -177,7 +178,8 @@ class Structure:
             if head["format"] != FORMAT:
                 raise ArgumentError(f"program format {head['format']} given, expected {FORMAT}")
             leaves = tuple(
-                tensor_type(tuple(shape), dtype_named(name)) for name, shape, _ in head["leaves"])
+                tensor_type(tuple(shape), dtype_named(name), parsed(placement))
+                for name, shape, placement in head["leaves"])
             padding = Padding.unpacked(head["padding"]) if "padding" in head else None
             stream: list[Any] = []
             for line in lines[1:]:
@@ -345,7 +347,7 @@ class Program:
         """The program for people to read, one line an instruction."""
         leaves = self.structure.leaf_types
         inputs = ", ".join(
-            f"%in{i}: {t.text}{' donated' if i in self.donated else ''}"
+            f"%in{i}: {t.text}{told(t.placement)}{' donated' if i in self.donated else ''}"
             for i, t in enumerate(leaves))
         lines = [f"program({inputs}) {{"]
         for number, i in enumerate(self.structure.instructions):

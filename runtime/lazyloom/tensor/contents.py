@@ -22,6 +22,7 @@ from ..types import TensorType
 from .elements import place_below
 from .inference import marked, mode
 from .later import Later, settled, value_of
+from .moving import as_type
 from .repeated import put_repeated
 from .storage import Alias, Storage, WriteLocks, deciding, keep_read, locks, number_of_lock, writers
 from .views import ViewStep
@@ -453,9 +454,12 @@ def write(tensor: Contents, value: Value) -> None:
     view cannot be written or the function that :func:`lazyloom.vmap` maps did not make it.
     """
     if value.type is not tensor.tensor_type:
-        raise ArgumentError(
-            f"a {value.type.text} was written into a tensor of type {tensor.tensor_type.text}; "
-            "cast and broadcast it first")
+        moved = as_type(value, tensor.tensor_type)
+        if moved is None:
+            raise ArgumentError(
+                f"a {value.type.text} was written into a tensor of type "
+                f"{tensor.tensor_type.text}; cast and broadcast it first")
+        value = moved
     if tensor.detached and value.requires_grad:
         value = value.detach()
     if trace.mapping:

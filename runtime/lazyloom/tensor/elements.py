@@ -7,7 +7,7 @@ from typing import Any, Final
 from ..ops.spec import lookup
 from ..trace.graph import Value
 from ..trace.specs import spec_of
-from ..types import TensorType, tensor_type
+from ..types import TensorType
 from .views import Reshape, Slice, ViewStep
 
 #: bytes of the largest array that the host makes or copies at once: in a microsecond
@@ -135,7 +135,7 @@ def element_type(t: TensorType) -> TensorType:
     """The type of an element."""
     found = _element_types.get(t)
     if found is None:
-        found = _element_types[t] = tensor_type((), t.dtype, t.placement)
+        found = _element_types[t] = t.like((), t.dtype)
     return found
 
 

@@ -17,7 +17,7 @@ from ..trace.recording import Operandlike, record, record_one, record_spec, reco
 from ..trace.scalars import Scalar
 from ..trace.specs import Spec, spec_of
 from ..trace.switches import grad_enabled
-from ..types import TensorType, tensor_type
+from ..types import TensorType
 
 
 class ViewStep:
@@ -115,7 +115,7 @@ class Slice(ViewStep):
                 raise ShapeError(
                     f"slice: start {start}, size {size}, step {step} does not fit axis {axis} of "
                     f"{t.text}")
-        return tensor_type(self.sizes, t.dtype, t.placement)
+        return t.like(self.sizes, t.dtype)
 
     def _starts(self) -> list[Scalar]:
         scalars = self._scalars
@@ -185,7 +185,7 @@ class Permute(ViewStep):
             raise ArgumentError(
                 f"transpose: axes {self.axes} were given, expected a permutation of the {t.ndim} "
                 f"axes of {t.text}")
-        return tensor_type(tuple([t.shape[a] for a in self.axes]), t.dtype, t.placement)
+        return t.like(tuple([t.shape[a] for a in self.axes]), t.dtype)
 
     def forward(self, base: Value) -> Value:
         if self._same and not _flows(base):
@@ -222,7 +222,7 @@ class Reshape(ViewStep):
         return (self.shape,)
 
     def out_type(self, t: TensorType) -> TensorType:
-        result = tensor_type(self.shape, t.dtype, t.placement)
+        result = t.like(self.shape, t.dtype)
         if result.size != t.size:
             raise ShapeError(
                 f"reshape: {t.text} has {t.size} elements, shape {self.shape} has {result.size}")
@@ -265,7 +265,7 @@ class Broadcast(ViewStep):
             d == 1 or d == self.shape[offset + i] for i, d in enumerate(t.shape))
         if not fits:
             raise ShapeError(f"broadcast: {t.text} does not broadcast to shape {self.shape}")
-        return tensor_type(self.shape, t.dtype, t.placement)
+        return t.like(self.shape, t.dtype)
 
     def forward(self, base: Value) -> Value:
         if base.shape == self.shape and not _flows(base):
@@ -389,7 +389,7 @@ class Strided(ViewStep):
             raise ShapeError(
                 f"strided: offset {self.offset}, shape {self.shape} and steps {self.steps} lead to "
                 f"elements {first} to {last} of {t.text}, which has {t.size}")
-        return tensor_type(self.shape, t.dtype, t.placement)
+        return t.like(self.shape, t.dtype)
 
     def positions(self) -> Value:
         """The position of each element in the flattened base."""
@@ -440,7 +440,7 @@ class Real(ViewStep):
     __slots__ = ()
 
     def out_type(self, t: TensorType) -> TensorType:
-        return tensor_type(t.shape, t.dtype.real, t.placement)
+        return t.like(t.shape, t.dtype.real)
 
     def forward(self, base: Value) -> Value:
         if not base.dtype.is_complex:
@@ -463,7 +463,7 @@ class Imag(ViewStep):
     def out_type(self, t: TensorType) -> TensorType:
         if not t.dtype.is_complex:
             raise ArgumentError(f"imag: {t.text} given, expected a complex dtype for a view")
-        return tensor_type(t.shape, t.dtype.real, t.placement)
+        return t.like(t.shape, t.dtype.real)
 
     def forward(self, base: Value) -> Value:
         part: Value = record("imag", [base])
@@ -500,7 +500,7 @@ class AsReal(ViewStep):
     def out_type(self, t: TensorType) -> TensorType:
         if not t.dtype.is_complex:
             raise ArgumentError(f"view_as_real: {t.text} given, expected a complex dtype")
-        return tensor_type((*t.shape, 2), t.dtype.real, t.placement)
+        return t.like((*t.shape, 2), t.dtype.real)
 
     def forward(self, base: Value) -> Value:
         parts = [record("real", [base]), record("imag", [base])]
@@ -521,8 +521,8 @@ class AsComplex(ViewStep):
             raise ArgumentError(
                 f"view_as_complex: {t.text} given, expected float32 or float64 and a last axis of "
                 "size 2")
-        return tensor_type(
-            t.shape[:-1], complex64 if t.dtype is float32 else complex128, t.placement)
+        return t.like(
+            t.shape[:-1], complex64 if t.dtype is float32 else complex128)
 
     def forward(self, base: Value) -> Value:
         return _joined(base)

@@ -13,6 +13,7 @@ from typing import Any, Final
 from ..errors import ArgumentError, GradientError
 from ..ops.spec import lookup
 from . import graph
+from .constraints import fitted
 from .graph import Value
 from .recording import record
 
@@ -25,11 +26,11 @@ JvpRule = Callable[[ResultOf, list["Value | None"]], Sequence["Value | None"]]
 
 
 class Custom:
-    """The rule of one node ``custom``, kept in its ``leaf`` until the tape is freed.
+    """The rule of one node, kept in it until the tape is freed.
 
     Attributes:
         name: what messages call the function.
-        results: how many results the node has; its other operands are the inputs.
+        results: how many operands come before the inputs: those of ``custom`` are its results.
         vjp, jvp: the functions; None for a missing one.
         kept: returns the values that the functions use besides their arguments.
         holding: returns a vjp that uses other values in place of these.
@@ -87,10 +88,14 @@ def _fitting(
 ) -> Sequence[Value | None]:
     if len(values) != len(types):
         raise GradientError(f"{label}s: {len(values)} were given, expected {len(types)}")
+    found: list[Value | None] = []
     for i, (v, t) in enumerate(zip(values, types, strict=True)):
-        if v is not None and v.type is not t:
-            raise GradientError(f"{label} {i} is a {v.type.text}, expected {t.text}")
-    return values
+        if v is not None:
+            v = fitted(v, t)
+            if v.type is not t:
+                raise GradientError(f"{label} {i} is a {v.type.text}, expected {t.text}")
+        found.append(v)
+    return found
 
 
 def custom(

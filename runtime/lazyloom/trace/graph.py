@@ -23,6 +23,7 @@ from ..dtypes import DType
 from ..errors import ForkError, LoomError
 from ..hooks import hooks
 from ..locks import new_lock
+from ..placements import Placement
 from ..settings import DEAD_NODES, tuning
 from ..types import TensorType
 from .cut_history import CutHistory
@@ -75,11 +76,12 @@ class Buffer:
             (:mod:`lazyloom.execute.padded.extent_marks`), or None.
         used: a compiled program received the array, and may still be reading it.
         written: it is a copy of others' data to which elements were written.
+        placement: how XLA divided the data over a mesh, where it chose; else None.
     """
 
     __slots__ = (
         "host", "array", "owners", "holds", "shared", "origin", "checks", "range", "recoverable",
-        "slot", "epoch", "marks", "used", "written",
+        "slot", "epoch", "marks", "used", "written", "placement",
     )  # fmt: skip
 
     def __init__(self, host: Any, array: Any, shared: bool, origin: Any = None) -> None:
@@ -97,6 +99,7 @@ class Buffer:
         self.marks: dict[int, Any] | None = None
         self.used: bool = False
         self.written: bool = False
+        self.placement: Placement | None = None
 
 
 Input: TypeAlias = "Node | Scalar | None"
@@ -174,7 +177,7 @@ class Node:
         #: with several results, Tokens (see :func:`token_of`)
         self.token: object = None
         #: the lazyloom.trace.custom_derivatives.Custom of a node whose derivative is a function of
-        #: the host, or None; only on a node of the op ``custom``
+        #: the host, or None; only on a node of the ops ``custom`` and ``place``
         self.rule: Any = None
         #: whatever takes it does not join its component, which runs first; false again once it has
         #: run or failed
@@ -639,20 +642,6 @@ def connect(node: Node, fresh: bool) -> bool:
         component.check_at = history.check_at
     _enter(node, component, depth + 1)
     return True
-
-
-def in_order(node: Node) -> None:
-    """Join a node that several processes run together to the component of the one before it.
-
-    They run in the order of recording, as in all other processes, whatever is read first in this
-    one. The caller holds the lock, or is alone.
-    """
-    before = trace.collective
-    trace.collective = node if node.state == PENDING else None
-    if before is not None and before.state == PENDING and node.state == PENDING:
-        ours, theirs = find(node), find(before)
-        if ours is not None and theirs is not None and ours is not theirs:
-            join(ours, theirs)
 
 
 def begin_component(node: Node) -> None:

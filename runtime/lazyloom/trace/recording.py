@@ -17,6 +17,7 @@ from ..ops.spec import OpDef, lookup
 from ..types import TensorType
 from .graph import (
     MAPPED,
+    PENDING,
     Component,
     Input,
     Node,
@@ -25,7 +26,7 @@ from .graph import (
     connect,
     drain,
     find,
-    in_order,
+    join,
     trace,
 )
 from .mapping import BodyCall, innermost
@@ -311,8 +312,22 @@ def _link_shared(node: Node) -> Component | None:
     if not (matching.matches and goes_on(node)) and not connect(node, True):
         begin_component(node)
     # settles the match that set it aside
-    in_order(node)
+    _in_order(node)
     component = find(node)
     if component is None or len(component.nodes) - component.dead < component.check_at:
         return None
     return component
+
+
+def _in_order(node: Node) -> None:
+    """Join a node that several processes run together to the component of the one before it.
+
+    They run in the order of recording, as in all other processes, whatever is read first in this
+    one. The caller holds the lock, or is alone.
+    """
+    before = trace.collective
+    trace.collective = node if node.state == PENDING else None
+    if before is not None and before.state == PENDING and node.state == PENDING:
+        ours, theirs = find(node), find(before)
+        if ours is not None and theirs is not None and ours is not theirs:
+            join(ours, theirs)

@@ -10,7 +10,8 @@ from ..errors import ArgumentError, LoomError, ShapeError
 from ..ops.bodies import held_ops
 from ..ops.derived import FORWARD
 from ..ops.spec import OpDef, attribute_bits
-from ..types import TensorType
+from ..placements import Placement, parsed
+from ..types import TensorType, has_placed, placed_results, tensor_type, whole_type
 from .source import user_site
 
 
@@ -74,7 +75,7 @@ class Spec:
         "op", "attrs", "bits", "arity", "types", "heavy", "id", "effect", "fallible", "checked",
         "collective", "shared",
         "differentiable", "newest", "vjps", "newest_vjp", "dependences", "ops", "versioned",
-        "kernels", "emitting", "consuming", "saved",
+        "kernels", "emitting", "consuming", "saved", "placement",
     )  # fmt: skip
 
     def __init__(self, op: OpDef, attrs: dict[str, Any], bits: Any, arity: int, id: int) -> None:
@@ -98,6 +99,9 @@ class Spec:
         self.fallible: Final[bool] = any(o.execution.fallible for o in self.ops)
         #: its second result is checked before anything that depends on the first is read
         self.checked: Final[bool] = op.execution.checked
+        #: where the results lie, of an op that says so; else where its operands do
+        self.placement: Final[Placement | None] = (
+            parsed(attrs["placement"]) if op.execution.places and op is op.root else None)
         self.differentiable: Final[bool] = op.derivative.differentiable is not False
         #: the ``OpKernel`` (execute/op_by_op) that runs it by itself, by operand types
         self.kernels: Final[dict[tuple[TensorType | None, ...], Any]] = {}
@@ -151,12 +155,21 @@ class Spec:
         """The types of the results. Raises ShapeError, DTypeError, ArgumentError."""
         results = self.types.get(types)
         if results is None:
+            placed = has_placed(types)
+            whole = types
+            if placed:
+                # rules know shapes and dtypes; where a program's values lie is decided for all
+                whole = tuple([None if t is None else whole_type(t) for t in types])
             try:
-                results = self.op.infer(types, self.attrs)
+                results = self.op.infer(whole, self.attrs)
             except ShapeError as error:
                 if error.op is not None:
                     raise
                 raise ShapeError(f"{self.op.name}: the result: {error}", op=self.op.name) from None
+            if self.placement is not None:
+                results = tuple([tensor_type(t.shape, t.dtype, self.placement) for t in results])
+            elif placed:
+                results = placed_results(types, results, self.op.name)
             self.types[types] = results
         return results
 

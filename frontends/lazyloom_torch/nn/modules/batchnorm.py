@@ -145,7 +145,8 @@ class BatchNorm3d(_BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalisation whose moments are those of the batches of all processes together.
 
-    In one process, or in evaluation mode, it is the module's own. Unlike PyTorch's it works on CPUs.
+    In one process, or in evaluation mode, it is the module's own. It works on CPUs, too, where
+    PyTorch's does not.
     """
 
     def __init__(

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ...dtypes import DType, int64
+from ...placements import Placement
 from ...program.collectives import replicas_of
 from ...program.loops import Loops
 from ...program.program import Instruction, Structure
 from ...program.stream import Leaf, Operand, Result, ScalarSlot
 from ...trace.scalars import Baked
 from ...types import TensorType, scalar_type, tensor_type
-from . import jax_compat
+from . import jax_compat, placing
 from .fusion_barriers import barriers
 from .kept_values import hidden, kept, rounded
 from .layout_assignment import Assigned, assign_layouts, in_row_major
@@ -32,7 +33,8 @@ _STOP: Final = """  func.func private @{name}(%arg0: {type}) -> {type} {{
 
 def module_text(
     structure: Structure, outputs: Sequence[tuple[int, int]], aliases: Mapping[int, int],
-    contracted: list[Instruction] | None = None, first: Sequence[str] = (), tokens: int = 0,
+    placement: Placement | None = None, contracted: list[Instruction] | None = None,
+    first: Sequence[str] = (), tokens: int = 0,
 ) -> str:
     """Return the StableHLO module of a program.
 
@@ -42,8 +44,10 @@ def module_text(
 
     Its parameters are the leaves in order, then one vector of run-time scalars per dtype, in
     the order of their first use, and for a structure with padding the vector of extents.
-    ``aliases`` maps a donated leaf to the output that takes its memory.
+    ``aliases`` maps a donated leaf to the output that takes its memory. ``placement`` is that of a
+    leaf, if it is not on the default device: a program on a mesh says how its leaves are divided.
     """
+    mesh = None if placement is None else placement.mesh
     functions: dict[str, str] = {}
     lines: list[str] = []
     results: list[list[str]] = []
@@ -189,6 +193,12 @@ def module_text(
         line, names = call(
             lowered, f"%{number}", arguments, types, f"{number}:{i.spec.op.name}")
         lines.append(line)
+        to = i.spec.placement
+        if mesh is not None and to is not None and to.mesh == mesh and to.spec is not None:
+            divided = placing.attribute(to, i.types[0].ndim)
+            lines.append(f"    %placed{number} = sdy.sharding_constraint {names[0]} {divided} : "
+                         f"{lowered.results[0]}")
+            names = [f"%placed{number}"]
         results.append([handed_on(number, r, name, type_) for r, (name, type_) in enumerate(
             zip(names, lowered.results, strict=True))])
         if number in ends:
@@ -199,10 +209,23 @@ def module_text(
 
     parameters = []
     for k, t in enumerate(structure.leaf_types):
-        alias = f" {{tf.aliasing_output = {aliases[k]} : i32}}" if k in aliases else ""
-        parameters.append(f"%in{k}: {t.mlir}{alias}")
+        given = []
+        if mesh is not None:
+            assert placement is not None
+            lies = placement if t.placement.mesh is None else t.placement
+            given.append(f"sdy.sharding = #sdy.sharding{placing.attribute(lies, t.ndim)}")
+        if k in aliases:
+            # XLA pairs what is divided in the same way, which is not known before
+            given.append(f"tf.aliasing_output = {aliases[k]} : i32" if mesh is None
+                         else "jax.buffer_donor = true")
+        parameters.append(
+            f"%in{k}: {t.mlir}{' {' + ', '.join(given) + '}' if given else ''}")
     for dtype, n in counts.items():
-        parameters.append(f"%scalars_{dtype.name}: tensor<{n}x{dtype.mlir}>")
+        whole = ""
+        if mesh is not None:
+            assert placement is not None
+            whole = f" {{sdy.sharding = #sdy.sharding{placing.attribute(placement, 1)}}}"
+        parameters.append(f"%scalars_{dtype.name}: tensor<{n}x{dtype.mlir}>{whole}")
     if structure.padding is not None:
         parameters.append(f"%extents: {extents}")
     parameters += [f"%in{len(structure.leaf_types) + k}: {t.mlir}"
@@ -217,6 +240,9 @@ def module_text(
             head.append(constant(name, c.number, c.dtype))
     out = [instructions[n].types[r] for n, r in outputs]
     out_types = [t.mlir for t in out]
+    out_attributes = [
+        _divided(t, placing.stated(t.placement, placement)) if mesh is not None and (
+            placement is not None) else t.mlir for t in out]
     returned = [plain(Result(n, r), t) for (n, r), t in zip(outputs, out, strict=True)]
     replicas = replicas_of(structure)
     if replicas > 1:
@@ -224,10 +250,13 @@ def module_text(
         lines.append("    %finished = stablehlo.constant dense<0> : tensor<i32>")
         returned.append("%finished")
         out_types.append("tensor<i32>")
+        out_attributes.append("tensor<i32>")
     return "\n".join([
         "module @lazyloom attributes "
-        f"{{mhlo.num_partitions = 1 : i32, mhlo.num_replicas = {replicas} : i32}} {{",
-        f"  func.func public @main({', '.join(parameters)}) -> ({', '.join(out_types)}) {{",
+        f"{{mhlo.num_partitions = {1 if mesh is None else mesh.size} : i32, "
+        f"mhlo.num_replicas = {replicas} : i32}} {{",
+        *([] if mesh is None else [placing.mesh_line(mesh)]),
+        f"  func.func public @main({', '.join(parameters)}) -> ({', '.join(out_attributes)}) {{",
         *first,
         *head,
         *lines,
@@ -236,6 +265,13 @@ def module_text(
         *functions.values(),
         "}",
     ])  # fmt: skip
+
+
+def _divided(t: TensorType, placement: Placement | None) -> str:
+    """Return the type of a result, with how it is divided if that is stated."""
+    if placement is None:
+        return t.mlir
+    return f"{t.mlir} {{sdy.sharding = #sdy.sharding{placing.attribute(placement, t.ndim)}}}"
 
 
 def loops_of(

@@ -15,7 +15,7 @@ from ...program.program import Program
 from ...trace.specs import Spec, spec_of
 from ...types import TensorType
 from ..backend import Backend, Executable, Request
-from . import jax_compat
+from . import jax_compat, placing
 from .jax_compat import on_other_device
 
 #: of the module that runs ops by code generators, from the first op on for which they are asked: it
@@ -41,6 +41,9 @@ class Xla(Backend):
     number = staticmethod(jax_compat.number)
     from_dlpack = staticmethod(jax_compat.from_dlpack)
     fingerprint = staticmethod(jax_compat.environment)
+    devices = staticmethod(placing.names)
+    upload_to = staticmethod(placing.upload_to)
+    move = staticmethod(placing.move)
 
     def compile(self, request: Request) -> Executable:
         """Lower each op, assemble the module's text, and compile it."""

@@ -13,14 +13,17 @@ from typing import Any
 from ...codegen.faults import failed, not_compiled, told
 from ...codegen.generator import Generator, Region
 from ...codegen.partition import Partition, region_of, without_regions
+from ...errors import PlacementError
 from ...interrupts import reraise_from_handler
 from ...jaxprs import tracing
+from ...placements import Placement
 from ...program.collectives import replicas_of
 from ...program.program import Program, Structure
 from ...program.regions import ProgramRegions
 from ...settings import tuning
+from ...types import common_placement
 from ..backend import Executable, NotLowered, Request
-from . import jax_compat, lowering
+from . import jax_compat, lowering, placing
 from .assemble import loops_of, module_text
 from .layout_assignment import assign_layouts
 from .regions import engines
@@ -36,7 +39,7 @@ from .regions.timing import timed as timed_by_turns
 class _Program(jax_compat.LoadedProgram):
     """A program with the engines of the regions that it calls, which live as long as it."""
 
-    __slots__ = ("calls", "engines", "regions", "further")
+    __slots__ = ("calls", "engines", "regions", "further", "placements")
 
     calls: Calls
     engines: Sequence[Engine | Comparison]
@@ -63,8 +66,8 @@ def compile(request: Request) -> Executable:
 def load(data: bytes, request: Request) -> jax_compat.LoadedProgram:
     """Load a program from machine code that was stored under this fingerprint."""
     calls, code = unpacked(data)
-    return _program(
-        request, jax_compat.deserialize(code, replicas_of(request.structure)), {}, calls)
+    target = _target(request)
+    return _program(request, jax_compat.deserialize(code, target), {}, calls, target)
 
 
 def timed(generator: Generator, region: Region) -> list[tuple[float, float]]:
@@ -125,14 +128,37 @@ def _compiled(
     with tracing.x64():
         text, calls = _module(request, partition)
         assembled = time.perf_counter()
-        executable = jax_compat.compile_text(text, replicas_of(request.structure))
+        target = _target(request)
+        executable = jax_compat.compile_text(text, target)
     return _program(request, executable, {
-        "lower": assembled - started, "compile": time.perf_counter() - assembled}, calls)
+        "lower": assembled - started, "compile": time.perf_counter() - assembled}, calls, target)
+
+
+def _target(request: Request) -> jax_compat.Target | None:
+    """Return what a program is compiled for, None for the default device."""
+    structure = request.structure
+    placement = common_placement(structure.leaf_types)
+    replicas = replicas_of(structure)
+    if replicas > 1:
+        if placement is not None:
+            raise PlacementError(
+                f"a program has values on {placement}, and collectives of {replicas} processes, "
+                "which run on the default device of each; move the values there first")
+        return jax_compat.of_processes(replicas)
+    if placement is None:
+        return None
+    return placing.target_of(
+        structure, placement, len(structure.leaf_types) + len(structure.scalar_counts),
+        request.outputs)
 
 
 def _module(request: Request, parts: Partition | None) -> tuple[str, Calls]:
     """Return the module's text, and what it calls. Raises NotBuilt."""
     structure, outputs, aliases = request.structure, request.outputs, request.aliases
+    placement = common_placement(structure.leaf_types)
+    if placement is not None:
+        text = module_text(structure, outputs, aliases, placement)
+        return text if placement.mesh is None else placing.folds_undivided(text), Calls()
     pages = jax_compat.device().platform == "cpu" and asks_for_pages(_size(structure))
     first = [STATEMENT] if pages else []
     if parts is None:
@@ -141,23 +167,30 @@ def _module(request: Request, parts: Partition | None) -> tuple[str, Calls]:
     division = contracted(
         structure, outputs, parts, request.verify, None if request.segmented else aliases)
     text = module_text(
-        structure, division.outputs, aliases, division.instructions, first, len(division.sites))
+        structure, division.outputs, aliases, None, division.instructions, first,
+        len(division.sites))
     return text, Calls(engines_for(text, division.instructions), division.regions, division.sites)
 
 
 def _program(
     request: Request, executable: Any, timings: Mapping[str, float],
-    calls: Calls,
+    calls: Calls, target: jax_compat.Target | None = None,
 ) -> _Program:  # fmt: skip
     structure = request.structure
     instructions = structure.instructions
     types = [instructions[n].types[r] for n, r in request.outputs]
-    replicas = replicas_of(structure)
     inputs = len(structure.leaf_types) + len(structure.scalar_counts)
+    placements: tuple[Placement, ...] = ()
+    shardings: tuple[Sequence[Any], Sequence[Any]] | None = None
+    placement = common_placement(structure.leaf_types)
+    if target is not None and placement is not None:
+        placements = placing.output_placements(executable, placement, len(types))
+        shardings = target.inputs, [placing.sharding_of(p) for p in placements]
     program = _Program(
         executable, inputs + (structure.padding is not None) + len(calls.sites),
         [(t.shape, t.dtype.numpy) for t in types],
-        _memory_needed(executable, _size(structure)), timings, replicas)
+        _memory_needed(executable, _size(structure)), timings, shardings, replicas_of(structure))
+    program.placements = placements
     program.calls = calls
     program.engines = calls.engines
     program.regions = calls.regions

@@ -13,8 +13,9 @@ import platform
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from ...errors import ArgumentError
 from ...host.host_arrays import writable
 from ...installed import entry_points
 from ...interrupts import Deferred, Postponed
@@ -30,6 +31,10 @@ _sharding: Any = None
 _put: Any = None
 #: the arguments of :func:`join`, from the moment on when there are several processes
 _joined: Final[list[Any]] = []
+
+#: names the device that programs run on, such as "cpu:4"; the first of JAX's default platform if
+#: it is not set
+DEVICE: Final = "LAZYLOOM_DEVICE"
 
 #: XLA's options for every program. A bfloat16 result is rounded where the program says so,
 #: whether or not it is read there.
@@ -47,12 +52,29 @@ def _start() -> None:
         from jaxlib import _jax
 
         with x64():
-            # the first of this process: the first of all may belong to another one
-            _device = jax.local_devices()[0]
+            # those of this process: the first of all may belong to another one
+            _device = _default_device(jax.local_devices())
             _device_list = _jax.DeviceList((_device,))
             _sharding = jax.sharding.SingleDeviceSharding(_device)
             _put = getattr(_jax, "batched_device_put", None)
             _client = _device.client
+
+
+def _default_device(devices: Sequence[Any]) -> Any:
+    """Return the device that LAZYLOOM_DEVICE names, else the first. Raises ArgumentError."""
+    wanted = os.environ.get(DEVICE)
+    if not wanted:
+        return devices[0]
+    names = [name_of(d, devices) for d in devices]
+    if wanted not in names:
+        raise ArgumentError(
+            f"the environment variable {DEVICE} is {wanted!r}, expected one of {', '.join(names)}")
+    return devices[names.index(wanted)]
+
+
+def name_of(device: Any, devices: Sequence[Any]) -> str:
+    """Return the name of one of the client's devices, such as "cpu:3"."""
+    return f"{device.platform}:{devices.index(device)}"
 
 
 def client() -> Any:
@@ -115,11 +137,83 @@ def compiler_options() -> list[tuple[str, str]]:
     return XLA_OPTIONS + options(versions()["jaxlib"])
 
 
-def compile_text(text: str, replicas: int = 1) -> Any:
-    """Compile a StableHLO module given as text for the device.
+class Target(NamedTuple):
+    """What a program is compiled for, if that is not the default device.
 
-    With more than one replica, for the first device of each process.
+    Attributes:
+        devices: one, or those of a mesh in row-major order.
+        inputs: the sharding of each input.
+        chosen: for each output, whether XLA chooses how it is divided.
+        replicas: the devices are one of each process, and run the program together.
     """
+
+    devices: tuple[Any, ...]
+    inputs: tuple[Any, ...]
+    chosen: tuple[bool, ...]
+    replicas: bool = False
+
+    def options(self) -> Any:
+        """Return XLA's options for a program of it."""
+        import numpy as np
+        from jaxlib import xla_client
+
+        options = xla_client.CompileOptions()
+        n = len(self.devices)
+        replicas, partitions = (n, 1) if self.replicas else (1, n)
+        options.num_replicas = replicas
+        options.num_partitions = partitions
+        build = options.executable_build_options
+        build.num_replicas = replicas
+        build.num_partitions = partitions
+        build.device_assignment = xla_client.DeviceAssignment.create(
+            np.array([d.id for d in self.devices]).reshape(replicas, partitions))
+        if partitions > 1:
+            build.use_spmd_partitioning = True
+            build.use_shardy_partitioner = True
+            build.allow_spmd_sharding_propagation_to_output = list(self.chosen)
+        return options
+
+    def device_list(self) -> Any:
+        """Return the devices as XLA's client takes them."""
+        from jaxlib import _jax
+
+        return _jax.DeviceList(self.devices)
+
+
+def of_processes(count: int) -> Target:
+    """Return the target of programs that as many processes run together: one device of each."""
+    first = {d.process_index: d for d in reversed(client().devices())}
+    return Target(tuple([first[rank] for rank in range(count)]), (), (), replicas=True)
+
+
+def _of_default_device() -> Any:
+    """Return XLA's options for a program of the default device."""
+    from jaxlib import xla_client
+
+    options = xla_client.CompileOptions()
+    if device().id:
+        import numpy as np
+
+        options.executable_build_options.device_assignment = (
+            xla_client.DeviceAssignment.create(np.array([[device().id]])))
+    return options
+
+
+def output_shardings(executable: Any, mesh: Any) -> list[tuple[Any, ...]]:
+    """Return the partition spec of each output of a program on a JAX mesh, as tuples of axes.
+
+    Raises ValueError where the mesh axes cannot say it.
+    """
+    from jax._src.sharding_impls import parse_flatten_op_sharding
+
+    found: list[tuple[Any, ...]] = []
+    for sharding in executable.get_output_shardings() or ():
+        found += [tuple(spec) for spec in parse_flatten_op_sharding(sharding, mesh)]
+    return found
+
+
+def compile_text(text: str, target: Target | None = None) -> Any:
+    """Compile a StableHLO module given as text, for the default device if no target is given."""
 
     from . import compiler_defects, extrema, reductions
 
@@ -132,31 +226,11 @@ def compile_text(text: str, replicas: int = 1) -> Any:
             text = reductions.extrema_in_blocks(extrema.of_integers(text))
         else:
             text = reductions.in_blocks(text)
-    options, devices = _options(replicas)
+    c = client()
+    options = _of_default_device() if target is None else target.options()
     options.env_option_overrides = compiler_options()
-    return client().compile_and_load(text, devices, options)
-
-
-def _options(replicas: int) -> tuple[Any, Any]:
-    """Return options that place a program, and the devices that it is placed on."""
-    c = client()  # before jaxlib: JAX determines what it may print
-    import numpy as np
-    from jaxlib import _jax, xla_client
-
-    options = xla_client.CompileOptions()
-    if not _joined:
-        return options, _device_list
-    devices = [_device]
-    if replicas > 1:
-        of_process = {d.process_index: d for d in reversed(c.devices())}
-        devices = [of_process[rank] for rank in range(replicas)]
-    options.num_replicas = replicas
-    build = options.executable_build_options
-    build.num_replicas = replicas
-    build.num_partitions = 1
-    build.device_assignment = xla_client.DeviceAssignment.create(
-        np.array([[d.id] for d in devices]))
-    return options, _jax.DeviceList(tuple(devices))
+    devices = _device_list if target is None else target.device_list()
+    return c.compile_and_load(text, devices, options)
 
 
 def memory_needed(executable: Any) -> int:
@@ -196,15 +270,14 @@ def know_call(name: str, handler: Any) -> None:
             _handlers[name] = handler
 
 
-def deserialize(data: bytes, replicas: int = 1) -> Any:
-    """Return an executable from the bytes of :func:`serialize`, which must be trusted.
-
-    It runs on this process's device, whichever process compiled it.
-    """
-    options, devices = _options(replicas)
+def deserialize(data: bytes, target: Target | None = None) -> Any:
+    """Return an executable from the bytes of :func:`serialize`, which must be trusted."""
+    c = client()  # before jaxlib: JAX determines what it may print
     if b"lapack_" in data:
         _find_lapack()
-    return client().deserialize_executable(data, devices, options)
+    if target is not None:
+        return c.deserialize_executable(data, target.device_list(), target.options())
+    return c.deserialize_executable(data, _device_list, _of_default_device())
 
 
 #: whether programs run by ``jax.jit``'s C++ dispatch; False once it has turned out not to fit
@@ -225,14 +298,16 @@ class LoadedProgram(Executable):
 
     def __init__(
         self, executable: Any, inputs: int, outputs: Sequence[tuple[tuple[int, ...], Any]],
-        needs: int = 0, timings: Mapping[str, float] | None = None, replicas: int = 1,
+        needs: int = 0, timings: Mapping[str, float] | None = None,
+        shardings: tuple[Sequence[Any], Sequence[Any]] | None = None, replicas: int = 1,
     ) -> None:
         self.executable = executable
         self.replicas = replicas
         self.finished = None
         self.needs = needs
         self.timings = timings or {}
-        self._slow = slow = _Slow(executable, inputs, outputs)
+        self._slow = slow = _Slow(executable, inputs, outputs) if shardings is None else (
+            _Sharded(executable, inputs, outputs, *shardings))
         self._fast: Any = _dispatcher(slow) if fast_dispatch and replicas == 1 else None
         self.run: Any = slow.run
         self.direct = False
@@ -315,17 +390,50 @@ class _Slow:
                     _no_fast_dispatch()
         return out, data, False
 
+    def shardings(self) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Return the shardings of the inputs and of the outputs."""
+        return [_sharding] * self.inputs, [_sharding] * len(self.outputs)
+
     def _data(self) -> Any:
         from jax._src import tree_util
         from jax._src.interpreters import pxla
 
         n, m = self.inputs, len(self.outputs)
+        inputs, outputs = self.shardings()
         tree = tree_util.dispatch_registry.flatten([0] * m)[1]
         return pxla.MeshExecutableFastpathData(
-            xla_executable=self.executable, out_pytree_def=tree, in_shardings=[_sharding] * n,
-            out_shardings=[_sharding] * m, out_avals=[_aval(s, d) for s, d in self.outputs],
+            xla_executable=self.executable, out_pytree_def=tree, in_shardings=list(inputs),
+            out_shardings=list(outputs), out_avals=[_aval(s, d) for s, d in self.outputs],
             out_committed=[True] * m, kept_var_bitvec=[True] * n,
             in_device_local_layouts=[None] * n, const_args=[])
+
+
+class _Sharded(_Slow):
+    """The same for a program on another device than the default one, or on a mesh."""
+
+    __slots__ = ("of_inputs", "of_outputs")
+
+    def __init__(
+        self, executable: Any, inputs: int, outputs: Sequence[tuple[tuple[int, ...], Any]],
+        of_inputs: Sequence[Any], of_outputs: Sequence[Any],
+    ) -> None:
+        super().__init__(executable, inputs, outputs)
+        self.of_inputs = of_inputs
+        self.of_outputs = of_outputs
+
+    def shardings(self) -> tuple[Sequence[Any], Sequence[Any]]:
+        return self.of_inputs, self.of_outputs
+
+    def run(self, *arguments: Any) -> list[Any]:
+        import jax
+
+        results = self.executable.execute_sharded(list(arguments))
+        shards = results.disassemble_into_single_device_arrays()
+        with x64():
+            return [
+                jax.make_array_from_single_device_arrays(shape, sharding, parts)
+                for (shape, _), sharding, parts in zip(
+                    self.outputs, self.of_outputs, shards, strict=True)]
 
 
 def _no_fast_dispatch() -> None:
@@ -450,6 +558,14 @@ def device_copy(array: Any) -> Any:
         return jnp.array(array, copy=True)
 
 
+#: not empty once an array was divided over several devices: C++ reads the first part of such a one
+sharded: Final[list[None]] = []
+
+
+def _is_sharded(array: Any) -> bool:
+    return bool(sharded) and len(array.sharding.device_set) > 1
+
+
 #: whether results are read by the C++ function that ``numpy.asarray`` calls, which copies once
 fast_read = True
 
@@ -458,7 +574,7 @@ def to_host(array: Any) -> Any:
     """Return the data as a new NumPy array; waits, and raises the run's error if it failed."""
     global fast_read
     wait(array)  # raises; reading the result of a failed run ends the process
-    if fast_read:
+    if fast_read and not _is_sharded(array):
         try:
             data, copied = array._single_device_array_to_np_array_did_copy()
             return data if copied and data.flags.writeable else data.copy()
@@ -487,7 +603,7 @@ def number(array: Any, dtype: str) -> Any:
     """
     global fast_number
     element = _ELEMENTS.get(dtype)
-    if element is None or not fast_number:
+    if element is None or not fast_number or _is_sharded(array):
         return None
     wait(array)
     try:
@@ -506,7 +622,7 @@ def host_view(array: Any) -> Any:
     """Return the data as a NumPy array that may be the device's memory; waits, and raises as above.
     """
     wait(array)
-    if fast_read:
+    if fast_read and not _is_sharded(array):
         try:
             return array._single_device_array_to_np_array_did_copy()[0]
         except AttributeError:

@@ -133,7 +133,8 @@ def asked(
     elif not donate or entry.choice.segmented:
         donatable = []
     return Request(entry.structure, outputs, match_donations(entry.structure, outputs, donatable),
-                   generators_of(entry), entry.choice.verify, entry.choice.segmented)
+                   generators_of(entry), entry.choice.verify,
+                   entry.choice.segmented and entry.placement is None)
 
 
 def generators_of(entry: memory.Entry) -> tuple[str, ...]:
@@ -141,7 +142,7 @@ def generators_of(entry: memory.Entry) -> tuple[str, ...]:
     names = entry.choice.names
     if names is None:
         names = registry.at_first()
-    return () if entry.structure.padding is not None else names
+    return () if entry.structure.padding is not None or entry.placement is not None else names
 
 
 def compiled(request: Request) -> Executable:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...types import TensorType, tensor_type
+from ...types import TensorType
 from .._jax import jax
 from ..spec import Attribute, OpDef, derivation
 from ..traits import Access, Dependence, Derivative, Execution, Signature
@@ -37,9 +37,9 @@ def vmap_of(base: OpDef) -> OpDef:
         element_types = list(types)
         for position in mapped:
             t = types[position]
-            element_types[position] = tensor_type(t.shape[1:], t.dtype, t.placement)
+            element_types[position] = t.like(t.shape[1:], t.dtype)
         results = base.infer(element_types, {k: v for k, v in attrs.items() if k != name})
-        return tuple([tensor_type((size, *t.shape), t.dtype, t.placement) for t in results])
+        return tuple([t.like((size, *t.shape), t.dtype) for t in results])
 
     def fn(*operands: Any, **attrs: Any) -> Any:
         mapped = attrs.pop(name)

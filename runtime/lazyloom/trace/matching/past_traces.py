@@ -28,7 +28,7 @@ class Source:
 
     def __init__(self, number: int, leaf: TensorType | None) -> None:
         self.number: Final[int] = number
-        self.leaf: Final[TensorType | None] = leaf
+        self.leaf: TensorType | None = leaf
         self.node: Node | None = None
         self.index: int = 0
         self.buffer: Buffer | None = None

@@ -1,0 +1,179 @@
+"""Devices and meshes as JAX has them: arrays on them, and what a program of theirs is compiled for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ...errors import PlacementError
+from ...jaxprs.tracing import x64
+from ...placements import DEFAULT_PLACEMENT, Mesh, Placement, on_mesh
+from ...program.program import Structure
+from . import jax_compat
+from .jax_compat import Target
+
+#: JAX's meshes and shardings, by ours
+_meshes: Final[dict[Mesh, Any]] = {}
+_shardings: Final[dict[Placement, Any]] = {}
+
+
+def names() -> list[str]:
+    """Return the names of the client's devices, such as "cpu:0", the default one first."""
+    devices = _devices()
+    default = jax_compat.device()
+    return [jax_compat.name_of(d, devices) for d in sorted(
+        devices, key=lambda d: (d is not default, devices.index(d)))]
+
+
+def _devices() -> list[Any]:
+    client = jax_compat.client()
+    return list(client.local_devices())
+
+
+def _device(name: str) -> Any:
+    devices = _devices()
+    for d in devices:
+        if jax_compat.name_of(d, devices) == name:
+            return d
+    raise PlacementError(
+        f"the device {name!r} was asked for, expected one of "
+        f"{', '.join(jax_compat.name_of(d, devices) for d in devices)}. JAX_NUM_CPU_DEVICES, set "
+        "before the first value is computed, divides the processor into several")
+
+
+def mesh_of(mesh: Mesh) -> Any:
+    """Return JAX's mesh of the same devices. Raises PlacementError where there are fewer."""
+    found = _meshes.get(mesh)
+    if found is None:
+        import numpy as np
+        from jax.sharding import Mesh as JaxMesh
+
+        devices = np.empty(mesh.size, object)
+        devices[:] = [_device(f"{mesh.platform}:{n}") for n in mesh.devices]
+        shape = [n for _, n in mesh.axes]
+        found = _meshes[mesh] = JaxMesh(devices.reshape(shape), [name for name, _ in mesh.axes])
+    return found
+
+
+def sharding_of(placement: Placement) -> Any:
+    """Return JAX's sharding of a placement."""
+    found = _shardings.get(placement)
+    if found is None:
+        from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
+
+        if placement is DEFAULT_PLACEMENT:
+            found = SingleDeviceSharding(jax_compat.device())
+        elif placement.mesh is None:
+            found = SingleDeviceSharding(_device(placement.device))
+        else:
+            if placement.mesh.size > 1 and not jax_compat.sharded:
+                jax_compat.sharded.append(None)
+            spec = [axes or None for axes in placement.spec or ()]
+            found = NamedSharding(mesh_of(placement.mesh), PartitionSpec(*spec))
+        _shardings[placement] = found
+    return found
+
+
+def upload_to(array: Any, placement: Placement) -> Any:
+    """Return an array of a NumPy array's data on the devices of a placement, divided so."""
+    sharding = sharding_of(placement)
+    with x64():
+        import jax
+
+        return jax.device_put(array, sharding)
+
+
+def move(array: Any, placement: Placement) -> Any:
+    """Return an array of the same data where a placement says; the same if it is there."""
+    sharding = sharding_of(placement)
+    if array.sharding == sharding:
+        return array
+    # to divide an array otherwise is a program on the mesh: see lazyloom.execute.placed.turn
+    alone = jax_compat.device().platform == "cpu" and len(array.sharding.device_set) > 1
+    if alone:
+        array.block_until_ready()
+    with x64():
+        import jax
+
+        result = jax.device_put(array, sharding)
+    return result.block_until_ready() if alone else result
+
+
+def target_of(
+    structure: Structure, placement: Placement, inputs: int, outputs: Sequence[tuple[int, int]]
+) -> Target:
+    """Return what a program on other devices than the default one is compiled for.
+
+    Args:
+        structure: the program.
+        placement: of whole values on its devices.
+        inputs: how many arrays it takes; what follows the leaves goes whole to each device.
+        outputs: its results, as (instruction, result).
+    """
+    own = [placement if t.placement is DEFAULT_PLACEMENT else t.placement
+           for t in structure.leaf_types]
+    own += [placement] * (inputs - len(own))
+    mesh = placement.mesh
+    devices = (_device(placement.device),) if mesh is None else tuple(mesh_of(mesh).devices.flat)
+    instructions = structure.instructions
+    return Target(
+        devices, tuple([sharding_of(p) for p in own]),
+        tuple([stated(instructions[n].types[r].placement, placement) is None for n, r in outputs]))
+
+
+def stated(result: Placement, program: Placement) -> Placement | None:
+    """The placement that a result has by its type, in a program on a mesh; None if XLA chooses."""
+    if result.mesh is None or result.mesh != program.mesh or result.spec is None:
+        return None
+    return result
+
+
+def output_placements(executable: Any, placement: Placement, count: int) -> tuple[Placement, ...]:
+    """Return how XLA divided each output of a program. Raises ValueError if no axes say it."""
+    if placement.mesh is None:
+        return (placement,) * count
+    specs = jax_compat.output_shardings(executable, mesh_of(placement.mesh))
+    return tuple([on_mesh(placement.mesh, [axes or None for axes in spec]) for spec in specs])
+
+
+def attribute(placement: Placement, ndim: int) -> str:
+    """Return a placement as Shardy's attribute, for a value of ``ndim`` dimensions."""
+    spec = placement.spec or ()
+    dimensions = [
+        "{" + ", ".join(f'"{axis}"' for axis in (spec[d] if d < len(spec) else ())) + "}"
+        for d in range(ndim)]
+    return f"<@mesh, [{', '.join(dimensions)}]>"
+
+
+#: a reduction of one value by a function of its own, and the type of what it reduces
+_FOLD: Final = re.compile(
+    r"^(\s*)(%[\w#]+) = stablehlo\.reduce\((%[\w#]+) init: (%[\w#]+)\) across dimensions = "
+    r"(\[[^]]*\]) : \((tensor<(?:[^<>]|<[^<>]*>)*>), (.*)\n"
+    r"(?=\s*reducer\(%\w+: [^)]*\)\s*\{)", re.MULTILINE)
+
+
+def folds_undivided(text: str) -> str:
+    """Return a module of a mesh in which nothing is divided that such a reduction takes.
+
+    XLA makes an all-reduce of its function, and the processor's client knows sums, products, minima
+    and maxima alone.
+    """
+
+    def whole(match: re.Match[str]) -> str:
+        indent, name, operand, init, dimensions, type_, rest = match.groups()
+        rank = len(re.findall(r"\dx", type_))
+        undivided = f"%whole_{name[1:]}"
+        place = f"<@mesh, [{', '.join(['{}'] * rank)}]>"
+        return (f"{indent}{undivided} = sdy.sharding_constraint {operand} {place} : {type_}\n"
+                f"{indent}{name} = stablehlo.reduce({undivided} init: {init}) across dimensions = "
+                f"{dimensions} : ({type_}, {rest}\n")
+
+    return _FOLD.sub(whole, text)
+
+
+def mesh_line(mesh: Mesh) -> str:
+    """Return the statement of a module that names the mesh."""
+    axes = ", ".join(f'"{name}"={n}' for name, n in mesh.axes)
+    return f"  sdy.mesh @mesh = <[{axes}]>"

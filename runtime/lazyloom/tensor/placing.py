@@ -1,0 +1,129 @@
+"""Values on devices and meshes: where they are, and moving and dividing them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..backends.selection import backend
+from ..errors import ArgumentError, PlacementError, type_name
+from ..placements import (
+    DEFAULT_PLACEMENT,
+    Mesh,
+    Placement,
+    check_divides,
+    checked_mesh,
+    on_device,
+    on_mesh,
+)
+from ..trace.graph import Value
+from .moving import moved, placement_now
+from .tensor import Tensor
+from .wrapping import wrap_as
+
+
+def devices() -> tuple[str, ...]:
+    """The names of this process's devices, such as "cpu:0", in order of their index.
+
+    The environment variable JAX_NUM_CPU_DEVICES divides the processor into several.
+    """
+    return tuple(sorted(backend().devices(), key=lambda name: int(name.rpartition(":")[2])))
+
+
+def default_device() -> str:
+    """The name of the device on which values are unless they are placed elsewhere.
+
+    It is the first of JAX's default platform, or the one that LAZYLOOM_DEVICE names.
+    """
+    return backend().devices()[0]
+
+
+def make_mesh(axes: Any, names: Any = None) -> Mesh:
+    """A mesh of this process's devices.
+
+    Args:
+        axes: the names and sizes of its axes, such as ``{"data": 4, "model": 2}``.
+        names: the devices in row-major order, such as ``["cpu:4", "cpu:5"]``; the first ones, in
+            order of their index, if None.
+
+    Raises ArgumentError for other axes, PlacementError where the devices are not there.
+    """
+    known = devices()
+    chosen = known if names is None else list(names)
+    indices: list[int] = []
+    for name in chosen:
+        if name not in known:
+            raise PlacementError(
+                f"Mesh: the device {name!r} was given, expected some of {', '.join(known)}")
+        indices.append(int(name.rpartition(":")[2]))
+    platform = known[0].rpartition(":")[0]
+    if names is None:
+        size = Mesh(axes, platform).size
+        if size > len(known):
+            raise PlacementError(
+                f"Mesh: axes of {size} places were given, but there are {len(known)} devices: "
+                f"{', '.join(known)}. The environment variable JAX_NUM_CPU_DEVICES={size}, set "
+                "before the first value is computed, divides the processor")
+        indices = indices[:size]
+    return Mesh(axes, platform, indices)
+
+
+def to_device(x: Any, device: str) -> Any:
+    """The same data on another device; ``x`` itself if it is there.
+
+    The copy is not waited for. What is computed of it is a program of its own, on that device; the
+    gradient goes back to the device of ``x``.
+
+    Args:
+        x: a tensor or a value, of any shape and dtype.
+        device: the name of a device, one of :func:`devices`.
+
+    Raises PlacementError for another name, ArgumentError where ``x`` is no tensor.
+    """
+    value = _value(x, "to_device")
+    known = devices()
+    if device not in known:
+        raise PlacementError(
+            f"to_device: the device {device!r} was asked for, expected one of {', '.join(known)}")
+    placement = DEFAULT_PLACEMENT if device == default_device() else on_device(device)
+    return _wrapped(x, moved(value, placement))
+
+
+def shard(x: Any, mesh: Mesh, spec: Any) -> Any:
+    """The same data on the devices of a mesh, divided as a partition spec says.
+
+    On a mesh where ``x`` already is, this is a constraint of the program: XLA divides what is
+    computed of it, and before it, to fit. The gradient passes through.
+
+    Args:
+        x: a tensor or a value, of any dtype.
+        mesh: a :class:`~lazyloom.placements.Mesh`.
+        spec: for each dimension None, the name of the mesh axis that divides it, or a tuple of
+            names, the outermost first; dimensions at the end may be left out. Each dimension is a
+            multiple of the number of its parts.
+
+    Raises PlacementError for axes that the mesh lacks and for sizes that cannot be divided.
+    """
+    value = _value(x, "shard")
+    placement = on_mesh(checked_mesh(mesh, "shard"), () if spec is None else spec)
+    check_divides(placement, value.shape, "shard")
+    return _wrapped(x, moved(value, placement))
+
+
+def placement_of(x: Any) -> Placement:
+    """Where a tensor or value is, or will be: a device, or a mesh and how it is divided.
+
+    For a result whose division XLA chooses, ``spec`` is None until it is computed.
+    """
+    return placement_now(_value(x, "placement_of"))
+
+
+def _value(x: Any, function: str) -> Value:
+    value = x.value if isinstance(x, Tensor) else x
+    if not isinstance(value, Value):
+        raise ArgumentError(
+            f"{function}: a {type_name(x)} was given, expected a tensor or a Value")
+    return value
+
+
+def _wrapped(x: Any, value: Value) -> Any:
+    return wrap_as(x, value) if isinstance(x, Tensor) else value

@@ -1,0 +1,205 @@
+"""Values divided over a mesh: specs, propagation, programs, writes, many programs in flight."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy
+import pytest
+
+import lazyloom
+import lazyloom_numpy as np
+from lazyloom.errors import ArgumentError, PlacementError
+from lazyloom.placements import Mesh, parsed
+
+MESH = lazyloom.make_mesh({"data": 4, "model": 2})
+
+
+def spec(x: Any) -> Any:
+    return lazyloom.placement_of(x).spec
+
+
+def random(*shape: int) -> numpy.ndarray:
+    return numpy.random.default_rng(sum(shape)).standard_normal(shape).astype("float32")
+
+
+def test_a_mesh_is_a_value() -> None:
+    assert MESH == lazyloom.make_mesh({"data": 4, "model": 2}) and MESH.size == 8
+    assert MESH.shape == {"data": 4, "model": 2}
+    assert MESH != lazyloom.make_mesh({"data": 2, "model": 4})
+    few = lazyloom.make_mesh({"x": 2}, ["cpu:6", "cpu:3"])
+    assert few.devices == (6, 3)
+    for mesh, axes in ((few, "x"), (MESH, ("model", "data"))):
+        placement = lazyloom.placement_of(lazyloom.shard(np.ones((8, 8)), mesh, (None, axes)))
+        assert parsed(repr(placement)) is placement
+
+
+@pytest.mark.parametrize(("axes", "names", "message"), [
+    ({}, None, "expected a mapping of names to sizes"),
+    ({"a": 0}, None, "axis 'a' has size 0, expected an int of 1 or more"),
+    ({"a": True}, None, "axis 'a' has size True"),
+    ({"a b": 2}, None, "an axis is called 'a b'"),
+    ({"a": 9}, None, "axes of 9 places were given, but there are 8 devices"),
+    ({"a": 2}, ["cpu:0"], "1 different devices were given for axes of 2 places"),
+    ({"a": 2}, ["cpu:0", "gpu:0"], "the device 'gpu:0' was given, expected some of cpu:0"),
+])  # fmt: skip
+def test_a_mesh_that_cannot_be(axes: Any, names: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        lazyloom.make_mesh(axes, names)
+
+
+@pytest.mark.parametrize(("partition", "message"), [
+    (("rows",), "names the axis 'rows', expected one of the mesh's: data, model"),
+    (("data", "data"), "names the axis 'data' twice"),
+    (("data", None, "model"), "for 3 dimensions was given for a value of shape"),
+    ((None, "data"), "dimension 1 of shape .8, 6. is divided into 4 parts"),
+    ((("data", "model"),), None),
+])  # fmt: skip
+def test_a_spec_that_does_not_fit(partition: Any, message: str | None) -> None:
+    x = np.ones((8, 6))
+    if message is None:
+        assert spec(lazyloom.shard(x, MESH, partition)) == (("data", "model"),)
+        return
+    with pytest.raises(PlacementError, match=message):
+        lazyloom.shard(x, MESH, partition)
+
+
+@pytest.mark.parametrize("partition", [
+    (), ("data",), (None, "model"), ("data", "model"), (("model", "data"),), (None, ("data",)),
+])  # fmt: skip
+def test_data_comes_back_as_it_went(partition: Any) -> None:
+    data = random(8, 16)
+    x = lazyloom.shard(np.asarray(data), MESH, partition)
+    assert (numpy.asarray(x) == data).all()
+    assert (numpy.asarray(lazyloom.shard(x, MESH, ("model",))) == data).all()
+    assert (numpy.asarray(lazyloom.to_device(x, "cpu:3")) == data).all()
+    assert float(x[3, 5]) == data[3, 5] and x[1].tolist() == data[1].tolist()
+
+
+def test_results_tell_how_they_are_divided() -> None:
+    a, w = random(16, 32), random(32, 8)
+    x = lazyloom.shard(np.asarray(a), MESH, ("data",))
+    y = np.tanh(x @ lazyloom.shard(np.asarray(w), MESH, (None, "model")))
+    assert spec(y) is None
+    numpy.testing.assert_allclose(numpy.asarray(y), numpy.tanh(a @ w), rtol=1e-4, atol=1e-5)
+    assert spec(y) == (("data",), ("model",))
+    assert spec(y.T) is None and (numpy.asarray(y.T) == numpy.asarray(y).T).all()
+    z = lazyloom.shard(y * 2, MESH, ("model",))
+    assert spec(z) == (("model",),)
+    assert (numpy.asarray(z) == numpy.asarray(y) * 2).all()
+
+
+def test_what_has_no_operands_is_part_of_the_program() -> None:
+    x = lazyloom.shard(np.asarray(random(8, 4)), MESH, ("data",))
+    before = lazyloom.stats()["executions"]
+    y = (x + np.ones((8, 4), dtype="float32") * np.arange(4, dtype="float32")).sum()
+    float(y)
+    assert lazyloom.stats()["executions"] == before + 1
+
+
+def test_a_trace_on_a_mesh_is_matched_and_compiles_once() -> None:
+    w = lazyloom.shard(np.asarray(random(16, 16)), MESH, (None, "model"))
+    x = lazyloom.shard(np.asarray(random(8, 16)), MESH, ("data",))
+    expected = numpy.asarray(w).astype("float64")
+    data = random(8, 16)
+    known = 0
+    for step in range(12):
+        w = w - 0.01 * (x.T @ (x @ w))
+        lazyloom.sync(w)
+        expected = expected - 0.01 * (data.T @ (data @ expected))
+        s = lazyloom.stats()
+        total = s["programs_compiled"] + s["programs_from_disk"]
+        if step == 1:
+            known = total
+    assert total == known
+    numpy.testing.assert_allclose(numpy.asarray(w), expected, rtol=1e-3, atol=1e-4)
+
+
+def test_two_hundred_programs_without_a_read() -> None:
+    """Two in flight may wait for each other's threads for ever."""
+    w = lazyloom.shard(np.zeros((8, 8)), MESH, ())
+    x = lazyloom.shard(np.ones((8, 8)), MESH, ("data",))
+    for _ in range(200):
+        w = w + x.sum(axis=0) / 8
+        lazyloom.sync(w)
+    assert (numpy.asarray(w) == 200).all()
+
+
+def test_threads_run_programs_on_one_mesh() -> None:
+    found: list[float] = []
+
+    def work(n: int) -> None:
+        x = lazyloom.shard(np.full((8, 8), float(n)), MESH, ("data", "model"))
+        for _ in range(30):
+            x = x + x.sum() * 0
+            lazyloom.sync(x)
+        found.append(float(x.sum()))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert sorted(found) == [64.0 * n for n in range(4)]
+
+
+def test_writes_keep_the_division() -> None:
+    data = random(8, 8)
+    x = lazyloom.shard(np.asarray(data), MESH, ("data", "model"))
+    expected = data.copy()
+    for target in (x, expected):
+        target[2] = 5
+        target[:, 1] += 1
+        target *= 2
+        target[0, 0] = -1
+        target[target > 9] = 0
+    assert (numpy.asarray(x) == expected).all()
+    assert spec(x) == (("data",), ("model",))
+
+
+def test_two_meshes_are_an_error() -> None:
+    x = lazyloom.shard(np.ones((8, 8)), MESH, ("data",))
+    y = lazyloom.shard(np.ones((8, 8)), lazyloom.make_mesh({"x": 8}), ("x",))
+    with pytest.raises(PlacementError, match="multiply: operands are on the mesh"):
+        x * y
+    with pytest.raises(PlacementError, match="and on device cpu:1"):
+        x * lazyloom.to_device(np.ones(8), "cpu:1")
+    z = lazyloom.shard(y * 3, MESH, ("model",)) + x
+    assert (numpy.asarray(z) == 4).all()
+
+
+def test_the_text_of_a_program_names_devices() -> None:
+    x = lazyloom.shard(np.ones((8, 8)), MESH, ("data",))
+    text = lazyloom.program_of((x + 1).value).text()
+    assert "on cpu:0,1,2,3,4,5,6,7[data=4,model=2](data)" in text
+
+
+def test_a_donated_parameter_is_written_over() -> None:
+    w = lazyloom.shard(np.zeros((64, 64)), MESH, ("data",))
+    for _ in range(4):
+        w = w + 1
+        lazyloom.sync(w)
+    assert lazyloom.last_evaluation().bytes_donated == 64 * 64 * 8
+    assert (numpy.asarray(w) == 4).all()
+
+
+def test_random_numbers_do_not_depend_on_the_division() -> None:
+    import lazyloom_torch as torch
+
+    drawn = []
+    for partition in (None, (), ("data",), (None, "model")):
+        torch.manual_seed(3)
+        x = torch.zeros(16, 16)
+        if partition is not None:
+            x = lazyloom.shard(x, MESH, partition)
+        drawn.append(torch.nn.functional.dropout(x + 1, 0.5).numpy())
+        drawn.append((x + torch.randn(16, 16)).numpy())
+    for k in range(2, 8, 2):
+        assert (drawn[k] == drawn[0]).all() and (drawn[k + 1] == drawn[1]).all()
+
+
+def test_a_failure_names_the_line() -> None:
+    with pytest.raises(ArgumentError, match="shard: the mesh is a dict"):
+        lazyloom.shard(np.ones(8), {"data": 4}, ("data",))
+    assert isinstance(MESH, Mesh)

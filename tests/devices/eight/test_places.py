@@ -1,0 +1,141 @@
+"""Values on single devices: where they are, copies between them, gradients, errors."""
+
+from __future__ import annotations
+
+import os
+
+import numpy
+import pytest
+
+import lazyloom
+import lazyloom_numpy as np
+import lazyloom_torch as torch
+from lazyloom.errors import PlacementError
+
+DEFAULT = os.environ.get("LAZYLOOM_DEVICE", "cpu:0")
+DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+          "float16", "float32", "float64", "complex64", "complex128"]
+
+
+def place(x: object) -> str:
+    return lazyloom.placement_of(x).device
+
+
+def test_the_devices_have_names() -> None:
+    assert lazyloom.devices() == tuple(f"cpu:{n}" for n in range(8))
+    assert lazyloom.default_device() == DEFAULT
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 3), (4, 5)])
+def test_data_comes_back_as_it_went(dtype: str, shape: tuple[int, ...]) -> None:
+    data = numpy.arange(numpy.prod(shape, dtype=int)).reshape(shape).astype(dtype)
+    x = np.asarray(data)
+    for name in ("cpu:1", "cpu:6", DEFAULT, "cpu:2"):
+        x = lazyloom.to_device(x, name)
+        assert place(x) == ("default:0" if name == DEFAULT else name)
+    back = numpy.asarray(x)
+    assert back.dtype == data.dtype and back.shape == shape
+    assert (back == data).all()
+
+
+def test_a_result_is_where_its_operands_are() -> None:
+    x = lazyloom.to_device(np.arange(6.0), "cpu:3")
+    y = np.tanh(x) * 2 + x
+    assert place(y) == "cpu:3"
+    data = numpy.arange(6.0)
+    numpy.testing.assert_allclose(numpy.asarray(y), numpy.tanh(data) * 2 + data, rtol=1e-15)
+    assert place(y[1:3]) == place(y.sum()) == "cpu:3"
+
+
+def test_values_of_the_default_device_go_along() -> None:
+    x = lazyloom.to_device(np.ones((2, 3), dtype="float32"), "cpu:5")
+    offset = np.asarray(numpy.float32([1, 2, 3]))
+    for _ in range(3):
+        y = x + offset + np.zeros(3, dtype="float32")
+        assert numpy.asarray(y).tolist() == [[2, 3, 4]] * 2
+        assert numpy.asarray(offset * 2).tolist() == [2, 4, 6]
+    assert place(offset) == "default:0"
+
+
+def test_two_other_devices_are_an_error_at_the_line() -> None:
+    x, y = (lazyloom.to_device(np.ones(3), name) for name in ("cpu:1", "cpu:2"))
+    with pytest.raises(PlacementError, match="add: operands are on device cpu:1 and on device"):
+        x + y
+    assert issubclass(PlacementError, RuntimeError)
+    with pytest.raises(PlacementError, match="'cpu:17' was asked for, expected one of cpu:0"):
+        lazyloom.to_device(x, "cpu:17")
+
+
+def test_a_pipeline_goes_from_device_to_device_and_its_gradient_back() -> None:
+    torch.manual_seed(0)
+    layers = [torch.nn.Linear(5, 5) for _ in range(3)]
+    x = torch.randn(4, 5)
+    expected = x
+    for layer in layers:
+        expected = torch.tanh(layer(expected))
+    (expected * expected).sum().backward()
+    grads = [layer.weight.grad.numpy().copy() for layer in layers]
+    for n, layer in enumerate(layers):
+        for p in layer.parameters():
+            p.grad = None
+            p.data = lazyloom.to_device(p.data, f"cpu:{n + 1}")
+    y = x
+    for n, layer in enumerate(layers):
+        y = torch.tanh(layer(lazyloom.to_device(y, f"cpu:{n + 1}")))
+    assert place(y) == "cpu:3"
+    numpy.testing.assert_allclose(y.detach().numpy(), expected.detach().numpy(), rtol=2e-6)
+    (y * y).sum().backward()
+    for n, (layer, grad) in enumerate(zip(layers, grads, strict=True)):
+        assert place(layer.weight.grad) == f"cpu:{n + 1}"
+        numpy.testing.assert_allclose(layer.weight.grad.numpy(), grad, rtol=2e-5, atol=1e-6)
+
+
+def test_a_value_that_left_and_came_back_meets_itself() -> None:
+    """A -> B -> A: what depends on both runs after both."""
+    a = np.arange(4.0) * 3
+    b = lazyloom.to_device(a, "cpu:1") + 1
+    c = lazyloom.to_device(b, DEFAULT) + a
+    d = lazyloom.to_device(c * 2, "cpu:1") + b
+    assert numpy.asarray(d).tolist() == [3.0 + 15 * n - 0 for n in range(4)]
+
+
+def test_values_shared_by_two_devices() -> None:
+    """What is pending on the default device runs once, and goes to both."""
+    shared = np.arange(3.0) + 1
+    x = lazyloom.to_device(np.ones(3), "cpu:1") * shared
+    y = lazyloom.to_device(np.ones(3), "cpu:2") * shared
+    assert numpy.asarray(x).tolist() == numpy.asarray(y).tolist() == [1, 2, 3]
+    assert numpy.asarray(shared).tolist() == [1, 2, 3]
+
+
+def test_writes_stay_where_the_tensor_is() -> None:
+    x = lazyloom.to_device(np.zeros((2, 3)), "cpu:4" if DEFAULT != "cpu:4" else "cpu:0")
+    where = place(x)
+    x[0] = numpy.ones(3)
+    x[1, 1] = 7
+    x += np.ones(3)
+    view = x[:, 2]
+    view *= 10
+    assert place(x) == where
+    assert numpy.asarray(x).tolist() == [[2, 2, 20], [1, 8, 10]]
+    y = np.zeros(3)
+    y[:] = x[0]
+    assert place(y) == "default:0" and numpy.asarray(y).tolist() == [2, 2, 20]
+
+
+def test_second_derivatives_go_through_a_move() -> None:
+    x = torch.tensor([0.5, 1.5], requires_grad=True)
+    y = (lazyloom.to_device(x, "cpu:2") ** 3).sum()
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    (h,) = torch.autograd.grad(g.sum(), x)
+    assert g.tolist() == pytest.approx([0.75, 6.75]) and h.tolist() == pytest.approx([3.0, 9.0])
+
+
+def test_programs_of_two_devices_are_two() -> None:
+    before = lazyloom.stats()["programs_compiled"] + lazyloom.stats()["programs_from_disk"]
+    for name in ("cpu:1", "cpu:2", "cpu:1", "cpu:2"):
+        x = lazyloom.to_device(np.arange(5.0), name)
+        assert float((x * 3.25 - 1).sum()) == 27.5
+    after = lazyloom.stats()["programs_compiled"] + lazyloom.stats()["programs_from_disk"]
+    assert after - before == 2
