@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from lazyloom.__main__ import main
+
 #: seconds after which a launch is given up
 LIMIT = 30
 
@@ -270,7 +272,7 @@ def test_nobody_reads_on(script: Callable[[str], str]) -> None:
 
 
 def test_what_does_not_fit_is_said_before_anything_starts(
-    script: Callable[[str], str], tmp_path: Path
+    script: Callable[[str], str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path = script("note('begun')")
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -286,6 +288,6 @@ def test_what_does_not_fit_is_said_before_anything_starts(
             (["no_such.py"], "there is no file 'no_such.py'"),
             (["--no-python", "./no_such"], "'./no_such' cannot be started"),
         ):
-            code, _, err = launched(*arguments)
-            assert code == 2 and said in err and "Traceback" not in err
+            assert main(["run", *arguments]) == 2
+            assert said in capfd.readouterr().err
     assert not (tmp_path / "begun0").exists()
