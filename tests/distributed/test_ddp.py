@@ -330,3 +330,40 @@ dist.destroy_process_group()
         for ours, whole in zip(found, (y[part], x[part], weight / 2, bias / 2, mean, variance),
                                strict=True):
             np.testing.assert_allclose(ours, whole, rtol=2e-4, atol=2e-5)
+
+
+def test_compiled_functions_around_it_train_as_without(tmp_path: Path) -> None:
+    program = script(tmp_path, TRAINING + """
+dist.init_process_group("gloo")
+rank, size = dist.get_rank(), dist.get_world_size()
+x, y = torch.tensor(X[rank::size]), torch.tensor(Y[rank::size])
+
+def trained(compiles):
+    module = DDP(filled(model("mlp"), 0))
+    optimizer = optimizer_of(module)
+    called = torch.compile(module) if compiles == "module" else module
+
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(called(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    step = torch.compile(step) if compiles == "step" else step
+    losses = []
+    for _ in range(8):
+        losses.append(step(x, y))
+        if rank == 0:
+            losses[-1].item()
+    dist.barrier()  # rank 0 has waited for steps that rank 1 has not read
+    return [x.item() for x in losses], [p.detach().numpy() for p in module.parameters()]
+
+leave([trained(compiles) for compiles in ("", "module", "step")])
+dist.destroy_process_group()
+""")
+    for plain, *others in launch(program, tmp_path):
+        for losses, parameters in others:
+            np.testing.assert_allclose(losses, plain[0], rtol=1e-5)
+            for ours, theirs in zip(parameters, plain[1], strict=True):
+                np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
