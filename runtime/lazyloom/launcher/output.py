@@ -13,8 +13,8 @@ _LONGEST: Final = 2000
 _CHUNK: Final = 1 << 16
 
 
-class Stream:
-    """One stream of a process: the reading end of its pipe, and where its lines go.
+class Forwarded:
+    """One stream of a process, passed on: the reading end of its pipe, and where its lines go.
 
     Attributes:
         reading: the file descriptor of the pipe; -1 once it is closed.

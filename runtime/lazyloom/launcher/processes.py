@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from .environment import LaunchError
-from .output import Stream
+from .output import Forwarded
 
 #: signals that ask the launcher to end, which are passed on
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -30,7 +30,7 @@ class Process:
 
     rank: int
     child: subprocess.Popen[bytes]
-    streams: list[Stream]
+    streams: list[Forwarded]
 
     @property
     def alive(self) -> bool:
@@ -110,7 +110,7 @@ class Launch:
                 for end in (writing, *([out[1]] if out else [])):
                     os.close(end)
             tag = f"[rank {rank}] " if self._tag else ""
-            streams = [Stream(reading, 2, tag), *([Stream(out[0], 1, tag)] if out else [])]
+            streams = [Forwarded(reading, 2, tag), *([Forwarded(out[0], 1, tag)] if out else [])]
             made = Process(rank, child, streams)
             self._processes.append(made)
             for stream in streams:
