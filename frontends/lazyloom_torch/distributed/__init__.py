@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .. import _absent
-from .._absent_names import MODULES
+from .._absent_names import ALONE
 from .._processes.reducer import GradBucket as GradBucket
 from . import algorithms as algorithms
 from . import distributed_c10d as distributed_c10d
@@ -104,4 +104,4 @@ __all__ = [
     "send_object_list", "supports_complex",
 ]  # fmt: skip
 
-__getattr__ = _absent.missing(__name__, reason=MODULES["distributed"])
+__getattr__ = _absent.missing(__name__, reason=ALONE)

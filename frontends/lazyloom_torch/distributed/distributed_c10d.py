@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _absent
+from .._absent_names import ALONE
 from .._processes.barriers import (
     barrier,
     monitored_barrier,
@@ -116,4 +117,4 @@ __all__ = [
     "send_object_list", "supports_complex",
 ]  # fmt: skip
 
-__getattr__ = _absent.missing(__name__)
+__getattr__ = _absent.missing(__name__, reason=ALONE)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ... import _absent
+from ..._absent_names import ALONE
 from .zero_redundancy_optimizer import ZeroRedundancyOptimizer
 
 __all__ = ["ZeroRedundancyOptimizer"]
 
-__getattr__ = _absent.missing(__name__)
+__getattr__ = _absent.missing(__name__, reason=ALONE)

@@ -78,7 +78,7 @@ class DistributedDataParallel(Module):
         self.require_forward_param_sync = True
         if forward_sync_buffers is None:
             forward_sync_buffers = broadcast_buffers is not False
-        self.broadcast_buffers = self.forward_sync_buffers = forward_sync_buffers
+        self.forward_sync_buffers = forward_sync_buffers
         self.parameters_to_ignore = set(getattr(
             module, "_ddp_params_and_buffers_to_ignore", ()))
         names = [n for n, p in self._members(module.named_parameters()) if p.requires_grad]
@@ -106,6 +106,15 @@ class DistributedDataParallel(Module):
             self._check_parameters()
             self._from_first(buffers=broadcast_buffers is not False)
         self._make_reducer()
+
+    @property
+    def broadcast_buffers(self) -> bool:
+        """Another name of ``forward_sync_buffers``."""
+        return bool(self.forward_sync_buffers)
+
+    @broadcast_buffers.setter
+    def broadcast_buffers(self, value: bool) -> None:
+        self.forward_sync_buffers = value
 
     def _members(self, named: Any) -> list[tuple[str, Tensor]]:
         return [(n, t) for n, t in named if n not in self.parameters_to_ignore]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .... import _absent
+from ...._absent_names import ALONE
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -15,4 +16,4 @@ def record(fn: _Function, error_handler: Any = None) -> _Function:
     return fn
 
 
-__getattr__ = _absent.missing(__name__)
+__getattr__ = _absent.missing(__name__, reason=ALONE)
