@@ -92,6 +92,12 @@ def main(what: str) -> None:
                 time.sleep(6)
                 sys.exit(0)
             steps(1)
+        elif what == "lags":
+            steps(3)
+            if guilty:
+                time.sleep(6)
+                sys.exit(0)
+            steps(10**6)
         elif what == "barrier":
             if guilty:
                 time.sleep(2)

@@ -72,6 +72,13 @@ def test_a_process_that_never_comes_to_a_collective_is_named() -> None:
     assert seconds < 8
 
 
+def test_a_process_that_lives_and_does_not_come_again_is_named() -> None:
+    ended = run(PROGRAM, ["lags"], 2, TIMEOUT="2", enough=1)
+    _, text = told(ended[0])
+    assert text.startswith("rank 1 did not come within 2 s to collective "), text
+    assert "which rank 0 waits in at " in text and "programs_faults.py:" in text
+
+
 def test_a_process_that_never_comes_to_a_barrier_is_named() -> None:
     ended = run(PROGRAM, ["barrier"], 2)
     _, text = told(ended[0])

@@ -9,7 +9,6 @@ have run the same so far, and costs nothing else.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 #: the newest collectives of which a process can tell what and where they were
@@ -110,7 +109,7 @@ class Stream:
         """What a sign of life carries along."""
         return [self.count, self.checksum]
 
-    def behind(self, ranks: Mapping[int, Any] | None = None) -> list[int]:
+    def behind(self) -> list[int]:
         """The other ranks that have handed over fewer than this process."""
         return [r for r in self.group if self.reached.get(r, 0) < self.count]
 

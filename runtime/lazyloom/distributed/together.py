@@ -114,14 +114,7 @@ class Together:
             elif now - begun > _GRACE and self.left & self._members:
                 raise self.fail(self._gone())
             elif now - begun > self.timeout:
-                late = sorted({r for s in self._streams.values() for r in s.behind()} - {self.rank})
-                if late:
-                    raise self.fail(
-                        f"{named(late)} did not run a collective within {self.timeout:g} s that "
-                        f"rank {self.rank} waits in, and {'is' if len(late) == 1 else 'are'} "
-                        "alive; see where it is, and whether all processes run the same "
-                        "collectives")
-                begun = now
+                self._check_late()
         try:
             array.block_until_ready()
         except Exception as error:
@@ -132,8 +125,11 @@ class Together:
         if self._runner is None:
             self._runner = Runner()
         call = self._runner.begin(function, arguments)
+        begun = time.monotonic()
         while not call.wait(0.2):
             self.check()
+            if time.monotonic() - begun > self.timeout:
+                self._check_late()
             if self.left & self._members:
                 # it may have ended just before
                 if call.wait(_GRACE):
@@ -290,6 +286,19 @@ class Together:
                 self.fail(
                     f"ranks {rank} and {self.rank} have not run the same {count} collectives of "
                     f"the group of ranks {key}")
+
+    def _check_late(self) -> None:
+        """Raise DistributedError if others are behind; a computation may as well take long."""
+        with self._changed:
+            for stream in self._streams.values():
+                late = [r for r in stream.behind() if r != self.rank]
+                if late:
+                    described, site = stream.told(stream.count - 1)[0]
+                    raise self.fail(
+                        f"{named(late)} did not come within {self.timeout:g} s to collective "
+                        f"{stream.count} of the group of ranks "
+                        f"{', '.join(map(str, stream.group))}, which rank {self.rank} waits in "
+                        f"at {site}: {described}")
 
     def _gone(self, ranks: Any = None) -> str:
         gone = ranks or self.left & self._members
