@@ -52,44 +52,48 @@ def optimizer_of(module):
 """
 
 
-@pytest.mark.parametrize("kind", ["mlp", "conv"])
-def test_losses_are_those_of_one_process_with_the_whole_batch(tmp_path: Path, kind: str) -> None:
+def test_losses_are_those_of_one_process_with_the_whole_batch(tmp_path: Path) -> None:
     program = script(tmp_path, TRAINING + """
 import lazyloom
-kind = sys.argv[1]
 dist.init_process_group("gloo")
 rank, size = dist.get_rank(), dist.get_world_size()
-# what the other processes begin with does not count
-module = DDP(filled(model(kind), rank))
-marks = []
-def end(loss):
-    # a process reads its loss, the other reads nothing
-    if rank == 0:
-        loss.item()
-    marks.append(dict(lazyloom.stats()))
-losses = train(module, rank, size, optimizer_of(module), end=end)
-total = torch.stack(losses)
-dist.all_reduce(total, dist.ReduceOp.AVG)
-steps = [b["executions"] - a["executions"] for a, b in zip(marks[2:], marks[3:])]
-programs = marks[-1]["programs_compiled"] + marks[-1]["programs_from_disk"] - (
-    marks[2]["programs_compiled"] + marks[2]["programs_from_disk"])
-leave([total.tolist(), [p.detach().numpy() for p in module.parameters()], steps, programs,
-       list(module.state_dict())])
+
+def trained(kind):
+    # what the other processes begin with does not count
+    module = DDP(filled(model(kind), rank))
+    marks = []
+    def end(loss):
+        # a process reads its loss, the other reads nothing
+        if rank == 0:
+            loss.item()
+        marks.append(dict(lazyloom.stats()))
+    losses = train(module, rank, size, optimizer_of(module), end=end)
+    total = torch.stack(losses)
+    dist.all_reduce(total, dist.ReduceOp.AVG)
+    steps = [b["executions"] - a["executions"] for a, b in zip(marks[2:], marks[3:])]
+    programs = marks[-1]["programs_compiled"] + marks[-1]["programs_from_disk"] - (
+        marks[2]["programs_compiled"] + marks[2]["programs_from_disk"])
+    return [total.tolist(), [p.detach().numpy() for p in module.parameters()], steps, programs,
+            list(module.state_dict())]
+
+leave([trained("mlp"), trained("conv")])
 dist.destroy_process_group()
 """)
-    found = launch(program, tmp_path, 2, kind)
+    found = launch(program, tmp_path)
     names: dict[str, Any] = {}
     exec("import numpy as np\nimport lazyloom_torch as torch\nfrom lazyloom_torch import nn\n"
          + TRAINING, names)
-    alone = names["filled"](names["model"](kind), 0)
-    losses = [x.item() for x in names["train"](alone, 0, 1, names["optimizer_of"](alone))]
-    for total, parameters, steps, programs, keys in found:
-        np.testing.assert_allclose(total, losses, rtol=1e-5)
-        assert steps == [1] * 17 and programs == 0
-        assert keys == [f"module.{k}" for k in alone.state_dict()]
-        for ours, theirs, first in zip(parameters, alone.parameters(), found[0][1], strict=True):
-            np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-4, atol=1e-6)
-            np.testing.assert_array_equal(ours, first)
+    for number, kind in enumerate(("mlp", "conv")):
+        alone = names["filled"](names["model"](kind), 0)
+        losses = [x.item() for x in names["train"](alone, 0, 1, names["optimizer_of"](alone))]
+        firsts = found[0][number][1]
+        for total, parameters, steps, programs, keys in (each[number] for each in found):
+            np.testing.assert_allclose(total, losses, rtol=1e-5)
+            assert steps == [1] * 17 and programs == 0
+            assert keys == [f"module.{k}" for k in alone.state_dict()]
+            for ours, theirs, first in zip(parameters, alone.parameters(), firsts, strict=True):
+                np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-4, atol=1e-6)
+                np.testing.assert_array_equal(ours, first)
 
 
 #: what PyTorch's DDP does with the same program
