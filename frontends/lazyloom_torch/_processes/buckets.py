@@ -7,7 +7,7 @@ from typing import Final
 
 from lazyloom import TensorType, Value
 
-from .._core import record
+from .._core import numel, record
 from . import calls
 
 #: bytes of a bucket of what is broadcast
@@ -39,15 +39,8 @@ def parts(whole: Value, shapes: Sequence[tuple[int, ...]]) -> list[Value]:
     """What :func:`flat` was made of, values of these shapes."""
     if len(shapes) == 1:
         return [calls.reshaped(whole, shapes[0])]
-    found, at = [], 0
-    for shape in shapes:
-        size = 1
-        for d in shape:
-            size *= d
-        part = record("slice", [whole], {"starts": (at,), "stops": (at + size,)})
-        found.append(calls.reshaped(part, shape))
-        at += size
-    return found
+    rows = record("split", [whole], {"sizes": tuple([numel(s) for s in shapes]), "axis": 0})
+    return [calls.reshaped(row, shape) for row, shape in zip(rows, shapes, strict=True)]
 
 
 def together(
