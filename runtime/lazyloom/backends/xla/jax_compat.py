@@ -286,6 +286,14 @@ fast_dispatch = True
 _fast_proven = False
 
 
+def _takes_long(executable: Any) -> bool:
+    """Return True if XLA hands a program over to its threads, and never runs it in the call."""
+    try:
+        return float(executable.cost_analysis()["flops"]) >= 1000
+    except Exception:
+        return False
+
+
 class LoadedProgram(Executable):
     """A loaded executable that runs as cheaply as a function of ``jax.jit``.
 
@@ -294,7 +302,7 @@ class LoadedProgram(Executable):
     executable's own ``execute_sharded``. ``direct`` says whether it is the C++ dispatch itself.
     """
 
-    __slots__ = ("executable", "replicas", "_slow", "_fast")
+    __slots__ = ("executable", "_slow", "_fast", "_returns_at_once")
 
     def __init__(
         self, executable: Any, inputs: int, outputs: Sequence[tuple[tuple[int, ...], Any]],
@@ -302,7 +310,7 @@ class LoadedProgram(Executable):
         shardings: tuple[Sequence[Any], Sequence[Any]] | None = None, replicas: int = 1,
     ) -> None:
         self.executable = executable
-        self.replicas = replicas
+        self._returns_at_once = replicas > 1 and _takes_long(executable)
         self.finished = None
         self.needs = needs
         self.timings = timings or {}
@@ -321,9 +329,12 @@ class LoadedProgram(Executable):
     def _run_together(self, *arguments: Any) -> list[Any]:
         """Run; the last result only says that all have ended.
 
-        XLA runs what is short before it returns, and waits for the other processes therein.
+        XLA runs what is short before it returns, and would wait for the other processes therein.
         """
-        results: list[Any] = _joined[1](self._slow.run, arguments)
+        if self._returns_at_once:
+            results = self._slow.run(*arguments)
+        else:
+            results = _joined[1](self._slow.run, arguments)
         self.finished = results.pop()
         return results
 
