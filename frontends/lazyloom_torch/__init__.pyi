@@ -21,6 +21,7 @@ from lazyloom_torch import distributions as distributions
 from lazyloom_torch import fft as fft
 from lazyloom_torch import func as func
 from lazyloom_torch import functional as functional
+from lazyloom_torch import futures as futures
 from lazyloom_torch import fx as fx
 from lazyloom_torch import hub as hub
 from lazyloom_torch import jit as jit

@@ -6,14 +6,18 @@ import os
 import runpy
 import sys
 
+from lazyloom import launcher
+
 from . import as_torch
 
 USAGE = """\
 usage: python -m lazyloom_torch script.py [argument ...]
        python -m lazyloom_torch -m module [argument ...]
+       python -m lazyloom_torch run -n processes script.py [argument ...]
 
 Run a program in which "import torch" means lazyloom_torch, its own imports and those of the
-libraries that it uses. An installed PyTorch is not touched."""
+libraries that it uses. An installed PyTorch is not touched.
+"run" starts it in several processes, as torchrun does (run --help has the options)."""
 
 
 def main() -> None:
@@ -22,6 +26,9 @@ def main() -> None:
     if given[:1] in (["-h"], ["--help"]):
         print(USAGE)
         return
+    if given[:1] == ["run"]:
+        sys.exit(launcher.main(
+            given[1:], "python -m lazyloom_torch run", ["-m", __package__]))
     module = given[:1] == ["-m"]
     if module:
         given = given[1:]

@@ -8,7 +8,9 @@ _TRACED: Final = (
     "operations are recorded as the program runs and compiled by XLA; there is no other tracer or "
     "compiler whose graphs one could get")
 _SCRIPT: Final = "a part of TorchScript or of PyTorch's own machinery, which is not here"
-_ALONE: Final = "a program is one process; torch.distributed.is_available() is False"
+ALONE: Final = (
+    "torch.distributed has process groups, collectives, stores and DistributedDataParallel; this "
+    "part of it is not built")
 _DENSE: Final = (
     "tensors are dense, or sparse of layout COO, CSR or CSC; use torch.sparse.mm and its kin")
 _NESTED: Final = "nested tensors are not supported; use padding and a mask"
@@ -28,6 +30,27 @@ _PROFILED: Final = (
     "and how long each phase took")
 UNCOUNTED: Final = "operations are not counted as they are recorded; " + _PROFILED
 
+_DISTRIBUTED: Final = """
+    _checkpointable _composable _composable_state _dist2 _functional_collectives
+    _functional_collectives_impl _local_tensor _mesh_layout _meta_registrations _ops _pycute
+    _serialization _shard _sharded_tensor _sharding_spec _state_dict_utils _symmetric_memory _tensor
+    _tools algorithms._checkpoint algorithms._comm_hooks algorithms._optimizer_overlap
+    algorithms._quantization algorithms.ddp_comm_hooks.ddp_zero_hook
+    algorithms.ddp_comm_hooks.debugging_hooks algorithms.ddp_comm_hooks.mixed_precision_hooks
+    algorithms.ddp_comm_hooks.optimizer_overlap_hooks algorithms.ddp_comm_hooks.post_localSGD_hook
+    algorithms.ddp_comm_hooks.powerSGD_hook algorithms.ddp_comm_hooks.quantization_hooks
+    algorithms.join algorithms.model_averaging argparse_util autograd c10d_logger checkpoint
+    collective_utils config constants debug device_mesh elastic.agent elastic.control_plane
+    elastic.events elastic.metrics elastic.multiprocessing.api
+    elastic.multiprocessing.redirects elastic.multiprocessing.subprocess_handler
+    elastic.multiprocessing.tail_log elastic.rendezvous elastic.timer elastic.utils flight_recorder
+    fsdp launch launcher logging_handlers nn.api nn.jit optim._deprecation_warning
+    optim.apply_optimizer_in_backward optim.functional_adadelta optim.functional_adagrad
+    optim.functional_adam optim.functional_adamax optim.functional_adamw optim.functional_rmsprop
+    optim.functional_rprop optim.functional_sgd optim.named_optimizer optim.optimizer
+    optim.post_localSGD_optimizer optim.utils pipelining remote_device rendezvous rpc run tensor
+    utils"""
+
 #: modules of which nothing is here, with all below them
 MODULES: Final[dict[str, str]] = {
     **dict.fromkeys((
@@ -39,9 +62,8 @@ MODULES: Final[dict[str, str]] = {
                     "models are not exported to other runtimes"),
     **dict.fromkeys(("ao", "quantization", "nn.quantized", "nn.quantizable", "nn.intrinsic",
                      "nn.qat"), _QUANTISED),
-    "distributed": _ALONE,
+    **{f"distributed.{name}": ALONE for name in _DISTRIBUTED.split()},
     "nested": _NESTED,
-    "futures": _ALONE,
     "monitor": _PROFILED,
     "utils.benchmark": "recording returns before anything ran; time with timeit around a function "
                        "that ends in lazyloom.sync(wait=True)",
@@ -65,10 +87,9 @@ MODULES: Final[dict[str, str]] = {
     "numa": "where memory and threads lie is the system's affair",
     "utils.data.graph_settings": _PIPES,
     "utils.data.backward_compatibility": _PIPES,
-    "nn.parallel.distributed": _ALONE,
     **dict.fromkeys(("nn.parallel.comm", "nn.parallel.parallel_apply", "nn.parallel.replicate",
                      "nn.parallel.scatter_gather"), _ONE_DEVICE),
-    "_C._distributed_c10d": _ALONE,
+    "_C._distributed_c10d": ALONE,
     "multiprocessing.reductions": _MEMORY,
     "masked.maskedtensor": _MASKED,
     **dict.fromkeys(("profiler.profiler", "profiler.itt", "profiler.python_tracer",
@@ -188,7 +209,6 @@ NAMES: Final[dict[str, dict[str, str]]] = {
     "nn.functional": _by_reason((_QUANTISED, "scaled_grouped_mm scaled_mm ScalingType "
                                              "SwizzleType")),
     "nn.parallel": _by_reason(
-        (_ALONE, "DistributedDataParallel"),
         (_ONE_DEVICE, "gather parallel_apply replicate scatter")),
     "backends.cuda": _by_reason((_DEVICE, "SDPAParams cufft_plan_cache preferred_linalg_library")),
     "optim": _by_reason((_SPARSE_GRADIENTS, "SparseAdam")),

@@ -1,4 +1,4 @@
-"""``python -m lazyloom info``, ``cache {info,clear}`` and ``kernels``."""
+"""``python -m lazyloom info``, ``run``, ``cache {info,clear}`` and ``kernels``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import platform
 import signal
 import sys
 
-from . import __version__, ops
+from . import __version__, launcher, ops
 from .backends.returned import description
 from .backends.selection import backend
 from .cache import disk
@@ -21,10 +21,12 @@ from .host import native, shipped, storage
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m lazyloom", description="Look at lazyloom's installation and its cache.")
+        prog="python -m lazyloom", description="Look at lazyloom's installation and its "
+        "cache; run a program in several processes.")
     commands = parser.add_subparsers(dest="command", required=True)
     info = commands.add_parser("info", help="versions, device, op table and cache")
     info.add_argument("--json", action="store_true", help="print JSON")
+    launcher.add_arguments(commands.add_parser("run", help="a program in several processes"))
     cache = commands.add_parser("cache", help="the disk cache")
     cache.add_argument("action", choices=["info", "clear"])
     kernels = commands.add_parser(
@@ -38,6 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
         "--keep", action="store_true", help="leave a file that is right here as it is")
     kernels.add_argument("--common", action="store_true", help="the common ones alone")
     options = parser.parse_args(arguments)
+    if options.command == "run":
+        return launcher.run(options)
     if options.command == "kernels":
         folder = os.path.dirname(os.path.abspath(options.output))
         if not os.path.isdir(folder) or not os.access(folder, os.W_OK):

@@ -21,6 +21,7 @@ from typing import Any
 
 import lazyloom_torch
 from lazyloom_torch import _absent
+from lazyloom_torch._absent_names import ALONE
 
 LIST = Path(__file__).parent / "torch_api.txt"
 SECTIONS = (
@@ -106,6 +107,10 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     (r"torch\.nn\.(parallel|parameter|utils)(\..*)?",
      r"(DataParallel|Uninitialized.*|SpectralNorm.*)(\..*|Hook)",
      "a step of PyTorch's own class; the class here does what its documentation says"),
+    (r"torch\.nn\.parallel\.distributed", r"DistributedDataParallel\.(gather|scatter|to_kwargs|"
+                                         r"join_.*|train)",
+     "a step of PyTorch's class over several GPUs, or of join(), which is not here"),
+    (r"torch\.distributed(\..*)?", r".*", ALONE),
     (r"torch\.nn\.attention", r"WARN_.*|.*flash_attention.*",
      "kernels of PyTorch's own; XLA compiles attention"),
     (r"torch\.sparse(\..*)?", r"SparseSemi.*", "tensors are dense and strided, or sparse of layout "

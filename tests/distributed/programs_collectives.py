@@ -179,17 +179,20 @@ def second_derivatives(group: dist.Group) -> None:
 def main() -> None:
     dist.init(timeout=30)
     me = dist.rank()
+    what = sys.argv[1]
     groups = [dist.WORLD]
     if dist.world_size() > 2:
-        groups += [dist.new_group(g) for g in [(0, 2), (3, 1), (0, 2, 3)] if me in g]
-    what = sys.argv[1]
+        # one that divides the world, its ranks in another order, and one that does not
+        groups += [dist.new_group(g) for g in [(3, 1), (0, 2, 3)] if me in g]
+    if dist.world_size() > 2 and what == "gradients":
+        del groups[0]
     for group in groups:
         if what == "gradients":
             gradients(group)
             second_derivatives(group)
         else:
             # each takes a second to compile: all dtypes in one group, some in the others
-            for dtype in DTYPES if dist.world_size() == 2 else [np.bool_, np.float32]:
+            for dtype in DTYPES if dist.world_size() == 2 else [np.float32]:
                 forward(group, dtype)
     dist.shutdown()
     print("passed")

@@ -47,7 +47,8 @@ def test_private_parts_of_jax_are_named_in_three_modules() -> None:
                 pattern.search(line) for line in code.splitlines() if "import" in line
             ):
                 found.append(path.name)
-    assert set(found) == {"jax_compat.py", "jax_processes.py", "tracing.py"}
+    assert set(found) == {
+        "jax_compat.py", "jax_processes.py", "jax_targets.py", "tracing.py"}
 
 
 @pytest.mark.parametrize("module", ["lazyloom", "lazyloom_numpy", "lazyloom_torch"])

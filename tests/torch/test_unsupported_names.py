@@ -19,7 +19,7 @@ nn = torch.nn
 @pytest.mark.parametrize("name", [
     "fx.graph_module", "_dynamo.exc", "_inductor", "export", "distributed.tensor.parallel",
     "distributed.fsdp", "onnx.symbolic_opset9", "nested", "ao.quantization",
-    "numa.binding", "nn.parallel.distributed", "utils.benchmark",
+    "numa.binding", "distributed.checkpoint", "utils.benchmark",
     "utils.cpp_extension", "nn.attention.flex_attention", "cuda.nvtx", "jit.mobile", "_custom_ops",
 ])  # fmt: skip
 def test_modules_that_are_not_here_say_why_at_the_first_use(name: str) -> None:
@@ -80,7 +80,7 @@ def test_limits_of_float8() -> None:
 
 
 def test_what_programs_ask_of_processes_and_devices() -> None:
-    assert not torch.distributed.is_available() and not torch.distributed.is_initialized()
+    assert torch.distributed.is_available() and not torch.distributed.is_initialized()
     with pytest.raises(ValueError, match="not been initialized"):
         torch.distributed.get_rank()
     for device in (torch.cuda, torch.xpu, torch.mps, torch.mtia, torch.accelerator):

@@ -12,6 +12,7 @@ from typing import Any
 import lazyloom
 from lazyloom import Value
 
+from .. import _ends
 from .._core import cast, record
 from .._errors import not_a_tensor
 from .._functions.creation import zeros_like
@@ -91,9 +92,20 @@ def backward(
     requires no grad, has several elements and no gradient given, or whose history was freed
     by an earlier pass.
     """
+    if _ends.after_pass:
+        with _ends.one_pass():
+            _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+        return
+    _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+
+
+def _backward(
+    tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool,
+    grad_variables: Any, inputs: Any,
+) -> None:
     if registered and unnoted():
         with one_pass():
-            backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+            _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
         return
     if grad_variables is not None:
         if grad_tensors is not None:
@@ -128,6 +140,8 @@ def backward(
                             leaf.grad = _wrap(gradient)
                             continue
                 _deliver(leaf, gradient, create_graph)
+    if _ends.after_pass:
+        _ends.note(token.leaf() for token, _ in found if type(token) is Token)
     if watches:
         drop_watches()
 
@@ -146,6 +160,7 @@ def _into(
     for t, g in zip(wanted, found, strict=True):
         if g is not None and t._leaf is not None:
             _deliver(t._leaf, g, create_graph)
+            _ends.note([t._leaf])
 
 
 def _cotangents(

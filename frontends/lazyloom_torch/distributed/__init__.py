@@ -1,62 +1,107 @@
-"""``torch.distributed``: a program is one process, and programs that ask are told so."""
+"""``torch.distributed``: several processes of one program, and collectives among them.
+
+``python -m lazyloom run`` or torchrun start the processes, :func:`init_process_group` joins them.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
 from .. import _absent
-from .._absent_names import MODULES
+from .._absent_names import ALONE
+from .._processes.reducer import GradBucket as GradBucket
+from . import algorithms as algorithms
+from . import distributed_c10d as distributed_c10d
+from . import nn as nn
+from .distributed_c10d import (
+    Backend,
+    DistBackendError,
+    DistError,
+    DistNetworkError,
+    DistStoreError,
+    GroupMember,
+    HashStore,
+    P2POp,
+    PrefixStore,
+    ProcessGroup,
+    QueueEmptyError,
+    ReduceOp,
+    Store,
+    TCPStore,
+    Work,
+    all_gather,
+    all_gather_coalesced,
+    all_gather_into_tensor,
+    all_gather_object,
+    all_gather_single,
+    all_reduce,
+    all_reduce_coalesced,
+    all_to_all,
+    all_to_all_single,
+    barrier,
+    batch_isend_irecv,
+    broadcast,
+    broadcast_object_list,
+    default_pg_timeout,
+    destroy_process_group,
+    gather,
+    gather_object,
+    get_backend,
+    get_backend_config,
+    get_default_backend_for_device,
+    get_global_rank,
+    get_group_rank,
+    get_node_local_rank,
+    get_pg_count,
+    get_process_group_ranks,
+    get_rank,
+    get_world_size,
+    group,
+    init_process_group,
+    irecv,
+    is_available,
+    is_backend_available,
+    is_gloo_available,
+    is_initialized,
+    is_mpi_available,
+    is_nccl_available,
+    is_torchelastic_launched,
+    is_ucc_available,
+    is_xccl_available,
+    isend,
+    monitored_barrier,
+    new_group,
+    new_subgroups,
+    new_subgroups_by_enumeration,
+    recv,
+    recv_object_list,
+    reduce,
+    reduce_op,
+    reduce_scatter,
+    reduce_scatter_single,
+    reduce_scatter_tensor,
+    scatter,
+    scatter_object_list,
+    send,
+    send_object_list,
+    supports_complex,
+)
 
+__all__ = [
+    "Backend", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError",
+    "GroupMember", "HashStore", "P2POp", "PrefixStore", "ProcessGroup", "QueueEmptyError",
+    "ReduceOp", "Store", "TCPStore", "Work", "all_gather", "all_gather_coalesced",
+    "all_gather_into_tensor", "all_gather_object", "all_gather_single", "all_reduce",
+    "all_reduce_coalesced", "all_to_all", "all_to_all_single", "barrier", "batch_isend_irecv",
+    "broadcast", "broadcast_object_list", "default_pg_timeout", "destroy_process_group",
+    "gather", "gather_object", "get_backend", "get_backend_config",
+    "get_default_backend_for_device", "get_global_rank", "get_group_rank",
+    "get_node_local_rank", "get_pg_count", "get_process_group_ranks", "get_rank",
+    "get_world_size", "group", "init_process_group", "irecv", "is_available",
+    "is_backend_available", "is_gloo_available", "is_initialized", "is_mpi_available",
+    "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available",
+    "isend", "monitored_barrier", "new_group", "new_subgroups", "new_subgroups_by_enumeration",
+    "recv", "recv_object_list", "reduce", "reduce_op", "reduce_scatter",
+    "reduce_scatter_single", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send",
+    "send_object_list", "supports_complex",
+]  # fmt: skip
 
-def is_available() -> bool:
-    """False: there is no communication between processes."""
-    return False
-
-
-def is_initialized() -> bool:
-    """False."""
-    return False
-
-
-is_torchelastic_launched = is_initialized
-is_nccl_available = is_gloo_available = is_mpi_available = is_ucc_available = is_available
-is_xccl_available = is_available
-
-
-def is_backend_available(backend: str) -> bool:
-    """False."""
-    return False
-
-
-def get_rank(group: Any = None) -> int:
-    """ValueError, as PyTorch's where no process group was made."""
-    raise ValueError("Default process group has not been initialized: a program is one process "
-                     "here; ask torch.distributed.is_available() first")
-
-
-def get_world_size(group: Any = None) -> int:
-    """ValueError, as PyTorch's where no process group was made."""
-    return get_rank(group)
-
-
-class DistError(RuntimeError):
-    """Never raised."""
-
-
-class DistBackendError(DistError):
-    """Never raised."""
-
-
-class DistNetworkError(DistError):
-    """Never raised."""
-
-
-class DistStoreError(DistError):
-    """Never raised."""
-
-
-class QueueEmptyError(DistStoreError):
-    """Never raised."""
-
-
-__getattr__ = _absent.missing(__name__, reason=MODULES["distributed"])
+__getattr__ = _absent.missing(__name__, reason=ALONE)

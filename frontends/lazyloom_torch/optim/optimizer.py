@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import lazyloom
 from lazyloom.errors import LoomError, type_name
 
+from .. import _ends
 from .._errors import as_torch, described
 from .._grad_mode import set_grad_enabled
 from .._hooks import RemovableHandle
@@ -90,6 +91,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         if _global_post_hooks or self._optimizer_step_post_hooks:
             for hook in (*self._optimizer_step_post_hooks.values(), *_global_post_hooks.values()):
                 hook(self, (self, *args), kwargs)
+        for called in _ends.after_step:
+            called()
         return result
 
     hooked.hooked = True  # type: ignore[attr-defined]

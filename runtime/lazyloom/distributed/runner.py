@@ -38,15 +38,24 @@ class Begun:
 
 
 class Runner:
-    """A daemon thread that runs calls one after the other."""
+    """A daemon thread that runs calls one after the other.
+
+    Attributes:
+        newest: the newest call, until it has been waited for.
+    """
 
     def __init__(self) -> None:
+        self.newest: Begun | None = None
         self._calls: Final[queue.SimpleQueue[Begun]] = queue.SimpleQueue()
         threading.Thread(target=self._run, name="lazyloom-together", daemon=True).start()
 
+    def stuck(self, timeout: float) -> bool:
+        """Return True if the newest call does not end within so many seconds."""
+        return self.newest is not None and not self.newest.wait(timeout)
+
     def begin(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Begun:
         """Begin a call."""
-        call = Begun(function, arguments)
+        call = self.newest = Begun(function, arguments)
         self._calls.put(call)
         return call
 

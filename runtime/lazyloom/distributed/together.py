@@ -9,6 +9,7 @@ to another process.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import zlib
@@ -26,6 +27,8 @@ from .streams import Stream, group_of, key_of
 
 #: seconds for which a result may be missing after a process has ended that takes part in it
 _GRACE: Final = 2.0
+#: seconds for which a result is waited for without going to sleep, which takes 0.1 ms
+_BRIEF: Final = 3e-4
 #: what errors of collectives have in their text
 _OF_COLLECTIVES: Final = ("gloo", "nccl", "ollective", "Rendezvous", "rendezvous")
 
@@ -107,8 +110,11 @@ class Together:
             if self.failure is not None:
                 self.check()
             now = time.monotonic()
-            # to wait a twentieth longer than needed is cheap for both
-            time.sleep(2e-5 if begun is None else min(max((now - begun) / 20, 2e-5), 2e-3))
+            if begun is None or now - begun < _BRIEF:
+                os.sched_yield()
+            else:
+                # to wait a twentieth longer than needed is cheap for both
+                time.sleep(min(max((now - begun) / 20, 2e-5), 2e-3))
             if begun is None:
                 begun = now
             elif now - begun > _GRACE and self.left & self._members:
@@ -135,9 +141,14 @@ class Together:
                 if call.wait(_GRACE):
                     break
                 raise self.fail(self._gone())
+        self._runner.newest = None
         if call.error is not None:
             raise self._explained(call.error) from call.error
         return call.result
+
+    def stuck(self) -> bool:
+        """Return True if a thread of Python waits inside XLA and goes on doing so."""
+        return self._runner is not None and self._runner.stuck(1.0)
 
     def check(self) -> None:
         """Raise the failure, if there is one."""

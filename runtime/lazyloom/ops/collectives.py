@@ -205,8 +205,18 @@ def collective_permute(
     """
     if len(group) == 1:
         return x if sources else lax.full_like(x, 0)
-    return steps.permute(
-        x, [(group[s], group[t]) for s, t in zip(sources, targets, strict=True)])
+    if len(group) == world:
+        return steps.permute(
+            x, [(group[s], group[t]) for s, t in zip(sources, targets, strict=True)])
+    # XLA's has all processes connect, also those that send and receive nothing
+    place = steps.place_in(group, world)
+    source_of = np.full(len(group), -1, np.int32)
+    source_of[list(targets)] = sources
+    source = lax.dynamic_index_in_dim(jnp.asarray(source_of), place, keepdims=False)
+    received = lax.dynamic_index_in_dim(
+        steps.all_gather(x, group, world), lax.max(source, np.int32(0)), keepdims=False)
+    return lax.select(
+        lax.broadcast(lax.ge(source, np.int32(0)), x.shape), received, lax.full_like(x, 0))
 
 
 @op(sent, source="stablehlo.collective_broadcast", derivative=LINEAR, execution=COLLECTIVE,

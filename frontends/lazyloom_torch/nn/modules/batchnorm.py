@@ -6,6 +6,8 @@ from typing import Any
 
 from ... import _dtypes
 from ..._functions.creation import zeros
+from ..._grad_mode import no_grad
+from ..._processes.moments import combined_moments, joined
 from ..._tensor import Tensor
 from .. import functional as F  # noqa: N812
 from ..parameter import UninitializedBuffer
@@ -84,17 +86,13 @@ class _NormBase(Affine):
 class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        momentum: Any = 0.0 if self.momentum is None else self.momentum
         # buffers and parameters are taken from their tables: __getattr__ is slow
         kept, own = self._buffers, self._parameters
         mean, variance = kept["running_mean"], kept["running_var"]
         training = self.training
+        momentum: Any = 0.0 if self.momentum is None else self.momentum
         if training and self.track_running_stats:
-            seen = kept["num_batches_tracked"]
-            if seen is not None:
-                seen.add_(1)
-                if self.momentum is None:  # the average of all batches
-                    momentum = 1.0 / seen.to(_dtypes.float32 if mean is None else mean.dtype)
+            momentum = self._count()
         elif training:
             mean = variance = None
         else:
@@ -104,6 +102,15 @@ class _BatchNorm(_NormBase):
                                 momentum, self.eps)
         return F.batch_norm(input, mean, variance, self.weight, self.bias, training, momentum,
                             self.eps)
+
+    def _count(self) -> Any:
+        """Count a batch; the weight of its moments in the running ones."""
+        seen, mean = self._buffers["num_batches_tracked"], self._buffers["running_mean"]
+        if seen is not None:
+            seen.add_(1)
+            if self.momentum is None:  # the average of all batches
+                return 1.0 / seen.to(_dtypes.float32 if mean is None else mean.dtype)
+        return 0.0 if self.momentum is None else self.momentum
 
     def _drop_running_statistics(self) -> None:
         """Use the statistics of the batch from now on, and keep none."""
@@ -136,7 +143,11 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation over all processes; there is one, so over the batch."""
+    """Batch normalisation whose moments are those of the batches of all processes together.
+
+    In one process, or in evaluation mode, it is the module's own. It works on CPUs, too, where
+    PyTorch's does not.
+    """
 
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
@@ -150,6 +161,32 @@ class SyncBatchNorm(_BatchNorm):
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    def forward(self, input: Tensor) -> Tensor:
+        of_batch = self.training or self.running_mean is None and self.running_var is None
+        group = joined(self.process_group) if of_batch else None
+        if group is None:
+            return super().forward(input)
+        self._check_input_dim(input)
+        over = [d for d in range(input.dim()) if d != 1]
+        shape = [-1 if d == 1 else 1 for d in range(input.dim())]
+        x = input.float() if input.element_size() < 4 else input
+        mean, variance, count = combined_moments(x, over, group)
+        if self.training and self.track_running_stats:
+            self._keep(mean.detach(), variance.detach() * (count / (count - 1)), self._count())
+        scale = (variance + self.eps).rsqrt()
+        found = (x - mean.reshape(shape)) * scale.reshape(shape)
+        if self.weight is not None:
+            found = found * self.weight.reshape(shape)
+        if self.bias is not None:
+            found = found + self.bias.reshape(shape)
+        return found.to(input.dtype)
+
+    def _keep(self, mean: Tensor, variance: Tensor, momentum: Any) -> None:
+        with no_grad():
+            for running, new in ((self.running_mean, mean), (self.running_var, variance)):
+                if running is not None:
+                    running.copy_(running * (1 - momentum) + new.to(running.dtype) * momentum)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..._draws import Generator
 from ..._tensor import Tensor
 from ...random import multinomial, randint, randperm
@@ -169,13 +171,37 @@ class BatchSampler(Sampler):
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
 
 
+def _permutation(size: int, seed: int) -> list[int]:
+    """The order that PyTorch's ``randperm`` draws on the CPU from a generator with that seed.
+
+    That of the Mersenne Twister (Matsumoto and Nishimura, 1998), shuffled from the front.
+    """
+    order = list(range(size))
+    if size > 1:
+        drawn = np.random.RandomState(seed & 0xFFFFFFFF).randint(
+            0, 1 << 32, size - 1, dtype=np.uint32)
+        others = np.arange(size - 1) + drawn.astype(np.int64) % np.arange(size, 1, -1)
+        for i, j in enumerate(others.tolist()):
+            order[i], order[j] = order[j], order[i]
+    return order
+
+
 class DistributedSampler(_Counted):
     """The positions of one of several processes that train together.
 
     Each epoch's order depends on ``seed`` and :meth:`set_epoch` alone, so that all processes
-    draw the same one and each takes every ``num_replicas``-th of it.
+    draw the same one and each takes every ``num_replicas``-th of it. It is PyTorch's order.
 
-    Raises ValueError for a rank out of range, RuntimeError if rank or number are not given.
+    Args:
+        dataset: has a length.
+        num_replicas: how many processes; None for those of the default process group.
+        rank: which of them this is; None for the rank in that group.
+        shuffle: whether the order is drawn, else it is that of the dataset.
+        drop_last: leave out what is more than the same number for each, instead of giving the
+            first positions twice.
+
+    Raises ValueError for a rank out of range, and where number or rank are left out and no process
+    group was made.
     """
 
     def __init__(
@@ -183,8 +209,10 @@ class DistributedSampler(_Counted):
         shuffle: bool = True, seed: int = 0, drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            raise RuntimeError("there is no distributed package that would know how many processes "
-                               "there are: give num_replicas and rank")
+            from ... import distributed  # late: it needs the data types of all of torch
+
+            num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
+            rank = distributed.get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(
                 f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
@@ -198,11 +226,7 @@ class DistributedSampler(_Counted):
 
     def __iter__(self) -> Iterator[int]:
         size = len(self.dataset)
-        if self.shuffle:
-            source = Generator().manual_seed(self.seed + self.epoch)
-            order = randperm(size, generator=source).tolist()
-        else:
-            order = list(range(size))
+        order = _permutation(size, self.seed + self.epoch) if self.shuffle else list(range(size))
         if not self.drop_last and order:
             # the first positions again, so that all processes have as many
             while len(order) < self.total_size:

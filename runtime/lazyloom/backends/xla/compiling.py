@@ -25,6 +25,7 @@ from ...types import common_placement
 from ..backend import Executable, NotLowered, Request
 from . import jax_compat, lowering, placing
 from .assemble import loops_of, module_text
+from .jax_targets import DeviceTarget, of_processes
 from .layout_assignment import assign_layouts
 from .regions import engines
 from .regions.comparison import Comparison
@@ -134,7 +135,7 @@ def _compiled(
         "lower": assembled - started, "compile": time.perf_counter() - assembled}, calls, target)
 
 
-def _target(request: Request) -> jax_compat.DeviceTarget | None:
+def _target(request: Request) -> DeviceTarget | None:
     """Return what a program is compiled for, None for the default device."""
     structure = request.structure
     placement = common_placement(structure.leaf_types)
@@ -144,7 +145,7 @@ def _target(request: Request) -> jax_compat.DeviceTarget | None:
             raise PlacementError(
                 f"a program has values on {placement}, and collectives of {replicas} processes, "
                 "which run on the default device of each; move the values there first")
-        return jax_compat.of_processes(replicas)
+        return of_processes(replicas, jax_compat.client().devices())
     if placement is None:
         return None
     return placing.target_of(
@@ -174,7 +175,7 @@ def _module(request: Request, parts: Partition | None) -> tuple[str, Calls]:
 
 def _program(
     request: Request, executable: Any, timings: Mapping[str, float],
-    calls: Calls, target: jax_compat.DeviceTarget | None = None,
+    calls: Calls, target: DeviceTarget | None = None,
 ) -> _Program:  # fmt: skip
     structure = request.structure
     instructions = structure.instructions

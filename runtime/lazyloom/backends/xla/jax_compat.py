@@ -13,7 +13,7 @@ import platform
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ...errors import ArgumentError
 from ...host.host_arrays import writable
@@ -22,6 +22,7 @@ from ...interrupts import Deferred, Postponed
 from ...jaxprs.tracing import load, versions, x64
 from ...settings import tuning
 from ..backend import Executable
+from .jax_targets import DeviceTarget
 
 _lock = threading.Lock()
 _device: Any = None
@@ -137,55 +138,6 @@ def compiler_options() -> list[tuple[str, str]]:
     return XLA_OPTIONS + options(versions()["jaxlib"])
 
 
-class DeviceTarget(NamedTuple):
-    """What a program is compiled for, if that is not the default device.
-
-    Attributes:
-        devices: one, or those of a mesh in row-major order.
-        inputs: the sharding of each input.
-        chosen: for each output, whether XLA chooses how it is divided.
-        replicas: the devices are one of each process, and run the program together.
-    """
-
-    devices: tuple[Any, ...]
-    inputs: tuple[Any, ...]
-    chosen: tuple[bool, ...]
-    replicas: bool = False
-
-    def options(self) -> Any:
-        """Return XLA's options for a program of it."""
-        import numpy as np
-        from jaxlib import xla_client
-
-        options = xla_client.CompileOptions()
-        n = len(self.devices)
-        replicas, partitions = (n, 1) if self.replicas else (1, n)
-        options.num_replicas = replicas
-        options.num_partitions = partitions
-        build = options.executable_build_options
-        build.num_replicas = replicas
-        build.num_partitions = partitions
-        build.device_assignment = xla_client.DeviceAssignment.create(
-            np.array([d.id for d in self.devices]).reshape(replicas, partitions))
-        if partitions > 1:
-            build.use_spmd_partitioning = True
-            build.use_shardy_partitioner = True
-            build.allow_spmd_sharding_propagation_to_output = list(self.chosen)
-        return options
-
-    def device_list(self) -> Any:
-        """Return the devices as XLA's client takes them."""
-        from jaxlib import _jax
-
-        return _jax.DeviceList(self.devices)
-
-
-def of_processes(count: int) -> DeviceTarget:
-    """Return the target of programs that as many processes run together: one device of each."""
-    first = {d.process_index: d for d in reversed(client().devices())}
-    return DeviceTarget(tuple([first[rank] for rank in range(count)]), (), (), replicas=True)
-
-
 def _of_default_device() -> Any:
     """Return XLA's options for a program of the default device."""
     from jaxlib import xla_client
@@ -197,19 +149,6 @@ def _of_default_device() -> Any:
         options.executable_build_options.device_assignment = (
             xla_client.DeviceAssignment.create(np.array([[device().id]])))
     return options
-
-
-def output_shardings(executable: Any, mesh: Any) -> list[tuple[Any, ...]]:
-    """Return the partition spec of each output of a program on a JAX mesh, as tuples of axes.
-
-    Raises ValueError where the mesh axes cannot say it.
-    """
-    from jax._src.sharding_impls import parse_flatten_op_sharding
-
-    found: list[tuple[Any, ...]] = []
-    for sharding in executable.get_output_shardings() or ():
-        found += [tuple(spec) for spec in parse_flatten_op_sharding(sharding, mesh)]
-    return found
 
 
 def compile_text(text: str, target: DeviceTarget | None = None) -> Any:
@@ -286,6 +225,14 @@ fast_dispatch = True
 _fast_proven = False
 
 
+def _takes_long(executable: Any) -> bool:
+    """Return True if XLA hands a program over to its threads, and never runs it in the call."""
+    try:
+        return float(executable.cost_analysis()["flops"]) >= 1000
+    except Exception:
+        return False
+
+
 class LoadedProgram(Executable):
     """A loaded executable that runs as cheaply as a function of ``jax.jit``.
 
@@ -294,7 +241,7 @@ class LoadedProgram(Executable):
     executable's own ``execute_sharded``. ``direct`` says whether it is the C++ dispatch itself.
     """
 
-    __slots__ = ("executable", "replicas", "_slow", "_fast")
+    __slots__ = ("executable", "_slow", "_fast", "_returns_at_once")
 
     def __init__(
         self, executable: Any, inputs: int, outputs: Sequence[tuple[tuple[int, ...], Any]],
@@ -302,7 +249,7 @@ class LoadedProgram(Executable):
         shardings: tuple[Sequence[Any], Sequence[Any]] | None = None, replicas: int = 1,
     ) -> None:
         self.executable = executable
-        self.replicas = replicas
+        self._returns_at_once = replicas > 1 and _takes_long(executable)
         self.finished = None
         self.needs = needs
         self.timings = timings or {}
@@ -321,9 +268,12 @@ class LoadedProgram(Executable):
     def _run_together(self, *arguments: Any) -> list[Any]:
         """Run; the last result only says that all have ended.
 
-        XLA runs what is short before it returns, and waits for the other processes therein.
+        XLA runs what is short before it returns, and would wait for the other processes therein.
         """
-        results: list[Any] = _joined[1](self._slow.run, arguments)
+        if self._returns_at_once:
+            results = self._slow.run(*arguments)
+        else:
+            results = _joined[1](self._slow.run, arguments)
         self.finished = results.pop()
         return results
 

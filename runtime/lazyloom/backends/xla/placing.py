@@ -13,7 +13,7 @@ from ...placements import DEFAULT_PLACEMENT, Mesh, Placement, on_mesh
 from ...program.collectives import Partitioned
 from ...program.program import Structure
 from . import jax_compat
-from .jax_compat import DeviceTarget
+from .jax_targets import DeviceTarget, output_shardings
 
 #: JAX's meshes and shardings, by ours
 _meshes: Final[dict[Mesh, Any]] = {}
@@ -135,7 +135,7 @@ def output_placements(executable: Any, placement: Placement, count: int) -> tupl
     """Return how XLA divided each output of a program. Raises ValueError if no axes say it."""
     if placement.mesh is None or placement.mesh.size == 1:
         return (placement,) * count
-    specs = jax_compat.output_shardings(executable, mesh_of(placement.mesh))
+    specs = output_shardings(executable, mesh_of(placement.mesh))
     return tuple([on_mesh(placement.mesh, [axes or None for axes in spec]) for spec in specs])
 
 
