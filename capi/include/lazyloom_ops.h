@@ -4415,11 +4415,11 @@ static inline LOOM_CHECK loom_status loom_pivots_to_permutation(loom_tensor pivo
   return loom_record_("pivots_to_permutation", fixed_, 1, attributes_, 1, result, 1);
 }
 
-/* x on the devices, and divided over them, that the placement's text names.
+/* x on the devices, and divided over them, that the text of a placement names.
    The gradient passes through. On one mesh it is a constraint of the program; what is
    computed on other devices is a program of its own.
      x: any dtype
-     placement: str
+     placement: str, default "default:0/whole/row-major/device"
    Source: jax.lax.with_sharding_constraint, jax.device_put */
 static inline LOOM_CHECK loom_status loom_place(loom_tensor x, const char *placement,
                                                 loom_tensor *result) {

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+import lazyloom
 from lazyloom import dtypes as _lz
 from lazyloom.errors import type_name
 
@@ -174,6 +175,9 @@ _KINDS = ("cpu", "cuda", "mps", "xpu", "meta", "xla", "hpu", "mtia", "mkldnn", "
 class device:  # noqa: N801
     """Where a tensor lives. Others than ``"cpu"`` can be named and compared, not used.
 
+    Where JAX_NUM_CPU_DEVICES divides the processor, ``Tensor.to("cpu:3")`` moves a tensor to one of
+    its parts.
+
     Raises RuntimeError for a name that PyTorch does not know.
     """
 
@@ -219,8 +223,26 @@ class device:  # noqa: N801
 CPU = device("cpu")
 
 
+def placed_on(given: Any) -> str | None:
+    """The name of the device that is meant; None for the one where new tensors are.
+
+    Raises RuntimeError where there is no such device.
+    """
+    asked = device(str(given) if type_name(given) == "torch.device" else given)
+    if asked.type == "cpu" and asked.index is not None and str(asked) in lazyloom.devices():
+        return None if str(asked) == lazyloom.default_device() else str(asked)
+    check_device(asked)
+    return None
+
+
+def device_of(tensor: lazyloom.Tensor) -> device:
+    """Where a tensor lives: the CPU, or one of the devices that it is divided into."""
+    placement = tensor.tensor_type.placement
+    return CPU if placement.is_default or placement.mesh is not None else device(placement.device)
+
+
 def check_device(given: Any) -> None:
-    """Raise RuntimeError unless the device is None or the CPU."""
+    """Raise RuntimeError unless the device is None or the CPU, where new tensors are."""
     if given is not None and given is not CPU:
         asked = device(str(given) if type_name(given) == "torch.device" else given)
         if asked.type != "cpu" or asked.index:

@@ -480,7 +480,7 @@ class Tensor(_Base):
 
     @property
     def device(self) -> _dtypes.device:
-        return CPU
+        return CPU if self.tensor_type.placement.is_default else _dtypes.device_of(self)
 
     is_cpu = True
     is_cuda = False

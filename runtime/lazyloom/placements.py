@@ -29,7 +29,7 @@ class Mesh:
     """Devices in a grid whose axes have names. Equal meshes compare equal.
 
     Attributes:
-        axes: names and sizes, the outermost first.
+        axes: names and sizes, the outermost first; made of a mapping of names to sizes.
         platform: of the devices, such as "cpu".
         devices: their indices, in row-major order of the axes; None for the first ones.
     """
@@ -37,8 +37,7 @@ class Mesh:
     __slots__ = ("axes", "platform", "devices", "text", "_hash")
 
     def __init__(
-        self, axes: Mapping[str, int], platform: str = "cpu",
-        devices: Sequence[int] | None = None,
+        self, axes: Any, platform: str = "cpu", devices: Sequence[int] | None = None,
     ) -> None:
         if not isinstance(axes, Mapping) or not axes:
             raise ArgumentError(
@@ -46,6 +45,8 @@ class Mesh:
                 '{"data": 4, "model": 2}')
         size = 1
         pairs: list[tuple[str, int]] = []
+        name: Any
+        n: Any  # what the caller gave: compiled code would make an int of a bool
         for name, n in axes.items():
             if not isinstance(name, str) or not name.isidentifier():
                 raise ArgumentError(
@@ -116,6 +117,11 @@ class Placement:
         self.memory: Final = _MEMORY
         self.mesh: Final = mesh
         self.spec: Final = spec
+
+    @property
+    def is_default(self) -> bool:
+        """True for the whole value on the default device."""
+        return self is DEFAULT_PLACEMENT
 
     @property
     def is_propagated(self) -> bool:

@@ -10,18 +10,20 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent / "eight"
-LIMIT = 400
+LIMIT = 500
 
 
-@pytest.mark.parametrize("default", ["cpu:0", "cpu:4"])
-def test_with_eight_devices(default: str) -> None:
+@pytest.mark.parametrize(("default", "tests"), [
+    ("cpu:4", [""]), ("cpu:0", ["test_places.py", "test_meshes.py"])])
+def test_with_eight_devices(default: str, tests: list[str]) -> None:
     environment = {
         **os.environ, "JAX_NUM_CPU_DEVICES": "8", "LAZYLOOM_DEVICE": default,
         "LAZYLOOM_TEST_DEVICES": "1",
     }  # fmt: skip
     environment.pop("PYTEST_XDIST_WORKER", None)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", str(FOLDER), "-q", "-x", "-p", "no:cacheprovider"],
+        [sys.executable, "-m", "pytest", *[str(FOLDER / name) for name in tests], "-q", "-p",
+         "no:cacheprovider"],
         capture_output=True, text=True, env=environment, timeout=LIMIT,
         cwd=Path(__file__).parents[2])
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]

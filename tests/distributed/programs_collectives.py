@@ -10,7 +10,11 @@ import numpy as np
 
 import lazyloom as ll
 import lazyloom.distributed as dist
+from lazyloom.backends.xla import jax_compat
+from tests import quick_options
 
+# hundreds of small programs, each of which runs once
+jax_compat.XLA_OPTIONS += quick_options.OPTIONS[:2]
 DTYPES = [np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32,
           np.uint64, np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.complex64,
           np.complex128]

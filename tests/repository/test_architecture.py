@@ -48,7 +48,7 @@ def slots(module: str, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("module", "name", "most"), [
-    ("cache/memory", "Entry", 14),
+    ("cache/memory", "Entry", 15),
     ("trace/graph", "Node", 28),
     ("trace/graph", "Component", 12),
 ])

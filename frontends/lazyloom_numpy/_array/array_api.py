@@ -36,15 +36,35 @@ _ALL: Final = _KINDS["bool"] + _KINDS["numeric"]
 
 
 def device_name() -> str:
-    """The one device that arrays live on: "cpu", or what else the runtime runs on."""
+    """The device of new arrays: "cpu", or what else the runtime runs on."""
     return lazyloom.platform()
 
 
-def check_device(device: Any, function: str) -> None:
-    """ValueError unless the device is None or the one that arrays live on."""
-    if device is not None and device != device_name():
-        raise ValueError(
-            f"{function}: device {device!r} is not known; expected None or {device_name()!r}")
+def device_of(a: lazyloom.Tensor) -> str:
+    """The device that an array is on, or the text of the mesh that it is divided over."""
+    placement = a.tensor_type.placement
+    return device_name() if placement.is_default else placement.device
+
+
+def all_devices() -> list[str]:
+    """The devices of this process, that of new arrays first."""
+    return [device_name(), *[d for d in lazyloom.devices() if d != lazyloom.default_device()]]
+
+
+def elsewhere(device: Any, function: str) -> bool:
+    """Whether a device is another one than that of new arrays. ValueError if it is not known."""
+    if device is None or device == device_name():
+        return False
+    if isinstance(device, str) and device in lazyloom.devices():
+        return device != lazyloom.default_device()
+    raise ValueError(
+        f"{function}: device {device!r} is not known; expected None or one of "
+        f"{', '.join(map(repr, all_devices()))}")
+
+
+def onto(device: str, a: Any) -> Any:
+    """The array on a device that is not that of new arrays."""
+    return lazyloom.to_device(a, device)
 
 
 def check_api_version(version: str | None) -> None:
@@ -77,12 +97,12 @@ class __array_namespace_info__:  # noqa: N801
         return device_name()
 
     def devices(self) -> list[str]:
-        """All devices: there is one."""
-        return [device_name()]
+        """The devices of this process, that of new arrays first."""
+        return all_devices()
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """The dtypes of new arrays by kind. ValueError for an unknown device."""
-        check_device(device, "default_dtypes")
+        elsewhere(device, "default_dtypes")
         return {kind: onp.dtype(name) for kind, name in _DEFAULT.items()}
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
@@ -96,7 +116,7 @@ class __array_namespace_info__:  # noqa: N801
         Raises:
             ValueError: the device or the kind is not known.
         """
-        check_device(device, "dtypes")
+        elsewhere(device, "dtypes")
         return {name: onp.dtype(name) for name in _ALL if name in _names(kind)}
 
 

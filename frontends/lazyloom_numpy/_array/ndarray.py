@@ -98,17 +98,21 @@ class ndarray(_Base):
 
     @property
     def device(self) -> str:
-        """Where the data lives: "cpu", or what else the runtime runs on."""
-        return array_api.device_name()
+        """Where the data lives: "cpu", or what else the runtime runs on, or such as "cpu:3"."""
+        return array_api.device_of(self)
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> ndarray:
-        """The array itself. ValueError for a device other than its own, or a stream."""
+        """The array on a device, itself if it is there. ValueError for an unknown one or a stream.
+        """
         if stream is not None:
             raise ValueError("to_device: stream must be None, the runtime orders its work itself")
         if device is None:
             raise ValueError("to_device: device must be given, got None")
-        array_api.check_device(device, "to_device")
-        return self
+        there = array_api.elsewhere(device, "to_device")
+        if not there and self.tensor_type.placement.is_default:
+            return self
+        moved: ndarray = lazyloom.to_device(self, device if there else None)
+        return moved
 
     @property
     def T(self) -> ndarray:

@@ -17,7 +17,7 @@ from .._arguments import dtypes as dt
 from .._arguments.convert import as_value, host_value, operand, param, value_of
 from .._arguments.options import memory_order, row_or_column
 from .._array import hosted
-from .._array.array_api import check_device
+from .._array.array_api import elsewhere, onto
 from .._array.layout import ViewInfo, keep_order, lay_out, set_info
 from .._array.ndarray import ScalarArray, ndarray, plain, recast, wrap
 from .._ufuncs.ufunc import TABLE
@@ -112,7 +112,8 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any 
             copy: bool | None = None, like: Any = None) -> ndarray:  # fmt: skip
     """The argument itself if it is an array of that dtype, else a new array."""
     references = getrefcount(a)
-    check_device(device, "asarray")
+    if device is not None and elsewhere(device, "asarray"):
+        return onto(device, _array(a, references, dtype, copy, order))  # type: ignore[no-any-return]
     return _array(a, references, dtype, copy, order)
 
 
@@ -120,7 +121,8 @@ def asanyarray(a: Any, dtype: Any = None, order: str | None = None, *, device: A
                copy: bool | None = None, like: Any = None) -> ndarray:  # fmt: skip
     """As :func:`asarray`, but derived classes pass through. See ``numpy.asanyarray``."""
     references = getrefcount(a)
-    check_device(device, "asanyarray")
+    if device is not None and elsewhere(device, "asanyarray"):
+        return onto(device, _array(a, references, dtype, copy, order or "K", subok=True))  # type: ignore[no-any-return]
     return _array(a, references, dtype, copy, order or "K", subok=True)
 
 
@@ -202,7 +204,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
     shared is a ValueError. Later writes to shared memory show in the array, but writes to the
     array do not show in the memory.
     """
-    check_device(device, "from_dlpack")
+    if device is not None and elsewhere(device, "from_dlpack"):
+        return onto(device, from_dlpack(x, copy=copy))  # type: ignore[no-any-return]
     return ndarray.from_value(lazyloom.from_dlpack(x, copy=copy))
 
 
@@ -212,7 +215,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
          like: Any = None) -> ndarray:  # fmt: skip
     """An array of one value, which may itself be an array. See ``numpy.full``."""
-    check_device(device, "full")
+    if device is not None and elsewhere(device, "full"):
+        return onto(device, full(shape, fill_value, dtype, order))  # type: ignore[no-any-return]
     dims = dt.shape_tuple(shape)
     x = operand(fill_value)
     if dtype is not None:
@@ -260,7 +264,8 @@ def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
     usual = _usual(shape, dtype, order, device)
     if usual is not None:
         return ndarray.from_value(source("full", (_ZERO,), {"shape": usual}))
-    check_device(device, "zeros")
+    if device is not None and elsewhere(device, "zeros"):
+        return onto(device, zeros(shape, dtype, order))  # type: ignore[no-any-return]
     try:
         target = dt.internal(float if dtype is None else dtype)
     except dt.HostOnly:
@@ -275,7 +280,8 @@ def ones(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None
     usual = _usual(shape, dtype, order, device)
     if usual is not None:
         return ndarray.from_value(source("full", (_ONE,), {"shape": usual}))
-    check_device(device, "ones")
+    if device is not None and elsewhere(device, "ones"):
+        return onto(device, ones(shape, dtype, order))  # type: ignore[no-any-return]
     target = dt.internal(float if dtype is None else dtype)
     value = source("full", (dt.scalar(1, target),), {"shape": dt.shape_tuple(shape)})
     return lay_out(ndarray.from_value(value), row_or_column(order))
@@ -356,7 +362,8 @@ def arange(start: Any = None, stop: Any = None, step: Any = 1, dtype: Any = None
             parameters = (dt.scalar(numbers.start, dt.INT64),
                           dt.scalar(step if len(numbers) > 1 else 1, dt.INT64))
             return ndarray.from_value(source("arange", parameters, {"length": len(numbers)}))
-    check_device(device, "arange")
+    if device is not None and elsewhere(device, "arange"):
+        return onto(device, arange(start, stop, step, dtype))  # type: ignore[no-any-return]
     if stop is None:
         start, stop = None, start
     if stop is None:
@@ -394,7 +401,8 @@ def arange(start: Any = None, stop: Any = None, step: Any = 1, dtype: Any = None
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str = "C", *,
         device: Any = None, like: Any = None) -> ndarray:  # fmt: skip
     """Ones on diagonal k, zeros elsewhere. See ``numpy.eye``."""
-    check_device(device, "eye")
+    if device is not None and elsewhere(device, "eye"):
+        return onto(device, eye(N, M, k, dtype, order))  # type: ignore[no-any-return]
     columns = N if M is None else M
     attributes = {"n": operator.index(N), "m": operator.index(columns), "k": operator.index(k),
                   "dtype": dt.internal(float if dtype is None else dtype)}  # fmt: skip

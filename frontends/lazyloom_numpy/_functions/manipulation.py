@@ -18,7 +18,7 @@ from .._arguments import dtypes as dt
 from .._arguments.assigning import fitted, shape_text
 from .._arguments.convert import argument, operand, operand_key, value_of
 from .._arguments.options import memory_order
-from .._array.array_api import check_device
+from .._array.array_api import elsewhere, onto
 from .._array.hosted import again
 from .._array.layout import axis_order, hide_owner
 from .._array.ndarray import (
@@ -545,7 +545,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """The array in another dtype. See ``numpy.astype``."""
-    check_device(device, "astype")
+    if device is not None and elsewhere(device, "astype"):
+        return onto(device, astype(x, dtype, copy=copy))
     if not isinstance(x, ndarray):
         raise TypeError(f"astype: x is a {type_name(x)}, expected an array")
     return x.astype(dtype, copy=copy)

@@ -11,7 +11,7 @@ import lazyloom
 
 from .._arguments import dtypes as dt
 from .._arguments.convert import as_value, operand, operand_key, param, value_of
-from .._array.array_api import check_device
+from .._array.array_api import elsewhere, onto
 from .._array.ndarray import ndarray, wrap
 from .._ufuncs.ufunc import TABLE
 from .conditions import unless
@@ -28,7 +28,9 @@ def _kind(x: Any) -> Any:
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
              dtype: Any = None, axis: int = 0, *, device: Any = None) -> Any:  # fmt: skip
     """Evenly spaced numbers over an interval. See ``numpy.linspace``."""
-    check_device(device, "linspace")
+    if device is not None and elsewhere(device, "linspace"):
+        made = linspace(start, stop, num, endpoint, retstep, dtype, axis)
+        return (onto(device, made[0]), made[1]) if retstep else onto(device, made)
     count = operator.index(num)
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")

@@ -38,10 +38,22 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None,
             copy = copy or (a and a is not args[-1])
         elif a is not None:
             dtype = _dtypes.as_dtype(a)
-    _dtypes.check_device(device)
+    if device is not None and (
+        device is not _dtypes.CPU or not self.tensor_type.placement.is_default
+    ):
+        self = _moved(self, device)
     if dtype is None or _dtypes.as_dtype(dtype) is self.dtype:
         return self.clone(memory_format=memory_format) if copy else self
     return alike(_wrap(cast(operand(self), _dtypes.as_dtype(dtype).lazy)), self, memory_format)
+
+
+def _moved(self: Tensor, device: Any) -> Tensor:
+    """The tensor on a device; itself if it is there."""
+    name = _dtypes.placed_on(device)
+    if name is None and self.tensor_type.placement.is_default:
+        return self
+    found: Tensor = lazyloom.to_device(self, name)
+    return found
 
 
 def _converter(name: str, target: _dtypes.dtype) -> Any:
@@ -79,7 +91,7 @@ _TYPE_NAMES = {
 
 
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    return self
+    return self if self.tensor_type.placement.is_default else _moved(self, "cpu")
 
 
 def cuda(self: Tensor, device: Any = None) -> Tensor:

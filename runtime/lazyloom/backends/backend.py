@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from ..host.kernel import HostKernel
 from ..ops.spec import OpDef
 from ..placements import Placement
+from ..program.collectives import Partitioned
 from ..program.program import Instruction, Program, Structure
 from ..program.regions import NO_REGIONS, PartRun, ProgramRegions
 from ..program.stream import Leaf, Operand, Result, ScalarSlot
@@ -90,6 +91,7 @@ class Executable(ABC):
         finished: of a program with collectives, an array that is computed when its newest run has
             ended, and that nothing else uses; else None.
         placements: of a program on a mesh, how each of its outputs is divided.
+        collectives: of such a program, what its devices do together.
         further: None, or ``further(arguments, private)``, called before each run with all other
             arguments and whether each leaf's memory belongs to the runtime (None where that is
             unknown). It returns a list of further arguments that ``run`` takes after them.
@@ -100,6 +102,7 @@ class Executable(ABC):
 
     regions: ProgramRegions = NO_REGIONS
     placements: tuple[Placement, ...] = ()
+    collectives: tuple[Partitioned, ...] = ()
     further: Callable[[list[Any], list[bool] | None], list[Any]] | None = None
     segmented: bool = False
     run: Callable[..., list[Any]]

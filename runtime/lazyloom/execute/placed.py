@@ -90,5 +90,6 @@ def results(plan: Plan, info: DispatchInfo) -> None:
             target.placement = chosen[info.position[k]]
             if smallest is None or target.array.nbytes < smallest.nbytes:
                 smallest = target.array
+    plan.evaluation.collectives = info.loaded.collectives
     if smallest is not None:
         _newest[:] = [smallest]

@@ -53,10 +53,9 @@ def copy(x: T) -> Array:
 
 @op(same, source="jax.lax.with_sharding_constraint, jax.device_put",
     derivative=Derivative(linear="x"), access=Access(data_movement=True),
-    execution=Execution(places=True), samples=Cases(
-        case([[1.0, 2.0], [3.0, 4.0]], placement="default:0/whole/row-major/device")))
-def place(x: T, *, placement: str) -> Array:
-    """x on the devices, and divided over them, that the placement's text names.
+    execution=Execution(places=True))
+def place(x: T, *, placement: str = "default:0/whole/row-major/device") -> Array:
+    """x on the devices, and divided over them, that the text of a placement names.
 
     The gradient passes through. On one mesh it is a constraint of the program; what is computed on
     other devices is a program of its own.

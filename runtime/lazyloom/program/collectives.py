@@ -38,6 +38,27 @@ class Collective(NamedTuple):
                 f"{', '.join(map(str, self.group))}: {self.nbytes} bytes")
 
 
+class Partitioned(NamedTuple):
+    """A collective that XLA's partitioner put into a program on a mesh.
+
+    Attributes:
+        name: what HLO calls it, such as "all-reduce".
+        op: the op that it is there for, "" where XLA does not say.
+        types: of its results on one device, such as "f32[128,64]".
+        nbytes: their size.
+    """
+
+    name: str
+    op: str
+    types: tuple[str, ...]
+    nbytes: int
+
+    def text(self) -> str:
+        """For people to read."""
+        of = f" for {self.op}" if self.op else ""
+        return f"{self.name}{of} of {', '.join(self.types)}: {self.nbytes} bytes on each device"
+
+
 def collectives_of(structure: Structure) -> tuple[Collective, ...]:
     """The collectives of a program among more than one process, in the order of recording."""
     found: list[Collective] = []

@@ -15,7 +15,7 @@ from ..locks import closed_gate, new_lock, open_gate
 from ..settings import tuning
 from ..trace.graph import trace
 from ..trace.source import Site
-from .collectives import Collective
+from .collectives import Collective, Partitioned
 from .regions import NO_REGIONS, PartRun, ProgramRegions
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ class Evaluation:
         self.regions: ProgramRegions = NO_REGIONS
         #: what a program consisted of whose parts ran one by one, with the seconds of each
         self.parts: tuple[PartRun, ...] = ()
-        #: what other processes ran of it together with this one
-        self.collectives: tuple[Collective, ...] = ()
+        #: what other processes, or the devices of its mesh, ran of it together
+        self.collectives: tuple[Collective | Partitioned, ...] = ()
         # of a run op by op: why it was chosen, the seconds that compiling the program is estimated
         # to take, JAX's start included (infinite if it failed), those that its structure has run
         # op by op, and those that it could have saved, which are compared with the estimate

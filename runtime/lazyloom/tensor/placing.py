@@ -67,7 +67,7 @@ def make_mesh(axes: Any, names: Any = None) -> Mesh:
     return Mesh(axes, platform, indices)
 
 
-def to_device(x: Any, device: str) -> Any:
+def to_device(x: Any, device: str | None = None) -> Any:
     """The same data on another device; ``x`` itself if it is there.
 
     The copy is not waited for. What is computed of it is a program of its own, on that device; the
@@ -75,17 +75,19 @@ def to_device(x: Any, device: str) -> Any:
 
     Args:
         x: a tensor or a value, of any shape and dtype.
-        device: the name of a device, one of :func:`devices`.
+        device: the name of a device, one of :func:`devices`; None for the default one.
 
     Raises PlacementError for another name, ArgumentError where ``x`` is no tensor.
     """
     value = _value(x, "to_device")
+    if device is None:
+        return _moved(x, value, DEFAULT_PLACEMENT)
     known = devices()
     if device not in known:
         raise PlacementError(
             f"to_device: the device {device!r} was asked for, expected one of {', '.join(known)}")
     placement = DEFAULT_PLACEMENT if device == default_device() else on_device(device)
-    return _wrapped(x, moved(value, placement))
+    return _moved(x, value, placement)
 
 
 def shard(x: Any, mesh: Mesh, spec: Any) -> Any:
@@ -106,7 +108,7 @@ def shard(x: Any, mesh: Mesh, spec: Any) -> Any:
     value = _value(x, "shard")
     placement = on_mesh(checked_mesh(mesh, "shard"), () if spec is None else spec)
     check_divides(placement, value.shape, "shard")
-    return _wrapped(x, moved(value, placement))
+    return _moved(x, value, placement)
 
 
 def placement_of(x: Any) -> Placement:
@@ -125,5 +127,8 @@ def _value(x: Any, function: str) -> Value:
     return value
 
 
-def _wrapped(x: Any, value: Value) -> Any:
-    return wrap_as(x, value) if isinstance(x, Tensor) else value
+def _moved(x: Any, value: Value, placement: Placement) -> Any:
+    there = moved(value, placement)
+    if there is value:
+        return x
+    return wrap_as(x, there) if isinstance(x, Tensor) else there

@@ -175,6 +175,17 @@ def test_the_text_of_a_program_names_devices() -> None:
     assert "on cpu:0,1,2,3,4,5,6,7[data=4,model=2](data)" in text
 
 
+def test_the_record_names_the_collectives() -> None:
+    x = lazyloom.shard(np.asarray(random(16, 32)), MESH, ("data",))
+    w = lazyloom.shard(np.asarray(random(32, 8)), MESH, (None, "model"))
+    lazyloom.sync((x @ w).sum(axis=0))
+    evaluation = lazyloom.last_evaluation()
+    (found,) = evaluation.collectives
+    assert (found.name, found.types, found.nbytes) == ("all-reduce", ("f32[4]",), 16)
+    assert found.op == "sum"
+    assert "all-reduce for sum of f32[4]: 16 bytes on each device" in evaluation.text()
+
+
 def test_a_donated_parameter_is_written_over() -> None:
     w = lazyloom.shard(np.zeros((64, 64)), MESH, ("data",))
     for _ in range(4):
@@ -197,6 +208,15 @@ def test_random_numbers_do_not_depend_on_the_division() -> None:
         drawn.append((x + torch.randn(16, 16)).numpy())
     for k in range(2, 8, 2):
         assert (drawn[k] == drawn[0]).all() and (drawn[k + 1] == drawn[1]).all()
+
+
+def test_a_mesh_of_one_device() -> None:
+    mesh = lazyloom.make_mesh({"data": 1}, ["cpu:3"])
+    x = lazyloom.shard(np.arange(6.0).reshape(3, 2), mesh, ("data",))
+    y = lazyloom.shard(np.tanh(x), mesh, ("data",)).sum(axis=1)
+    numpy.testing.assert_allclose(
+        numpy.asarray(y), numpy.tanh(numpy.arange(6.0).reshape(3, 2)).sum(1), rtol=1e-12)
+    assert spec(y) == ()
 
 
 def test_a_failure_names_the_line() -> None:

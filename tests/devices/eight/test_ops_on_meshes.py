@@ -9,12 +9,20 @@ import numpy
 import pytest
 
 import lazyloom
+from lazyloom.backends.xla import jax_compat
 from lazyloom.ops.samples import samples
 from lazyloom.ops.spec import lookup
+from tests import quick_options
 
 MESH = lazyloom.make_mesh({"a": 2, "b": 2})
 #: samples of an op that are taken, of those that can be divided
-TAKEN = 2
+TAKEN = 1
+
+
+@pytest.fixture(autouse=True)
+def compiled_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = [*jax_compat.XLA_OPTIONS, *quick_options.OPTIONS[:2]]
+    monkeypatch.setattr(jax_compat, "XLA_OPTIONS", options)
 
 
 def divisions(shape: tuple[int, ...], seed: int) -> tuple[Any, ...]:

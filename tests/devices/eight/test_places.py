@@ -139,3 +139,50 @@ def test_programs_of_two_devices_are_two() -> None:
         assert float((x * 3.25 - 1).sum()) == 27.5
     after = lazyloom.stats()["programs_compiled"] + lazyloom.stats()["programs_from_disk"]
     assert after - before == 2
+
+
+def test_arrays_say_and_choose_where_they_are() -> None:
+    info = np.__array_namespace_info__()
+    others = [name for name in lazyloom.devices() if name != DEFAULT]
+    assert info.devices() == ["cpu", *others] and info.default_device() == "cpu"
+    x = np.ones((2, 3))
+    assert x.device == "cpu" and x.to_device("cpu") is x and x.to_device(DEFAULT) is x
+    y = x.to_device("cpu:6")
+    assert y.device == "cpu:6" and (y * 2).device == "cpu:6"
+    assert y.to_device("cpu").device == "cpu" and y.to_device("cpu:6").tolist() == x.tolist()
+    made = [
+        np.zeros(3, device="cpu:6"), np.ones(3, device="cpu:6"), np.full(3, 2, device="cpu:6"),
+        np.arange(3, device="cpu:6"), np.eye(3, device="cpu:6"), np.empty(3, device="cpu:6"),
+        np.asarray([1, 2], device="cpu:6"), np.linspace(0, 1, 5, device="cpu:6"),
+        np.zeros_like(x, device="cpu:6"), np.astype(x, np.float32, device="cpu:6"),
+        np.full_like(x, 3, device="cpu:6"), np.asanyarray(x, device="cpu:6"),
+    ]  # fmt: skip
+    for a in made:
+        assert a.device == "cpu:6"
+        assert (numpy.asarray(a) == numpy.asarray(a.to_device("cpu"))).all()
+    with pytest.raises(ValueError, match="device 'gpu:0' is not known; expected None or one of"):
+        np.zeros(3, device="gpu:0")
+
+
+def test_tensors_say_and_choose_where_they_are() -> None:
+    x = torch.ones(2, 3)
+    assert x.device == torch.device("cpu") and x.to("cpu") is x and x.cpu() is x
+    y = x.to("cpu:6")
+    assert y.device == torch.device("cpu:6") and (y + 1).device == torch.device("cpu", 6)
+    assert y.to("cpu:6") is y and y.cpu().device == torch.device("cpu")
+    assert y.to("cpu:2", torch.float64).dtype is torch.float64
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
+    expected = net(x).detach().numpy()
+    net.to("cpu:6")
+    assert {p.device.index for p in net.parameters()} == {6}
+    net.train()
+    z = net(y)
+    z.sum().backward()
+    assert z.device.index == 6 and net[0].weight.grad.device.index == 6
+    numpy.testing.assert_allclose(z.detach().numpy(), expected, atol=1e-6)
+    net.cpu()
+    assert {str(p.device) for p in net.parameters()} == {"cpu"}
+    with pytest.raises(RuntimeError, match="'cuda' is not available"):
+        x.to("cuda")
+    with pytest.raises(RuntimeError, match="'cpu:44' is not available"):
+        x.to("cpu:44")

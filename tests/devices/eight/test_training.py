@@ -127,8 +127,7 @@ def train(model: str, division: Callable[..., tuple[Any, ...]] | None, adam: boo
     return numpy.array(losses)
 
 
-@pytest.mark.parametrize("adam", [False, True])
-@pytest.mark.parametrize("model", ["block", "convolutions"])
+@pytest.mark.parametrize(("model", "adam"), [("block", True), ("convolutions", False)])
 def test_losses_are_those_of_one_device(model: str, adam: bool) -> None:
     expected = train(model, None, adam)
     assert expected[-1] < expected[0] * 0.9

@@ -393,7 +393,9 @@ class Module(Hooked, Stateful):
                 device = a
             elif isinstance(a, _dtypes.dtype):
                 dtype = a
-        _dtypes.check_device(device)
+        if device is not None:
+            _dtypes.placed_on(device)
+            self._apply(lambda t: t.to(device))
         if dtype is None:
             return self
         kind = _dtypes.as_dtype(dtype)
@@ -434,8 +436,8 @@ class Module(Hooked, Stateful):
         return self._apply(lambda t: t.type(dst_type))
 
     def cpu(self) -> Self:
-        """This module: there is only the CPU."""
-        return self
+        """The module with its parameters and buffers on the CPU's first device."""
+        return self._apply(lambda t: t.cpu())
 
     def cuda(self, device: Any = None) -> Self:
         """Raises RuntimeError: there is only the CPU."""

@@ -39,7 +39,7 @@ from .regions.timing import timed as timed_by_turns
 class _Program(jax_compat.LoadedProgram):
     """A program with the engines of the regions that it calls, which live as long as it."""
 
-    __slots__ = ("calls", "engines", "regions", "further", "placements")
+    __slots__ = ("calls", "engines", "regions", "further", "placements", "collectives")
 
     calls: Calls
     engines: Sequence[Engine | Comparison]
@@ -134,7 +134,7 @@ def _compiled(
         "lower": assembled - started, "compile": time.perf_counter() - assembled}, calls, target)
 
 
-def _target(request: Request) -> jax_compat.Target | None:
+def _target(request: Request) -> jax_compat.DeviceTarget | None:
     """Return what a program is compiled for, None for the default device."""
     structure = request.structure
     placement = common_placement(structure.leaf_types)
@@ -174,7 +174,7 @@ def _module(request: Request, parts: Partition | None) -> tuple[str, Calls]:
 
 def _program(
     request: Request, executable: Any, timings: Mapping[str, float],
-    calls: Calls, target: jax_compat.Target | None = None,
+    calls: Calls, target: jax_compat.DeviceTarget | None = None,
 ) -> _Program:  # fmt: skip
     structure = request.structure
     instructions = structure.instructions
@@ -191,6 +191,9 @@ def _program(
         [(t.shape, t.dtype.numpy) for t in types],
         _memory_needed(executable, _size(structure)), timings, shardings, replicas_of(structure))
     program.placements = placements
+    program.collectives = (
+        placing.collectives(executable) if target is not None and len(target.devices) > 1 and (
+            placement is not None) else ())
     program.calls = calls
     program.engines = calls.engines
     program.regions = calls.regions

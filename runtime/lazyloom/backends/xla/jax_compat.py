@@ -137,7 +137,7 @@ def compiler_options() -> list[tuple[str, str]]:
     return XLA_OPTIONS + options(versions()["jaxlib"])
 
 
-class Target(NamedTuple):
+class DeviceTarget(NamedTuple):
     """What a program is compiled for, if that is not the default device.
 
     Attributes:
@@ -180,10 +180,10 @@ class Target(NamedTuple):
         return _jax.DeviceList(self.devices)
 
 
-def of_processes(count: int) -> Target:
+def of_processes(count: int) -> DeviceTarget:
     """Return the target of programs that as many processes run together: one device of each."""
     first = {d.process_index: d for d in reversed(client().devices())}
-    return Target(tuple([first[rank] for rank in range(count)]), (), (), replicas=True)
+    return DeviceTarget(tuple([first[rank] for rank in range(count)]), (), (), replicas=True)
 
 
 def _of_default_device() -> Any:
@@ -212,7 +212,7 @@ def output_shardings(executable: Any, mesh: Any) -> list[tuple[Any, ...]]:
     return found
 
 
-def compile_text(text: str, target: Target | None = None) -> Any:
+def compile_text(text: str, target: DeviceTarget | None = None) -> Any:
     """Compile a StableHLO module given as text, for the default device if no target is given."""
 
     from . import compiler_defects, extrema, reductions
@@ -270,7 +270,7 @@ def know_call(name: str, handler: Any) -> None:
             _handlers[name] = handler
 
 
-def deserialize(data: bytes, target: Target | None = None) -> Any:
+def deserialize(data: bytes, target: DeviceTarget | None = None) -> Any:
     """Return an executable from the bytes of :func:`serialize`, which must be trusted."""
     c = client()  # before jaxlib: JAX determines what it may print
     if b"lapack_" in data:
@@ -699,8 +699,13 @@ def from_dlpack(source: Any, copy: bool | None) -> Any:
     with x64():
         import jax.dlpack
 
+        there = device() is client().local_devices()[0]
         if not copy:
             array = jax.dlpack.from_dlpack(source, copy=copy)
+            if not there:
+                if copy is False:
+                    raise ValueError(f"the memory is not that of the device {device()}")
+                return jax.device_put(array, device()).block_until_ready()
             # JAX keeps another order of the elements in memory, which programs do not expect
             if array.ndim < 2 or _row_major(array):
                 return array
@@ -708,4 +713,5 @@ def from_dlpack(source: Any, copy: bool | None) -> Any:
                 raise ValueError("the memory is not in row-major order")
             return device_copy(array).block_until_ready()
         # JAX's copy may not copy; it must be finished before the source is written to
-        return device_copy(jax.dlpack.from_dlpack(source)).block_until_ready()
+        copied = device_copy(jax.dlpack.from_dlpack(source)).block_until_ready()
+        return copied if there else jax.device_put(copied, device()).block_until_ready()

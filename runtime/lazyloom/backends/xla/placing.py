@@ -10,9 +10,10 @@ from typing import Any, Final
 from ...errors import PlacementError
 from ...jaxprs.tracing import x64
 from ...placements import DEFAULT_PLACEMENT, Mesh, Placement, on_mesh
+from ...program.collectives import Partitioned
 from ...program.program import Structure
 from . import jax_compat
-from .jax_compat import Target
+from .jax_compat import DeviceTarget
 
 #: JAX's meshes and shardings, by ours
 _meshes: Final[dict[Mesh, Any]] = {}
@@ -103,7 +104,7 @@ def move(array: Any, placement: Placement) -> Any:
 
 def target_of(
     structure: Structure, placement: Placement, inputs: int, outputs: Sequence[tuple[int, int]]
-) -> Target:
+) -> DeviceTarget:
     """Return what a program on other devices than the default one is compiled for.
 
     Args:
@@ -118,7 +119,7 @@ def target_of(
     mesh = placement.mesh
     devices = (_device(placement.device),) if mesh is None else tuple(mesh_of(mesh).devices.flat)
     instructions = structure.instructions
-    return Target(
+    return DeviceTarget(
         devices, tuple([sharding_of(p) for p in own]),
         tuple([stated(instructions[n].types[r].placement, placement) is None for n, r in outputs]))
 
@@ -132,10 +133,38 @@ def stated(result: Placement, program: Placement) -> Placement | None:
 
 def output_placements(executable: Any, placement: Placement, count: int) -> tuple[Placement, ...]:
     """Return how XLA divided each output of a program. Raises ValueError if no axes say it."""
-    if placement.mesh is None:
+    if placement.mesh is None or placement.mesh.size == 1:
         return (placement,) * count
     specs = jax_compat.output_shardings(executable, mesh_of(placement.mesh))
     return tuple([on_mesh(placement.mesh, [axes or None for axes in spec]) for spec in specs])
+
+
+#: a collective in the text of HLO: its results, its name, and the op that it is there for
+_COLLECTIVE: Final = re.compile(
+    r"= (.*?) (all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute|"
+    r"collective-broadcast)(?:-start)?\(.*?(?:op_name=\"([^\"]*)\".*)?$", re.MULTILINE)
+_HLO_TYPE: Final = re.compile(r"\b((pred|bf16|[suf]\d+|c\d+)\[([\d,]*)\])")
+#: names of instructions as the assembly of programs gives them, such as "12:matmul"
+_INSTRUCTION: Final = re.compile(r"\d+:([\w.]+)")
+
+
+def collectives(executable: Any) -> tuple[Partitioned, ...]:
+    """Return what the devices of a mesh do together in a program."""
+    found: list[Partitioned] = []
+    for module in executable.hlo_modules():
+        for results, name, source in _COLLECTIVE.findall(module.to_string()):
+            types: list[str] = []
+            size = 0
+            for text, kind, extents in _HLO_TYPE.findall(results):
+                types.append(text)
+                count = 1
+                for n in filter(None, extents.split(",")):
+                    count *= int(n)
+                bits = 8 if kind == "pred" else int(kind.lstrip("bsufc"))
+                size += count * bits // 8
+            ops = _INSTRUCTION.findall(source)
+            found.append(Partitioned(name, ops[-1] if ops else "", tuple(types), size))
+    return tuple(found)
 
 
 def attribute(placement: Placement, ndim: int) -> str:
