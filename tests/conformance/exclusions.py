@@ -8,11 +8,11 @@ from __future__ import annotations
 
 #: ops without a reference in NumPy or SciPy: only the frontends are compared with each other
 NO_REFERENCE: dict[str, str] = {
-    "place": "where data lie is no reference's; tests/devices compares what comes back",
     **dict.fromkeys(
         ["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute",
          "collective_broadcast"],
         "tests/distributed compares it with NumPy, in several processes"),
+    "place": "where data lie is no reference's; tests/devices compares what comes back",
     "dropout": "random; tests/ops compares it with random_bernoulli of the same key",
     **dict.fromkeys(("scan", "while_loop", "cond"),
                     "tests/runtime/test_control_flow.py compares it with jax.lax's"),

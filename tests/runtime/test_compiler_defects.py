@@ -17,7 +17,7 @@ import pytest
 import lazyloom
 import lazyloom_numpy as np
 from lazyloom.backends import fingerprint
-from lazyloom.backends.xla import compiler_defects, jax_compat
+from lazyloom.backends.xla import compiler_defects, environment, jax_compat
 from lazyloom.dtypes import dtype_named
 from lazyloom.host import storage
 from lazyloom.jaxprs import tracing
@@ -425,7 +425,7 @@ def test_nothing_is_compiled_but_by_compile_text() -> None:
 @pytest.mark.compiled
 def test_compiler_options_are_in_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
     before = fingerprint.fingerprint.__wrapped__()
-    assert repr(jax_compat.compiler_options()) in jax_compat.environment()
+    assert repr(jax_compat.compiler_options()) in environment.environment()
     monkeypatch.setattr(jax_compat, "XLA_OPTIONS", [("xla_cpu_enable_fast_math", "False")])
     changed = fingerprint.fingerprint.__wrapped__()
     assert changed != before

@@ -27,6 +27,8 @@ from .streams import Stream, group_of, key_of
 
 #: seconds for which a result may be missing after a process has ended that takes part in it
 _GRACE: Final = 2.0
+#: programs that are known to have been compared
+_PROGRAMS: Final = 4096
 #: seconds for which a result is waited for without going to sleep, which takes 0.1 ms
 _BRIEF: Final = 3e-4
 #: what errors of collectives have in their text
@@ -41,6 +43,7 @@ class Together:
         timeout: seconds for which it waits for a process that does not come.
         failure: why nothing can be computed together any more, or None.
         left: ranks of processes that have ended of their own accord.
+        turn: held while a program is handed over.
     """
 
     def __init__(self, rank: int, world: int, timeout: float) -> None:
@@ -49,6 +52,7 @@ class Together:
         self.timeout: Final = timeout
         self.failure: DistributedError | None = None
         self.left: Final[set[int]] = set()
+        self.turn: Final = threading.RLock()
         self.channel: Channel | None = None
         self._changed: Final = threading.Condition()
         self._streams: Final[dict[tuple[int, ...], Stream]] = {}
@@ -90,6 +94,9 @@ class Together:
         if new:
             first, start = next(iter(starts.items()))
             self._await_others(first, start)
+            if len(self._known) >= _PROGRAMS:
+                # they are compared once more, which others answer for whom they are not new
+                self._known.clear()
             self._known[entry.structure] = known
         self.check()
 

@@ -110,9 +110,11 @@ def _run_together(entry: memory.Entry, plan: Plan, donate: bool, started: float)
         plan.evaluation.found = "memory"
         plan.evaluation.backend = info.backend
         counters["program_hits"] += 1
-    together.begin(plan, entry)
-    run_whole(entry, info, plan, donate, started)
-    together.dispatched(info.loaded.finished)
+    # one program after the other, whatever threads hand them over
+    with together.turn:
+        together.begin(plan, entry)
+        run_whole(entry, info, plan, donate, started)
+        together.dispatched(info.loaded.finished)
 
 
 def _took_turn(

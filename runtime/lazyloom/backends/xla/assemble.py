@@ -37,8 +37,8 @@ _FINISHED_TYPE: Final = "tensor<16x16xf32>"
 #: of the replica is known at run time only, so that nothing of it is folded.
 _FINISHED: Final = f"""    %replica = stablehlo.replica_id : tensor<ui32>
     %replica_f = stablehlo.convert %replica : (tensor<ui32>) -> tensor<f32>
-    %replica_b = stablehlo.broadcast_in_dim %replica_f, dims = [] :
-      (tensor<f32>) -> {_FINISHED_TYPE}
+    %replica_b = stablehlo.broadcast_in_dim %replica_f, dims = [] : \
+(tensor<f32>) -> {_FINISHED_TYPE}
     %replica_i = stablehlo.iota dim = 0 : {_FINISHED_TYPE}
     %replica_s = stablehlo.add %replica_b, %replica_i : {_FINISHED_TYPE}
     %finished = stablehlo.dot_general %replica_s, %replica_s, contracting_dims = [1] x [0] : \

@@ -16,6 +16,7 @@ from ...trace.specs import Spec, spec_of
 from ...types import TensorType
 from ..backend import Backend, Executable, Request
 from . import jax_compat, placing
+from .environment import environment
 from .jax_compat import on_other_device
 
 #: of the module that runs ops by code generators, from the first op on for which they are asked: it
@@ -40,7 +41,7 @@ class Xla(Backend):
     given_up = staticmethod(jax_compat.given_up)
     number = staticmethod(jax_compat.number)
     from_dlpack = staticmethod(jax_compat.from_dlpack)
-    fingerprint = staticmethod(jax_compat.environment)
+    fingerprint = staticmethod(environment)
     devices = staticmethod(placing.names)
     upload_to = staticmethod(placing.upload_to)
     move = staticmethod(placing.move)
