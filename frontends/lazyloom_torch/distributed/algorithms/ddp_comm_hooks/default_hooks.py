@@ -36,29 +36,28 @@ def allreduce_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Fu
     return _done(_averaged(process_group, bucket.buffer()))
 
 
-def _compressed(dtype: Any) -> Callable[[ProcessGroup | None, GradBucket], Future]:
-    def hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
-        buffer = bucket.buffer()
-        return _done(_averaged(process_group, buffer.to(dtype)).to(buffer.dtype))
-
-    hook.__doc__ = f"The average of the bucket in {dtype}, of half as many bytes."
-    return hook
+def _in(dtype: Any, process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
+    buffer = bucket.buffer()
+    return _done(_averaged(process_group, buffer.to(dtype)).to(buffer.dtype))
 
 
-fp16_compress_hook = _compressed(float16)
-bf16_compress_hook = _compressed(bfloat16)
+def fp16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
+    """The average of the bucket in float16, of half as many bytes."""
+    return _in(float16, process_group, bucket)
 
 
-def _wrapped(dtype: Any) -> Callable[[Hook], Hook]:
-    def wrapper(hook: Hook) -> Hook:
-        def compressed(state: Any, bucket: GradBucket) -> Future:
-            before = bucket.buffer().dtype
-            bucket.set_buffer(bucket.buffer().to(dtype))
-            return hook(state, bucket).then(lambda future: _first(future.value()).to(before))
+def bf16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
+    """The average of the bucket in bfloat16, of half as many bytes."""
+    return _in(bfloat16, process_group, bucket)
 
-        return compressed
 
-    return wrapper
+def _wrapped(dtype: Any, hook: Hook) -> Hook:
+    def compressed(state: Any, bucket: GradBucket) -> Future:
+        before = bucket.buffer().dtype
+        bucket.set_buffer(bucket.buffer().to(dtype))
+        return hook(state, bucket).then(lambda future: _first(future.value()).to(before))
+
+    return compressed
 
 
 def _first(found: Any) -> Tensor:
@@ -66,8 +65,15 @@ def _first(found: Any) -> Tensor:
     return tensor
 
 
-fp16_compress_wrapper = _wrapped(float16)
-bf16_compress_wrapper = _wrapped(bfloat16)
+def fp16_compress_wrapper(hook: Hook) -> Hook:
+    """A hook that gets the bucket in float16; its result is cast back."""
+    return _wrapped(float16, hook)
+
+
+def bf16_compress_wrapper(hook: Hook) -> Hook:
+    """A hook that gets the bucket in bfloat16; its result is cast back."""
+    return _wrapped(bfloat16, hook)
+
 
 __all__ = ["allreduce_hook", "bf16_compress_hook", "bf16_compress_wrapper", "fp16_compress_hook",
            "fp16_compress_wrapper"]
