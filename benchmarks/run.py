@@ -28,7 +28,8 @@ NAMES = (
     "record", "dispatch", "mlp", "transformer", "lstm", "resnet", "device_time", "codegen",
     "inference", "inference_float32", "small_arrays", "numpy_programs", "sorting",
     "complete_programs", "example_steps", "first_step", "dynamic_programs", "numpy_first_runs",
-    "unrolled_loops", "cold_models", "memory", "edges", "import_time", "gpu",
+    "unrolled_loops", "cold_models", "memory", "edges", "import_time", "devices", "processes",
+    "gpu",
 )  # fmt: skip
 
 Json = dict[str, Any]

@@ -299,6 +299,8 @@ def options() -> str:
         "| `LAZYLOOM_CACHE_DIR` | its folder; else `lazyloom` in the user's cache folder |",
         "| `LAZYLOOM_CACHE_LIMIT` | its size in bytes, 4 GiB if not set |",
         "| `LAZYLOOM_BACKEND` | the backend: `xla`, or `module:attribute` |",
+        "| `LAZYLOOM_DEVICE` | the [device](devices.md) that values are on unless they are placed "
+        "elsewhere, such as `cpu:4`; else the first of JAX's default platform |",
         "| `LAZYLOOM_CODEGEN` | [code generators](codegen.md) in use, those that win first, such "
         "as `onednn,xla`; `xla` alone is the same as `LAZYLOOM_WITHOUT=code_generators`; else "
         "those installed ones that are by default |",

@@ -32,11 +32,11 @@ def refuse(monkeypatch: pytest.MonkeyPatch, what: str) -> list[bool]:
     compiles = jax_compat.compile_text
     asked: list[bool] = []
 
-    def compile_text(text: str) -> Any:
+    def compile_text(text: str, target: Any = None) -> Any:
         asked.append(what in text)
         if what in text:
             raise RuntimeError("INTERNAL: no such call")
-        return compiles(text)
+        return compiles(text, target)
 
     monkeypatch.setattr(jax_compat, "compile_text", compile_text)
     return asked
