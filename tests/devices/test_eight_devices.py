@@ -15,7 +15,10 @@ LIMIT = 500
 
 @pytest.mark.parametrize(("default", "tests"), [
     ("cpu:4", [""]), ("cpu:0", ["test_places.py", "test_meshes.py"])])
-def test_with_eight_devices(default: str, tests: list[str]) -> None:
+def test_with_eight_devices(
+    default: str, tests: list[str], request: pytest.FixtureRequest
+) -> None:
+    thorough = request.config.getoption("--thorough")
     environment = {
         **os.environ, "JAX_NUM_CPU_DEVICES": "8", "LAZYLOOM_DEVICE": default,
         "LAZYLOOM_TEST_DEVICES": "1",
@@ -23,8 +26,8 @@ def test_with_eight_devices(default: str, tests: list[str]) -> None:
     environment.pop("PYTEST_XDIST_WORKER", None)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *[str(FOLDER / name) for name in tests], "-q", "-p",
-         "no:cacheprovider"],
-        capture_output=True, text=True, env=environment, timeout=LIMIT,
+         "no:cacheprovider", *(["--thorough"] if thorough else [])],
+        capture_output=True, text=True, env=environment, timeout=LIMIT * (5 if thorough else 1),
         cwd=Path(__file__).parents[2])
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert " passed" in done.stdout
