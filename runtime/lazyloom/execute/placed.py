@@ -81,15 +81,17 @@ def results(plan: Plan, info: DispatchInfo) -> None:
     instructions = info.program.structure.instructions
     chosen = info.loaded.placements
     smallest: Any = None
+    least = -1
     for k, (n, r) in enumerate(plan.wanted):
         target = plan.results[k]
-        placement = instructions[n].types[r].placement
+        t = instructions[n].types[r]
+        placement = t.placement
         if placement is DEFAULT_PLACEMENT:
             target.array = given(backend().move(target.array, DEFAULT_PLACEMENT), "move")
         elif chosen:
             target.placement = chosen[info.position[k]]
-            if smallest is None or target.array.nbytes < smallest.nbytes:
-                smallest = target.array
+            if least < 0 or t.size < least:
+                least, smallest = t.size, target.array
     plan.evaluation.collectives = info.loaded.collectives
     if smallest is not None:
         _newest[:] = [smallest]
