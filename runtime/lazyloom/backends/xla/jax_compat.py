@@ -485,7 +485,8 @@ sharded: Final[list[None]] = []
 
 
 def _is_sharded(array: Any) -> bool:
-    return bool(sharded) and len(array.sharding.device_set) > 1
+    """Return True if an array is divided; asked for nothing before one was, as reads are short."""
+    return len(array.sharding.device_set) > 1
 
 
 #: whether results are read by the C++ function that ``numpy.asarray`` calls, which copies once
@@ -496,7 +497,7 @@ def to_host(array: Any) -> Any:
     """Return the data as a new NumPy array; waits, and raises the run's error if it failed."""
     global fast_read
     wait(array)  # raises; reading the result of a failed run ends the process
-    if fast_read and not _is_sharded(array):
+    if fast_read and not (sharded and _is_sharded(array)):
         try:
             data, copied = array._single_device_array_to_np_array_did_copy()
             return data if copied and data.flags.writeable else data.copy()
@@ -525,7 +526,7 @@ def number(array: Any, dtype: str) -> Any:
     """
     global fast_number
     element = _ELEMENTS.get(dtype)
-    if element is None or not fast_number or _is_sharded(array):
+    if element is None or not fast_number or sharded and _is_sharded(array):
         return None
     wait(array)
     try:
@@ -544,7 +545,7 @@ def host_view(array: Any) -> Any:
     """Return the data as a NumPy array that may be the device's memory; waits, and raises as above.
     """
     wait(array)
-    if fast_read and not _is_sharded(array):
+    if fast_read and not (sharded and _is_sharded(array)):
         try:
             return array._single_device_array_to_np_array_did_copy()[0]
         except AttributeError:
