@@ -6,6 +6,8 @@ import pytest
 
 from .launch import run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("what, world", [
     ("forward", 2), ("forward", 4), ("gradients", 2), ("gradients", 4)])

@@ -12,6 +12,8 @@ import pytest
 
 from tests.distributed.launches import launch, script
 
+pytestmark = pytest.mark.slow
+
 PYTORCH = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 

@@ -6,6 +6,8 @@ import pytest
 
 from .launch import Ended, run
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = "programs_faults.py"
 
 

@@ -16,6 +16,8 @@ import pytest
 
 from lazyloom.__main__ import main
 
+pytestmark = pytest.mark.slow
+
 #: seconds after which a launch is given up
 LIMIT = 30
 

@@ -11,6 +11,8 @@ import lazyloom.distributed as dist
 
 from .launch import Ended, free_port, start, wait
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = "programs_faults.py"
 
 

@@ -15,6 +15,8 @@ import pytest
 
 from tests.distributed.launches import HERE, LIMIT, launch, script
 
+pytestmark = pytest.mark.slow
+
 HAS_PYTORCH = importlib.util.find_spec("torch") is not None
 PYTORCH = pytest.mark.skipif(not HAS_PYTORCH, reason="PyTorch is not installed")
 

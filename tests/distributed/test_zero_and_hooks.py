@@ -10,6 +10,8 @@ import pytest
 from tests.distributed.launches import launch, script
 from tests.distributed.test_ddp import TRAINING, same
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = TRAINING + """
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.distributed.elastic.multiprocessing.errors import record
