@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -229,7 +230,9 @@ def placed_on(given: Any) -> str | None:
     Raises RuntimeError where there is no such device.
     """
     asked = device(str(given) if type_name(given) == "torch.device" else given)
-    if asked.type == "cpu" and asked.index is not None and str(asked) in lazyloom.devices():
+    # cpu:0 is the one of new tensors in almost every process, and to ask starts XLA's client
+    named = asked.index or asked.index == 0 and os.environ.get("LAZYLOOM_DEVICE")
+    if asked.type == "cpu" and named and str(asked) in lazyloom.devices():
         return None if str(asked) == lazyloom.default_device() else str(asked)
     check_device(asked)
     return None

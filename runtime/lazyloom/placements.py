@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias, final
 
 from .compiled import mypyc_attr
-from .errors import ArgumentError, PlacementError, type_name
+from .errors import ArgumentError, PlacementError
 
 #: what divides a dimension: mesh axes, the first of them outermost; () where nothing does
 Axes: TypeAlias = "tuple[str, ...]"
 
-#: how many platforms' devices a placement names
+#: the sharding of a value that one device has
 _WHOLE: Final = "whole"
 _ROW_MAJOR: Final = "row-major"
 _MEMORY: Final = "device"
@@ -31,7 +31,7 @@ class Mesh:
     Attributes:
         axes: names and sizes, the outermost first; made of a mapping of names to sizes.
         platform: of the devices, such as "cpu".
-        devices: their indices, in row-major order of the axes; None for the first ones.
+        devices: their indices, in row-major order of the axes.
     """
 
     __slots__ = ("axes", "platform", "devices", "text", "_hash")
@@ -99,7 +99,7 @@ class Placement:
 
     Attributes:
         device: "default:0" for JAX's default device, a device such as "cpu:3", or a mesh's text.
-        sharding: "whole", "propagated", or such as "data;model,": dimensions between semicolons.
+        sharding: "whole", "propagated", or such as "(data;model)": what divides each dimension.
         mesh: the devices that share the value, or None where one has it.
         spec: the mesh axes that divide each dimension, without those at the end that nothing
             divides; None for a result whose division XLA chooses.
@@ -274,11 +274,3 @@ def shown(placement: Placement) -> str:
     if placement.mesh is not None:
         return f"the mesh {placement.mesh.text}"
     return "the default device" if placement is DEFAULT_PLACEMENT else f"device {placement.device}"
-
-
-def checked_mesh(mesh: Any, function: str) -> Mesh:
-    """The mesh that a function was given. Raises ArgumentError for anything else."""
-    if not isinstance(mesh, Mesh):
-        raise ArgumentError(
-            f"{function}: the mesh is a {type_name(mesh)}, expected a lazyloom.Mesh")
-    return mesh

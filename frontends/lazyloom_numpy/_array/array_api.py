@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as onp
 
 import lazyloom
+
+A = TypeVar("A")
 
 API_VERSION: Final = "2024.12"
 
@@ -62,9 +64,10 @@ def elsewhere(device: Any, function: str) -> bool:
         f"{', '.join(map(repr, all_devices()))}")
 
 
-def onto(device: str, a: Any) -> Any:
+def onto(device: str, a: A) -> A:
     """The array on a device that is not that of new arrays."""
-    return lazyloom.to_device(a, device)
+    moved: A = lazyloom.to_device(a, device)
+    return moved
 
 
 def check_api_version(version: str | None) -> None:

@@ -113,7 +113,7 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None, *, device: Any 
     """The argument itself if it is an array of that dtype, else a new array."""
     references = getrefcount(a)
     if device is not None and elsewhere(device, "asarray"):
-        return onto(device, _array(a, references, dtype, copy, order))  # type: ignore[no-any-return]
+        return onto(device, _array(a, references, dtype, copy, order))
     return _array(a, references, dtype, copy, order)
 
 
@@ -122,7 +122,7 @@ def asanyarray(a: Any, dtype: Any = None, order: str | None = None, *, device: A
     """As :func:`asarray`, but derived classes pass through. See ``numpy.asanyarray``."""
     references = getrefcount(a)
     if device is not None and elsewhere(device, "asanyarray"):
-        return onto(device, _array(a, references, dtype, copy, order or "K", subok=True))  # type: ignore[no-any-return]
+        return onto(device, _array(a, references, dtype, copy, order or "K", subok=True))
     return _array(a, references, dtype, copy, order or "K", subok=True)
 
 
@@ -205,7 +205,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
     array do not show in the memory.
     """
     if device is not None and elsewhere(device, "from_dlpack"):
-        return onto(device, from_dlpack(x, copy=copy))  # type: ignore[no-any-return]
+        return onto(device, from_dlpack(x, copy=copy))
     return ndarray.from_value(lazyloom.from_dlpack(x, copy=copy))
 
 
@@ -216,7 +216,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, de
          like: Any = None) -> ndarray:  # fmt: skip
     """An array of one value, which may itself be an array. See ``numpy.full``."""
     if device is not None and elsewhere(device, "full"):
-        return onto(device, full(shape, fill_value, dtype, order))  # type: ignore[no-any-return]
+        return onto(device, full(shape, fill_value, dtype, order))
     dims = dt.shape_tuple(shape)
     x = operand(fill_value)
     if dtype is not None:
@@ -265,7 +265,7 @@ def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
     if usual is not None:
         return ndarray.from_value(source("full", (_ZERO,), {"shape": usual}))
     if device is not None and elsewhere(device, "zeros"):
-        return onto(device, zeros(shape, dtype, order))  # type: ignore[no-any-return]
+        return onto(device, zeros(shape, dtype, order))
     try:
         target = dt.internal(float if dtype is None else dtype)
     except dt.HostOnly:
@@ -281,7 +281,7 @@ def ones(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None
     if usual is not None:
         return ndarray.from_value(source("full", (_ONE,), {"shape": usual}))
     if device is not None and elsewhere(device, "ones"):
-        return onto(device, ones(shape, dtype, order))  # type: ignore[no-any-return]
+        return onto(device, ones(shape, dtype, order))
     target = dt.internal(float if dtype is None else dtype)
     value = source("full", (dt.scalar(1, target),), {"shape": dt.shape_tuple(shape)})
     return lay_out(ndarray.from_value(value), row_or_column(order))
@@ -363,7 +363,7 @@ def arange(start: Any = None, stop: Any = None, step: Any = 1, dtype: Any = None
                           dt.scalar(step if len(numbers) > 1 else 1, dt.INT64))
             return ndarray.from_value(source("arange", parameters, {"length": len(numbers)}))
     if device is not None and elsewhere(device, "arange"):
-        return onto(device, arange(start, stop, step, dtype))  # type: ignore[no-any-return]
+        return onto(device, arange(start, stop, step, dtype))
     if stop is None:
         start, stop = None, start
     if stop is None:
@@ -402,7 +402,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str
         device: Any = None, like: Any = None) -> ndarray:  # fmt: skip
     """Ones on diagonal k, zeros elsewhere. See ``numpy.eye``."""
     if device is not None and elsewhere(device, "eye"):
-        return onto(device, eye(N, M, k, dtype, order))  # type: ignore[no-any-return]
+        return onto(device, eye(N, M, k, dtype, order))
     columns = N if M is None else M
     attributes = {"n": operator.index(N), "m": operator.index(columns), "k": operator.index(k),
                   "dtype": dt.internal(float if dtype is None else dtype)}  # fmt: skip

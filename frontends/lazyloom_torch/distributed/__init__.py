@@ -3,105 +3,17 @@
 ``python -m lazyloom run`` or torchrun start the processes, :func:`init_process_group` joins them.
 """
 
+# ruff: noqa: F403
 from __future__ import annotations
 
 from .. import _absent
 from .._absent_names import ALONE
 from .._processes.reducer import GradBucket as GradBucket
 from . import algorithms as algorithms
-from . import distributed_c10d as distributed_c10d
+from . import distributed_c10d
 from . import nn as nn
-from .distributed_c10d import (
-    Backend,
-    DistBackendError,
-    DistError,
-    DistNetworkError,
-    DistStoreError,
-    GroupMember,
-    HashStore,
-    P2POp,
-    PrefixStore,
-    ProcessGroup,
-    QueueEmptyError,
-    ReduceOp,
-    Store,
-    TCPStore,
-    Work,
-    all_gather,
-    all_gather_coalesced,
-    all_gather_into_tensor,
-    all_gather_object,
-    all_gather_single,
-    all_reduce,
-    all_reduce_coalesced,
-    all_to_all,
-    all_to_all_single,
-    barrier,
-    batch_isend_irecv,
-    broadcast,
-    broadcast_object_list,
-    default_pg_timeout,
-    destroy_process_group,
-    gather,
-    gather_object,
-    get_backend,
-    get_backend_config,
-    get_default_backend_for_device,
-    get_global_rank,
-    get_group_rank,
-    get_node_local_rank,
-    get_pg_count,
-    get_process_group_ranks,
-    get_rank,
-    get_world_size,
-    group,
-    init_process_group,
-    irecv,
-    is_available,
-    is_backend_available,
-    is_gloo_available,
-    is_initialized,
-    is_mpi_available,
-    is_nccl_available,
-    is_torchelastic_launched,
-    is_ucc_available,
-    is_xccl_available,
-    isend,
-    monitored_barrier,
-    new_group,
-    new_subgroups,
-    new_subgroups_by_enumeration,
-    recv,
-    recv_object_list,
-    reduce,
-    reduce_op,
-    reduce_scatter,
-    reduce_scatter_single,
-    reduce_scatter_tensor,
-    scatter,
-    scatter_object_list,
-    send,
-    send_object_list,
-    supports_complex,
-)
+from .distributed_c10d import *
 
-__all__ = [
-    "Backend", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError",
-    "GroupMember", "HashStore", "P2POp", "PrefixStore", "ProcessGroup", "QueueEmptyError",
-    "ReduceOp", "Store", "TCPStore", "Work", "all_gather", "all_gather_coalesced",
-    "all_gather_into_tensor", "all_gather_object", "all_gather_single", "all_reduce",
-    "all_reduce_coalesced", "all_to_all", "all_to_all_single", "barrier", "batch_isend_irecv",
-    "broadcast", "broadcast_object_list", "default_pg_timeout", "destroy_process_group",
-    "gather", "gather_object", "get_backend", "get_backend_config",
-    "get_default_backend_for_device", "get_global_rank", "get_group_rank",
-    "get_node_local_rank", "get_pg_count", "get_process_group_ranks", "get_rank",
-    "get_world_size", "group", "init_process_group", "irecv", "is_available",
-    "is_backend_available", "is_gloo_available", "is_initialized", "is_mpi_available",
-    "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available",
-    "isend", "monitored_barrier", "new_group", "new_subgroups", "new_subgroups_by_enumeration",
-    "recv", "recv_object_list", "reduce", "reduce_op", "reduce_scatter",
-    "reduce_scatter_single", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send",
-    "send_object_list", "supports_complex",
-]  # fmt: skip
+__all__ = distributed_c10d.__all__
 
 __getattr__ = _absent.missing(__name__, reason=ALONE)

@@ -22,7 +22,7 @@ from ..trace.results import Handles, Tokens
 from ..trace.scalars import Scalar
 from ..trace.specs import Consuming, NewestVjp, Spec, spec_of
 from ..trace.tape import Recomputed, operand_of_derivative, value_of
-from ..types import TensorType, whole_type
+from ..types import TensorType
 
 Cotangent: TypeAlias = "Value | Scalar"
 #: called with the cotangent of a result once it is complete; returns the one to continue with
@@ -486,7 +486,7 @@ def _seed(out: Value, seed: Any) -> Cotangent:
             f"a cotangent is a {type(seed).__name__}, expected a Value of type {out.type.text} "
             "or None")
     found: Value | Scalar = fitted(seed, out.type) if isinstance(seed, Value) else seed
-    if whole_type(found.type) is not whole_type(out.type):
+    if not found.type.agrees(out.type):
         error = ShapeError if found.type.shape != out.shape else GradientError
         raise error(
             f"the cotangent is {found.type.text}, expected {out.type.text} as the output is")

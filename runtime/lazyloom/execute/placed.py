@@ -88,10 +88,14 @@ def results(plan: Plan, info: DispatchInfo) -> None:
         placement = t.placement
         if placement is DEFAULT_PLACEMENT:
             target.array = given(backend().move(target.array, DEFAULT_PLACEMENT), "move")
-        elif chosen:
-            target.placement = chosen[info.position[k]]
-            if least < 0 or t.size < least:
-                least, smallest = t.size, target.array
+        elif chosen and placement.mesh is not None:
+            divided = chosen[info.position[k]]
+            if divided.mesh == placement.mesh:
+                # another one moves when it is first used, to where its type says
+                target.placement = divided
+                if least < 0 or t.size < least:
+                    least, smallest = t.size, target.array
     plan.evaluation.collectives = info.loaded.collectives
     if smallest is not None:
+        # on a mesh: the next program waits for it
         _newest[:] = [smallest]

@@ -9,7 +9,7 @@ from ..trace.constraints import constrained, place_spec
 from ..trace.custom_derivatives import Custom
 from ..trace.graph import DONE, Buffer, Value, leaf_value, trace
 from ..trace.recording import record_spec
-from ..types import TensorType, leaf_type, whole_type
+from ..types import TensorType, leaf_type
 
 
 def placement_now(value: Value) -> Placement:
@@ -38,11 +38,10 @@ def moved(value: Value, placement: Placement) -> Value:
     copied: Value = record_spec(spec, [value], True)
     if not copied.requires_grad:
         return copied
-    source = now
 
     def back(_result_of: Any, cotangents: list[Value | None]) -> list[Value | None]:
         cotangent = cotangents[0]
-        return [None if cotangent is None else moved(cotangent, source)]
+        return [None if cotangent is None else moved(cotangent, now)]
 
     def along(_result_of: Any, tangents: list[Value | None]) -> list[Value | None]:
         tangent = tangents[0]
@@ -56,9 +55,7 @@ def moved(value: Value, placement: Placement) -> Value:
 
 def as_type(value: Value, t: TensorType) -> Value | None:
     """The value moved to where a type says; None if shape or dtype differ."""
-    if whole_type(value.type) is not whole_type(t):
-        return None
-    return moved(value, t.placement)
+    return moved(value, t.placement) if value.type.agrees(t) else None
 
 
 def _host_data(value: Value) -> Any:

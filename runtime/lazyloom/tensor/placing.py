@@ -11,7 +11,6 @@ from ..placements import (
     Mesh,
     Placement,
     check_divides,
-    checked_mesh,
     on_device,
     on_mesh,
 )
@@ -106,7 +105,9 @@ def shard(x: Any, mesh: Mesh, spec: Any) -> Any:
     Raises PlacementError for axes that the mesh lacks and for sizes that cannot be divided.
     """
     value = _value(x, "shard")
-    placement = on_mesh(checked_mesh(mesh, "shard"), () if spec is None else spec)
+    if not isinstance(mesh, Mesh):
+        raise ArgumentError(f"shard: the mesh is a {type_name(mesh)}, expected a lazyloom.Mesh")
+    placement = on_mesh(mesh, () if spec is None else spec)
     check_divides(placement, value.shape, "shard")
     return _moved(x, value, placement)
 

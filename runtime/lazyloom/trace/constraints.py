@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..ops.spec import lookup
 from ..placements import Placement
-from ..types import TensorType, whole_type
+from ..types import TensorType
 from .graph import Value
 from .recording import record_spec
 from .specs import Spec, spec_of
@@ -23,6 +23,6 @@ def constrained(value: Value, placement: Placement) -> Value:
 
 def fitted(value: Value, t: TensorType) -> Value:
     """The value where a type of its shape and dtype lies; itself for any other type."""
-    if value.type is t or whole_type(value.type) is not whole_type(t):
+    if value.type is t or not value.type.agrees(t):
         return value
     return constrained(value, t.placement)

@@ -73,7 +73,7 @@ class Spec:
 
     __slots__ = (
         "op", "attrs", "bits", "arity", "types", "heavy", "id", "effect", "fallible", "checked",
-        "collective", "shared",
+        "shared",
         "differentiable", "newest", "vjps", "newest_vjp", "dependences", "ops", "versioned",
         "kernels", "emitting", "consuming", "saved", "placement",
     )  # fmt: skip
@@ -93,9 +93,7 @@ class Spec:
         self.heavy: Final[bool] = op.execution.heavy or op.execution.fallible or op.execution.effect
         self.effect: Final[bool] = op.execution.effect
         #: several processes run it together
-        self.collective: Final[bool] = op.execution.collective
-        #: ... and there are several of them
-        self.shared: Final[bool] = self.collective and len(attrs["group"]) > 1
+        self.shared: Final[bool] = op.execution.collective and len(attrs["group"]) > 1
         self.fallible: Final[bool] = any(o.execution.fallible for o in self.ops)
         #: its second result is checked before anything that depends on the first is read
         self.checked: Final[bool] = op.execution.checked

@@ -210,6 +210,48 @@ def test_random_numbers_do_not_depend_on_the_division() -> None:
         assert (drawn[k] == drawn[0]).all() and (drawn[k + 1] == drawn[1]).all()
 
 
+def test_a_gradient_comes_back_to_a_mesh_from_a_device() -> None:
+    """What arrives is divided as XLA chooses there, which is not where it came from."""
+    import lazyloom_torch as torch
+
+    data = random(8, 8)
+    x = lazyloom.shard(torch.tensor(data), MESH, ("data",)).requires_grad_()
+    for _ in range(3):
+        x.grad = None
+        y = lazyloom.to_device(torch.tanh(x), "cpu:1")
+        (y * y).sum().backward()
+        expected = 2 * numpy.tanh(data) * (1 - numpy.tanh(data) ** 2)
+        numpy.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-4, atol=1e-6)
+        assert lazyloom.placement_of(x.grad).mesh == MESH
+        h = torch.tanh(x)
+        y = lazyloom.to_device(h, "cpu:1")
+        (cotangent,) = torch.autograd.grad((y * y).sum(), h)
+        lazyloom.sync(cotangent, wait=True)
+        numpy.testing.assert_allclose(
+            (cotangent + x.detach()).numpy(), 2 * numpy.tanh(data) + data, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("rows", [2**14, 2**14 + 8, 2**16])
+@pytest.mark.parametrize("captured", [False, True])
+def test_long_extents_give_what_one_device_gives(rows: int, captured: bool) -> None:
+    data = random(rows, 4)
+
+    def f(x: Any) -> Any:
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        p = e / e.sum(axis=1, keepdims=True)
+        return p.T @ x, p.argmax(axis=0), np.cumsum(p, axis=0)[-1], (x > 0).sum()
+
+    run = lazyloom.jit(f) if captured else f
+    for _ in range(4):
+        found = run(lazyloom.shard(np.asarray(data), MESH, (("data", "model"),)))
+    wide = data.astype("float64")
+    e = numpy.exp(wide - wide.max(axis=1, keepdims=True))
+    p = e / e.sum(axis=1, keepdims=True)
+    for a, b, at_most in zip(found, (p.T @ wide, p.argmax(axis=0), p.sum(axis=0), (wide > 0).sum()),
+                             (1e-3, 0, 1e-3, 0), strict=True):
+        numpy.testing.assert_allclose(numpy.asarray(a), b, rtol=at_most, atol=at_most * 10)
+
+
 def test_a_mesh_of_one_device() -> None:
     mesh = lazyloom.make_mesh({"data": 1}, ["cpu:3"])
     x = lazyloom.shard(np.arange(6.0).reshape(3, 2), mesh, ("data",))

@@ -22,26 +22,26 @@ _shardings: Final[dict[Placement, Any]] = {}
 
 def names() -> list[str]:
     """Return the names of the client's devices, such as "cpu:0", the default one first."""
-    devices = _devices()
     default = jax_compat.device()
-    return [jax_compat.name_of(d, devices) for d in sorted(
-        devices, key=lambda d: (d is not default, devices.index(d)))]
+    known = _devices()
+    return sorted(known, key=lambda name: known[name] is not default)
 
 
-def _devices() -> list[Any]:
-    client = jax_compat.client()
-    return list(client.local_devices())
+def _devices() -> dict[str, Any]:
+    """The client's devices by name, in order of their index."""
+    devices = list(jax_compat.client().local_devices())
+    return {jax_compat.name_of(d, devices): d for d in devices}
 
 
 def _device(name: str) -> Any:
-    devices = _devices()
-    for d in devices:
-        if jax_compat.name_of(d, devices) == name:
-            return d
-    raise PlacementError(
-        f"the device {name!r} was asked for, expected one of "
-        f"{', '.join(jax_compat.name_of(d, devices) for d in devices)}. JAX_NUM_CPU_DEVICES, set "
-        "before the first value is computed, divides the processor into several")
+    known = _devices()
+    found = known.get(name)
+    if found is None:
+        raise PlacementError(
+            f"the device {name!r} was asked for, expected one of {', '.join(known)}. "
+            "JAX_NUM_CPU_DEVICES, set before the first value is computed, divides the processor "
+            "into several")
+    return found
 
 
 def mesh_of(mesh: Mesh) -> Any:
