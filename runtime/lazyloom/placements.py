@@ -32,12 +32,16 @@ class Mesh:
         axes: names and sizes, the outermost first; made of a mapping of names to sizes.
         platform: of the devices, such as "cpu".
         devices: their indices, in row-major order of the axes.
+        per_process: 0 for devices of this process, counted by themselves. Otherwise they are those
+            of all processes, and this is how many each has: index ``rank * per_process + k`` is
+            device k of the process of that rank.
     """
 
-    __slots__ = ("axes", "platform", "devices", "text", "_hash")
+    __slots__ = ("axes", "platform", "devices", "per_process", "text", "_hash")
 
     def __init__(
         self, axes: Any, platform: str = "cpu", devices: Sequence[int] | None = None,
+        per_process: int = 0,
     ) -> None:
         if not isinstance(axes, Mapping) or not axes:
             raise ArgumentError(
@@ -64,15 +68,23 @@ class Mesh:
                 f"Mesh: {len(set(numbers))} different devices were given for axes of {size} places,"
                 " expected one for each")
         self.devices: Final[tuple[int, ...]] = numbers
+        self.per_process: Final[int] = per_process
         sizes = ",".join([f"{name}={n}" for name, n in pairs])
-        #: such as ``cpu:0,1,2,3[data=2,model=2]``
-        self.text: Final[str] = f"{platform}:{','.join(map(str, numbers))}[{sizes}]"
+        of = f"*{per_process}" if per_process else ""
+        #: such as ``cpu:0,1,2,3[data=2,model=2]``, or ``cpu*2:...`` for two devices of each process
+        self.text: Final[str] = f"{platform}{of}:{','.join(map(str, numbers))}[{sizes}]"
         self._hash: Final[int] = hash(self.text)
 
     @property
     def size(self) -> int:
         """The number of devices."""
         return len(self.devices)
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """The processes that have its devices; () if that is this one."""
+        n = self.per_process
+        return tuple(sorted({d // n for d in self.devices})) if n else ()
 
     @property
     def shape(self) -> dict[str, int]:
@@ -122,6 +134,16 @@ class Placement:
     def is_default(self) -> bool:
         """True for the whole value on the default device."""
         return self is DEFAULT_PLACEMENT
+
+    @property
+    def is_shared(self) -> bool:
+        """True on a mesh of several processes, which run its programs together."""
+        return self.mesh is not None and self.mesh.per_process > 0
+
+    @property
+    def is_divided(self) -> bool:
+        """True for a value on a mesh of several processes of which this one may lack parts."""
+        return self.is_shared and self.spec != ()
 
     @property
     def is_propagated(self) -> bool:
@@ -219,7 +241,8 @@ def parsed(text: str) -> Placement:
         head, _, tail = device[:-1].partition("[")
         platform, _, numbers = head.partition(":")
         axes = {name: int(n) for name, n in (pair.split("=") for pair in tail.split(","))}
-        mesh = Mesh(axes, platform, [int(n) for n in numbers.split(",")])
+        platform, _, each = platform.partition("*")
+        mesh = Mesh(axes, platform, [int(n) for n in numbers.split(",")], int(each or 0))
         if sharding == _PROPAGATED:
             return on_mesh(mesh, None)
         inner = sharding[1:-1]

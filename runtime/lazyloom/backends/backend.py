@@ -193,6 +193,28 @@ class Backend(ABC):
         """
         raise NotImplementedError(f"the backend {self.name} has one device")
 
+    def device_counts(self) -> Sequence[int]:
+        """Return how many devices each of the processes has that run programs together, by rank."""
+        return (len(self.devices()),)
+
+    def from_parts(self, array: Any, placement: Placement, shape: tuple[int, ...]) -> Any:
+        """Return an array of that shape on a mesh of several processes, of each one's part of it.
+
+        ``array`` is what this process's devices have, side by side, as a NumPy array.
+        """
+        raise NotImplementedError(f"the backend {self.name} has one device")
+
+    def parts_shape(self, shape: tuple[int, ...], placement: Placement) -> tuple[int, ...]:
+        """Return the shape of what this process has of a value on such a mesh.
+
+        Raises PlacementError where its parts do not lie side by side.
+        """
+        raise NotImplementedError(f"the backend {self.name} has one device")
+
+    def parts(self, array: Any, placement: Placement) -> Any:
+        """Return what this process has of an array on such a mesh as a NumPy array; waits."""
+        raise NotImplementedError(f"the backend {self.name} has one device")
+
     def wait(self, array: Any) -> None:
         """Wait until the array is computed; raises the run's error if it failed."""
         self.download(array)

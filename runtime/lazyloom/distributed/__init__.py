@@ -14,6 +14,7 @@ that is compared.
 """
 
 from ..errors import DistributedError
+from .arrays import array_from_local, local_array, make_mesh
 from .functions import (
     all_gather,
     all_reduce,
@@ -30,6 +31,6 @@ from .store import Store
 
 __all__ = [
     "WORLD", "DistributedError", "Group", "Store", "all_gather", "all_reduce", "all_to_all",
-    "barrier", "broadcast", "dispatch", "init", "is_initialized", "new_group", "permute", "rank",
-    "reduce_scatter", "shutdown", "world_size",
+    "array_from_local", "barrier", "broadcast", "dispatch", "init", "is_initialized", "local_array",
+    "make_mesh", "new_group", "permute", "rank", "reduce_scatter", "shutdown", "world_size",
 ]  # fmt: skip

@@ -8,11 +8,45 @@ have run the same so far, and costs nothing else.
 
 from __future__ import annotations
 
+import re
 import zlib
 from typing import Any, Final, NamedTuple
 
 #: the newest collectives of which a process can tell what and where they were
 KEPT: Final = 4096
+
+
+class Sites:
+    """The user's lines of the ops of a program, in order, as a text of as many lines."""
+
+    __slots__ = ("_sites",)
+
+    def __init__(self, plan: Any) -> None:
+        self._sites: Final = [n.site for n in plan.nodes]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self._sites))
+
+
+#: the number of an op in the text of a program
+_NUMBER: Final = re.compile(r"\s*%(\d+) = ")
+
+
+def _at(text: str, sites: str, k: int) -> tuple[str, str]:
+    """Line ``k`` of the text of a program, and the user's line of its op."""
+    lines, where = text.split("\n"), sites.split("\n")
+    numbers = [int(m[1]) for line in lines[:k + 1] if (m := _NUMBER.match(line))]
+    return lines[k].strip(), where[min(numbers[-1] if numbers else 0, len(where) - 1)]
+
+
+def _first_difference(ours: str, site: str, theirs: str, their_site: str) -> tuple[str, ...]:
+    """What differs first, with the user's lines: of two programs, an op."""
+    mine, other = ours.split("\n"), theirs.split("\n")
+    k = 0
+    if len(mine) > 1 and len(other) > 1:
+        while k < min(len(mine), len(other)) - 1 and mine[k] == other[k]:
+            k += 1
+    return *_at(ours, site, k), *_at(theirs, their_site, k)
 
 
 class Ran(NamedTuple):
@@ -90,11 +124,13 @@ class Stream:
                 described, site = theirs.pop(n)
                 ours = self._ran.get(n)
                 if ours is not None and ours.described != described:
+                    mine, line, other, their_line = _first_difference(
+                        ours.described, str(ours.site), described, site)
                     return (
                         f"collective {n + 1} of the group of ranks "
                         f"{', '.join(map(str, self.group))} is not the same in all of them: "
-                        f"rank {me} runs {ours.described} at {ours.site}, and rank {rank} runs "
-                        f"{described} at {site}; every process of a group has to run the same "
+                        f"rank {me} runs {mine} at {line}, and rank {rank} runs "
+                        f"{other} at {their_line}; every process of a group has to run the same "
                         "collectives in the same order")
         return None
 

@@ -16,17 +16,20 @@ import zlib
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..cache.memory import Entry
+import numpy as np
+
+from ..cache.memory import DispatchInfo, Entry
 from ..errors import DistributedError
-from ..program.collectives import Collective, collectives_of
+from ..program.collectives import Collective, collectives_of, whole
 from ..program.plan import Plan
-from ..program.program import Structure
 from .channel import Channel, Message, named
 from .runner import Runner
-from .streams import Stream, group_of, key_of
+from .streams import Sites, Stream, group_of, key_of
 
 #: seconds for which a result may be missing after a process has ended that takes part in it
 _GRACE: Final = 2.0
+#: bytes of a value of which a checksum is made
+_COMPARED: Final = 1 << 20
 #: programs that are known to have been compared
 _PROGRAMS: Final = 4096
 #: seconds for which a result is waited for without going to sleep, which takes 0.1 ms
@@ -61,28 +64,36 @@ class Together:
         #: since when checksums differ without a known reason
         self._doubtful: float | None = None
         #: the collectives of programs that ran, each with a checksum
-        self._known: Final[dict[Structure, tuple[tuple[Collective, int], ...]]] = {}
+        self._known: Final[dict[Any, tuple[tuple[Collective, int], ...]]] = {}
+        #: the user's line of the newest program
+        self._site: Any = None
         self._finished: Any = None
         self._runner: Runner | None = None
         self._members: frozenset[int] = frozenset()
 
     # what evaluation calls
 
-    def begin(self, plan: Plan, entry: Entry) -> None:
+    def begin(self, plan: Plan, entry: Entry, info: DispatchInfo) -> None:
         """Wait until the plan's program may be handed over. Raises DistributedError."""
         self.check()
-        known = self._known.get(entry.structure)
+        placement = entry.placement
+        mesh = None if placement is None else placement.mesh
+        # on a mesh everything must be the same, also what is computed of it
+        key: Any = entry.structure if mesh is None else info
+        known = self._known.get(key)
         new = known is None
         if known is None:
+            found = collectives_of(entry.structure) if mesh is None else (
+                whole(info.program, mesh.ranks, self.world),)
             known = tuple([
-                (c, zlib.crc32(f"{c.described} {c.group}".encode()))
-                for c in collectives_of(entry.structure)])
+                (c, zlib.crc32(f"{c.described} {c.group}".encode())) for c in found])
             for c, _ in known:
                 if c.world != self.world or self.rank not in c.group:
                     raise DistributedError(
                         f"{c.name} was recorded for the group {c.group} of {c.world} processes, "
                         f"and this one is rank {self.rank} of {self.world}")
-        plan.evaluation.collectives = tuple([c for c, _ in known])
+        if mesh is None:
+            plan.evaluation.collectives = tuple([c for c, _ in known])
         self.finish()
         with self._changed:
             starts = self._count(plan, known)
@@ -97,8 +108,21 @@ class Together:
             if len(self._known) >= _PROGRAMS:
                 # they are compared once more, which others answer for whom they are not new
                 self._known.clear()
-            self._known[entry.structure] = known
+            self._known[key] = known
         self.check()
+
+    def same(self, data: Any, text: str, group: tuple[int, ...]) -> None:
+        """Have the others of a group learn of a value that should be the same in all of them.
+
+        A difference becomes known by the signs of life.
+        """
+        data = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+        if data.size > _COMPARED:
+            data = np.ascontiguousarray(data[::-(-data.size // _COMPARED)])
+        described = (
+            f"a copy to the mesh of a {text} whose data have checksum {zlib.crc32(data):08x}")
+        with self._changed:
+            self._stream(group).add(described, zlib.crc32(described.encode()), self._site)
 
     def dispatched(self, finished: Any) -> None:
         """Note what is computed when the newest program has ended."""
@@ -241,7 +265,8 @@ class Together:
         for c, checksum in known:
             stream = self._stream(c.group)
             starts.setdefault(stream, stream.count)
-            stream.add(c.described, checksum, plan.nodes[c.number].site)
+            self._site = plan.nodes[c.number].site
+            stream.add(c.described, checksum, Sites(plan) if "\n" in c.described else self._site)
         return starts
 
     def _tell(self, stream: Stream, start: int) -> None:

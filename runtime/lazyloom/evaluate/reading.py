@@ -11,7 +11,9 @@ from ..backends.selection import backend
 from ..counters import counters
 from ..errors import ReadForbiddenError, reraised
 from ..interrupts import reraise_from_handler
+from ..placements import DEFAULT_PLACEMENT
 from ..trace import graph
+from ..trace.constraints import undivided
 from ..trace.graph import DONE, FAILED, MAPPED, PENDING, SCHEDULED, Buffer, Value
 from ..trace.mapping import unreadable
 from ..trace.source import Site, user_site
@@ -109,6 +111,8 @@ def _read(value: Value, reason: str, form: int, place: int = 0) -> Any:
             f"a value of type {value.type.text} was read at {site} while reads are forbidden; "
             "keep the computation on tensors, or read outside options(forbid_reads=True)",
             site=str(site))
+    if value.type.placement is not DEFAULT_PLACEMENT:
+        value = undivided(value)
     buffer = materialize(value, reason, site)
     if held_back:
         me = get_ident()

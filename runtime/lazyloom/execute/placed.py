@@ -11,6 +11,7 @@ from ..backends.data import given
 from ..backends.selection import backend
 from ..cache.memory import DispatchInfo
 from ..counters import counters
+from ..hooks import hooks
 from ..interrupts import reraise_from_handler
 from ..placements import DEFAULT_PLACEMENT, Placement
 from ..program.plan import Plan
@@ -34,6 +35,9 @@ def turn(placement: Placement) -> Iterator[None]:
         yield
         return
     with _turn:
+        together = hooks.together
+        if together is not None and not placement.mesh.per_process:
+            together.finish()
         while _newest:
             try:
                 backend().wait(_newest.pop())
@@ -49,9 +53,11 @@ def arguments(
 
     An array that lies elsewhere is moved, and kept there if that is its own type's place. One on
     the default device stays there as well, for other programs: it goes whole to each device of
-    ``placement``.
+    ``placement``. Other processes must have the same data for a mesh that they share.
     """
     arrays: list[Any] = []
+    mesh = placement.mesh
+    shared = placement.is_shared
     for buffer, t in zip(leaves, types, strict=True):
         buffer.used = True
         target = placement if t.placement is DEFAULT_PLACEMENT else t.placement
@@ -60,15 +66,24 @@ def arguments(
             host = buffer.host
             if host is None:
                 raise AssertionError("a buffer without data was used")
+            if shared:
+                _same(host, t, mesh)
             moved = upload(host, target)
             counters["bytes_uploaded"] += host.nbytes
         else:
+            if shared and t.placement is DEFAULT_PLACEMENT:
+                _same(backend().host_view(array), t, mesh)
             moved = given(backend().move(array, target), "move")
         if t.placement is not DEFAULT_PLACEMENT and moved is not array:
             buffer.array = moved
             buffer.host = None
         arrays.append(moved)
     return arrays
+
+
+def _same(data: Any, t: TensorType, mesh: Any) -> None:
+    """Have the processes of a mesh compare what each puts onto it whole."""
+    hooks.together.same(data, f"{t.text}", mesh.ranks)
 
 
 def upload(host: Any, placement: Placement) -> Any:
@@ -96,6 +111,6 @@ def results(plan: Plan, info: DispatchInfo) -> None:
                 if least < 0 or t.size < least:
                     least, smallest = t.size, target.array
     plan.evaluation.collectives = info.loaded.collectives
-    if smallest is not None:
+    if smallest is not None and info.loaded.finished is None:
         # on a mesh: the next program waits for it
         _newest[:] = [smallest]

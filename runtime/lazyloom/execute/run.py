@@ -11,6 +11,7 @@ from ..counters import counters
 from ..errors import DistributedError
 from ..hooks import hooks
 from ..interrupts import Deferred
+from ..placements import Placement
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
 from ..settings import whole_only
@@ -73,7 +74,8 @@ def run(plan: Plan, donate: bool) -> None:
     """
     started = _clock()
     entry = memory.entry_of(plan.structure, donate)
-    if plan.collective:
+    placement: Placement | None = entry.placement
+    if plan.collective or placement is not None and placement.is_shared:
         _run_together(entry, plan, donate, started)
         return
     history: History | None = entry.history
@@ -112,7 +114,7 @@ def _run_together(entry: memory.Entry, plan: Plan, donate: bool, started: float)
         counters["program_hits"] += 1
     # one program after the other, whatever threads hand them over
     with together.turn:
-        together.begin(plan, entry)
+        together.begin(plan, entry, info)
         run_whole(entry, info, plan, donate, started)
         together.dispatched(info.loaded.finished)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..ops.spec import OpDef
-from .program import Instruction, Structure
+from ..types import common_placement
+from .program import Instruction, Program, Structure
 
 
 class Collective(NamedTuple):
@@ -80,6 +81,19 @@ def _collective(number: int, i: Instruction) -> Collective:
     return Collective(
         number, op.name, str(attrs.get("reduction", "")), attrs["group"], attrs["world"], types,
         nbytes, f"{op.name}({', '.join(types)}; {rest})")
+
+
+def whole(program: Program, group: tuple[int, ...], world: int) -> Collective:
+    """All of a program on a mesh of several processes, which must be the same in all of them."""
+    n = len(program.structure.instructions)
+    text = Program(program.structure, program.outputs, []).text()
+    return Collective(n - 1, f"a program of {n} ops", "", group, world, (), 0, text)
+
+
+def joined(structure: Structure) -> bool:
+    """Return True if several processes run a program together."""
+    placement = common_placement(structure.leaf_types)
+    return placement is not None and placement.is_shared or replicas_of(structure) > 1
 
 
 def replicas_of(structure: Structure) -> int:

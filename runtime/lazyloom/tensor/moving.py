@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..placements import Placement
-from ..trace.constraints import constrained, place_spec
+from ..trace.constraints import constrained, place_spec, undivided
 from ..trace.custom_derivatives import Custom
 from ..trace.graph import DONE, Buffer, Value, leaf_value, trace
 from ..trace.recording import record_spec
@@ -31,6 +31,7 @@ def moved(value: Value, placement: Placement) -> Value:
         return value
     if now.mesh is not None and now.mesh == placement.mesh:
         return constrained(value, placement)
+    value = undivided(value)
     spec = place_spec(placement)
     data = _host_data(value)
     if data is not None:

@@ -78,7 +78,7 @@ def to_device(x: Any, device: str | None = None) -> Any:
 
     Raises PlacementError for another name, ArgumentError where ``x`` is no tensor.
     """
-    value = _value(x, "to_device")
+    value = value_of(x, "to_device")
     if device is None:
         return _moved(x, value, DEFAULT_PLACEMENT)
     known = devices()
@@ -104,7 +104,7 @@ def shard(x: Any, mesh: Mesh, spec: Any) -> Any:
 
     Raises PlacementError for axes that the mesh lacks and for sizes that cannot be divided.
     """
-    value = _value(x, "shard")
+    value = value_of(x, "shard")
     if not isinstance(mesh, Mesh):
         raise ArgumentError(f"shard: the mesh is a {type_name(mesh)}, expected a lazyloom.Mesh")
     placement = on_mesh(mesh, () if spec is None else spec)
@@ -117,10 +117,11 @@ def placement_of(x: Any) -> Placement:
 
     For a result whose division XLA chooses, ``spec`` is None until it is computed.
     """
-    return placement_now(_value(x, "placement_of"))
+    return placement_now(value_of(x, "placement_of"))
 
 
-def _value(x: Any, function: str) -> Value:
+def value_of(x: Any, function: str) -> Value:
+    """The value of what a function was given. Raises ArgumentError."""
     value = x.value if isinstance(x, Tensor) else x
     if not isinstance(value, Value):
         raise ArgumentError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ops.spec import lookup
-from ..placements import Placement
+from ..placements import Placement, whole_on
 from ..types import TensorType
 from .graph import Value
 from .recording import record_spec
@@ -19,6 +19,12 @@ def constrained(value: Value, placement: Placement) -> Value:
     """The value where a placement says: on a mesh where it is already, a constraint."""
     result: Value = record_spec(place_spec(placement), [value])
     return result
+
+
+def undivided(value: Value) -> Value:
+    """The value with all of its data in each process: gathered, if other processes have parts."""
+    placement = value.type.placement
+    return constrained(value, whole_on(placement)) if placement.is_divided else value
 
 
 def fitted(value: Value, t: TensorType) -> Value:

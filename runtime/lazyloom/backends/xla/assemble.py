@@ -8,7 +8,7 @@ from typing import Final
 
 from ...dtypes import DType, int64
 from ...placements import Placement
-from ...program.collectives import replicas_of
+from ...program.collectives import joined, replicas_of
 from ...program.loops import Loops
 from ...program.program import Instruction, Structure
 from ...program.stream import Leaf, Operand, Result, ScalarSlot
@@ -259,11 +259,12 @@ def module_text(
             placement is not None) else t.mlir for t in out]
     returned = [plain(Result(n, r), t) for (n, r), t in zip(outputs, out, strict=True)]
     replicas = replicas_of(structure)
-    if replicas > 1:
+    if joined(structure):
         lines.append(_FINISHED)
         returned.append("%finished")
         out_types.append(_FINISHED_TYPE)
-        out_attributes.append(_FINISHED_TYPE)
+        out_attributes.append(_FINISHED_TYPE if mesh is None else (
+            f"{_FINISHED_TYPE} {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{}}]>}}"))
     return "\n".join([
         "module @lazyloom attributes "
         f"{{mhlo.num_partitions = {1 if mesh is None else mesh.size} : i32, "

@@ -45,6 +45,10 @@ class Xla(Backend):
     devices = staticmethod(placing.names)
     upload_to = staticmethod(placing.upload_to)
     move = staticmethod(placing.move)
+    device_counts = staticmethod(jax_compat.device_counts)
+    from_parts = staticmethod(placing.from_parts)
+    parts_shape = staticmethod(placing.parts_shape)
+    parts = staticmethod(placing.parts)
 
     def compile(self, request: Request) -> Executable:
         """Lower each op, assemble the module's text, and compile it."""

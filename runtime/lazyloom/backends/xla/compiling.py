@@ -17,7 +17,7 @@ from ...errors import PlacementError
 from ...interrupts import reraise_from_handler
 from ...jaxprs import tracing
 from ...placements import Placement
-from ...program.collectives import replicas_of
+from ...program.collectives import joined, replicas_of
 from ...program.program import Program, Structure
 from ...program.regions import ProgramRegions
 from ...settings import tuning
@@ -190,7 +190,7 @@ def _program(
     program = _Program(
         executable, inputs + (structure.padding is not None) + len(calls.sites),
         [(t.shape, t.dtype.numpy) for t in types],
-        _memory_needed(executable, _size(structure)), timings, shardings, replicas_of(structure))
+        _memory_needed(executable, _size(structure)), timings, shardings, joined(structure))
     program.placements = placements
     program.collectives = (
         placing.collectives(executable) if target is not None and len(target.devices) > 1 and (

@@ -59,6 +59,22 @@ def _start() -> None:
             _client = _device.client
 
 
+def devices_of_processes() -> list[Any]:
+    """Return the devices of all processes, by rank and then by number."""
+    return sorted(client().devices(), key=lambda d: (d.process_index, d.id))
+
+
+def device_counts() -> list[int]:
+    """Return how many devices each process has, by rank."""
+    ranks = [d.process_index for d in client().devices()]
+    return [ranks.count(rank) for rank in sorted(set(ranks))]
+
+
+def on_thread(function: Any, arguments: tuple[Any, ...]) -> Any:
+    """Return the result of a call that waits for other processes; raises if that never comes."""
+    return _joined[1](function, arguments) if _joined else function(*arguments)
+
+
 def _default_device(devices: Sequence[Any]) -> Any:
     """Return the device that LAZYLOOM_DEVICE names, else the first. Raises ArgumentError."""
     wanted = os.environ.get(DEVICE)
@@ -244,19 +260,19 @@ class LoadedProgram(Executable):
     def __init__(
         self, executable: Any, inputs: int, outputs: Sequence[tuple[tuple[int, ...], Any]],
         needs: int = 0, timings: Mapping[str, float] | None = None,
-        shardings: tuple[Sequence[Any], Sequence[Any]] | None = None, replicas: int = 1,
+        shardings: tuple[Sequence[Any], Sequence[Any]] | None = None, joined: bool = False,
     ) -> None:
         self.executable = executable
-        self._returns_at_once = replicas > 1 and _takes_long(executable)
+        self._returns_at_once = joined and _takes_long(executable)
         self.finished = None
         self.needs = needs
         self.timings = timings or {}
         self._slow = slow = _Slow(executable, inputs, outputs) if shardings is None else (
             _Sharded(executable, inputs, outputs, *shardings))
-        self._fast: Any = _dispatcher(slow) if fast_dispatch and replicas == 1 else None
+        self._fast: Any = _dispatcher(slow) if fast_dispatch and not joined else None
         self.run: Any = slow.run
         self.direct = False
-        if replicas > 1:
+        if joined:
             # JAX's own dispatch takes arrays of all replicas
             self.run = self._run_together
         if self._fast is not None:
@@ -378,10 +394,11 @@ class _Sharded(_Slow):
         results = self.executable.execute_sharded(list(arguments))
         shards = results.disassemble_into_single_device_arrays()
         with x64():
-            return [
+            made = [
                 jax.make_array_from_single_device_arrays(shape, sharding, parts)
-                for (shape, _), sharding, parts in zip(
-                    self.outputs, self.of_outputs, shards, strict=True)]
+                for (shape, _), sharding, parts in zip(self.outputs, self.of_outputs, shards)]
+        # of several processes: what says that all have ended
+        return made + [parts[0] for parts in shards[len(made):]]
 
 
 def _no_fast_dispatch() -> None:

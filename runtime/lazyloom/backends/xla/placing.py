@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any, Final
@@ -52,7 +53,11 @@ def mesh_of(mesh: Mesh) -> Any:
         from jax.sharding import Mesh as JaxMesh
 
         devices = np.empty(mesh.size, object)
-        devices[:] = [_device(f"{mesh.platform}:{n}") for n in mesh.devices]
+        if mesh.per_process:
+            everybody = jax_compat.devices_of_processes()
+            devices[:] = [everybody[n] for n in mesh.devices]
+        else:
+            devices[:] = [_device(f"{mesh.platform}:{n}") for n in mesh.devices]
         shape = [n for _, n in mesh.axes]
         found = _meshes[mesh] = JaxMesh(devices.reshape(shape), [name for name, _ in mesh.axes])
     return found
@@ -78,12 +83,72 @@ def sharding_of(placement: Placement) -> Any:
 
 
 def upload_to(array: Any, placement: Placement) -> Any:
-    """Return an array of a NumPy array's data on the devices of a placement, divided so."""
+    """Return an array of a NumPy array's data on the devices of a placement, divided so.
+
+    For a mesh of several processes, each of them has all of the data.
+    """
     sharding = sharding_of(placement)
     with x64():
         import jax
 
+        if placement.is_shared:
+            return jax.make_array_from_callback(array.shape, sharding, array.__getitem__)
         return jax.device_put(array, sharding)
+
+
+def from_parts(array: Any, placement: Placement, shape: tuple[int, ...]) -> Any:
+    """Return an array of that shape on a mesh of several processes, of what each has of its data.
+
+    Raises ValueError where this process has other parts than the array's shape says.
+    """
+    sharding = sharding_of(placement)
+    with x64():
+        import jax
+
+        return jax.make_array_from_process_local_data(sharding, array, shape)
+
+
+def parts_shape(shape: tuple[int, ...], placement: Placement) -> tuple[int, ...]:
+    """Return the shape of what this process has of a value on a mesh of several processes."""
+    return tuple([
+        stop - start for start, stop in _own(shape, placement)])
+
+
+def parts(array: Any, placement: Placement) -> Any:
+    """Return what this process has of an array, as a NumPy array; waits."""
+    import numpy as np
+
+    jax_compat.wait(array)
+    own = _own(array.shape, placement)
+    result = np.empty([stop - start for start, stop in own], array.dtype)
+    for shard in array.addressable_shards:
+        at = tuple([
+            slice((s.start or 0) - start, (n if s.stop is None else s.stop) - start)
+            for s, n, (start, _) in zip(shard.index, array.shape, own, strict=True)])
+        result[at] = np.asarray(shard.data)
+    return result
+
+
+def _own(shape: tuple[int, ...], placement: Placement) -> list[tuple[int, int]]:
+    """The range of each dimension that this process's devices have.
+
+    Raises PlacementError unless they have all of the block between.
+    """
+    sharding = sharding_of(placement)
+    blocks = {tuple([((s.start or 0), n if s.stop is None else s.stop)
+                     for s, n in zip(index, shape, strict=True)])
+              for index in sharding.addressable_devices_indices_map(shape).values()}
+    own = [(min(b[d][0] for b in blocks), max(b[d][1] for b in blocks))
+           for d in range(len(shape))]
+    size = 1
+    for start, stop in own:
+        size *= stop - start
+    held = sum(math.prod(stop - start for start, stop in b) for b in blocks)
+    if size != held:
+        raise PlacementError(
+            f"the devices of this process have parts of a value of shape {shape} on {placement} "
+            "that do not lie side by side; order the mesh's devices by process")
+    return own
 
 
 def move(array: Any, placement: Placement) -> Any:
@@ -91,6 +156,11 @@ def move(array: Any, placement: Placement) -> Any:
     sharding = sharding_of(placement)
     if array.sharding == sharding:
         return array
+    if placement.is_shared:
+        return _onto_processes(array, placement)
+    if not array.is_fully_addressable:
+        # whole in each process: see lazyloom.tensor.moving
+        array = array.addressable_data(0)
     # to divide an array otherwise is a program on the mesh: see lazyloom.execute.placed.turn
     alone = jax_compat.device().platform == "cpu" and len(array.sharding.device_set) > 1
     if alone:
@@ -100,6 +170,16 @@ def move(array: Any, placement: Placement) -> Any:
 
         result = jax.device_put(array, sharding)
     return result.block_until_ready() if alone else result
+
+
+def _onto_processes(array: Any, placement: Placement) -> Any:
+    if array.is_fully_addressable:
+        return upload_to(jax_compat.to_host(array), placement)
+    # a program of all processes: see lazyloom.distributed.together
+    with x64():
+        import jax
+
+        return jax_compat.on_thread(jax.device_put, (array, sharding_of(placement)))
 
 
 def target_of(
@@ -119,13 +199,16 @@ def target_of(
     mesh = placement.mesh
     devices = (_device(placement.device),) if mesh is None else tuple(mesh_of(mesh).devices.flat)
     instructions = structure.instructions
-    return DeviceTarget(
-        devices, tuple([sharding_of(p) for p in own]),
-        tuple([stated(instructions[n].types[r].placement, placement) is None for n, r in outputs]))
+    chosen = [stated(instructions[n].types[r].placement, placement) is None for n, r in outputs]
+    if placement.is_shared:
+        chosen.append(False)  # what says that all have ended
+    return DeviceTarget(devices, tuple([sharding_of(p) for p in own]), tuple(chosen))
 
 
 def stated(result: Placement, program: Placement) -> Placement | None:
     """The placement that a result has by its type, in a program on a mesh; None if XLA chooses."""
+    if result.mesh is None and program.is_shared:
+        return program  # whole, for each process to take
     if result.mesh is None or result.mesh != program.mesh or result.spec is None:
         return None
     return result
@@ -136,7 +219,8 @@ def output_placements(executable: Any, placement: Placement, count: int) -> tupl
     if placement.mesh is None or placement.mesh.size == 1:
         return (placement,) * count
     specs = output_shardings(executable, mesh_of(placement.mesh))
-    return tuple([on_mesh(placement.mesh, [axes or None for axes in spec]) for spec in specs])
+    return tuple([
+        on_mesh(placement.mesh, [axes or None for axes in spec]) for spec in specs[:count]])
 
 
 #: a collective in the text of HLO: its results, its name, and the op that it is there for
