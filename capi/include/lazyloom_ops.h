@@ -252,18 +252,21 @@ static inline LOOM_CHECK loom_status loom_all(loom_tensor x, const int64_t *axes
      axis: int, default 0
      group: ints
      world: int
+     axes: str, default ""
    Source: stablehlo.all_gather */
 static inline LOOM_CHECK loom_status loom_all_gather(loom_tensor x, int64_t axis,
                                                      const int64_t *group, size_t group_count,
-                                                     int64_t world, loom_tensor *result) {
+                                                     int64_t world, const char *axes,
+                                                     loom_tensor *result) {
   loom_operand fixed_[1];
-  loom_attr attributes_[3];
+  loom_attr attributes_[4];
   fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("axis", axis);
   attributes_[1] = loom_attr_ints("group", group || group_count ? group : loom_no_integers,
       group_count);
   attributes_[2] = loom_attr_int("world", world);
-  return loom_record_("all_gather", fixed_, 1, attributes_, 3, result, 1);
+  attributes_[3] = loom_attr_str("axes", axes);
+  return loom_record_("all_gather", fixed_, 1, attributes_, 4, result, 1);
 }
 
 /* The reduction of the operands of all processes of a group, in each of them.
@@ -276,18 +279,21 @@ static inline LOOM_CHECK loom_status loom_all_gather(loom_tensor x, int64_t axis
      reduction: str, default "sum"
      group: ints
      world: int
+     axes: str, default ""
    Source: stablehlo.all_reduce */
 static inline LOOM_CHECK loom_status loom_all_reduce(loom_tensor x, const char *reduction,
                                                      const int64_t *group, size_t group_count,
-                                                     int64_t world, loom_tensor *result) {
+                                                     int64_t world, const char *axes,
+                                                     loom_tensor *result) {
   loom_operand fixed_[1];
-  loom_attr attributes_[3];
+  loom_attr attributes_[4];
   fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_str("reduction", reduction);
   attributes_[1] = loom_attr_ints("group", group || group_count ? group : loom_no_integers,
       group_count);
   attributes_[2] = loom_attr_int("world", world);
-  return loom_record_("all_reduce", fixed_, 1, attributes_, 3, result, 1);
+  attributes_[3] = loom_attr_str("axes", axes);
+  return loom_record_("all_reduce", fixed_, 1, attributes_, 4, result, 1);
 }
 
 /* Parts of the operands of a group: each process sends one along split_axis to each.
@@ -297,20 +303,22 @@ static inline LOOM_CHECK loom_status loom_all_reduce(loom_tensor x, const char *
      concat_axis: int, default 0
      group: ints
      world: int
+     axes: str, default ""
    Source: stablehlo.all_to_all */
 static inline LOOM_CHECK loom_status loom_all_to_all(loom_tensor x, int64_t split_axis,
                                                      int64_t concat_axis, const int64_t *group,
                                                      size_t group_count, int64_t world,
-                                                     loom_tensor *result) {
+                                                     const char *axes, loom_tensor *result) {
   loom_operand fixed_[1];
-  loom_attr attributes_[4];
+  loom_attr attributes_[5];
   fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("split_axis", split_axis);
   attributes_[1] = loom_attr_int("concat_axis", concat_axis);
   attributes_[2] = loom_attr_ints("group", group || group_count ? group : loom_no_integers,
       group_count);
   attributes_[3] = loom_attr_int("world", world);
-  return loom_record_("all_to_all", fixed_, 1, attributes_, 4, result, 1);
+  attributes_[4] = loom_attr_str("axes", axes);
+  return loom_record_("all_to_all", fixed_, 1, attributes_, 5, result, 1);
 }
 
 /* The argument of x in radians; 0 or pi for real x, whose gradient is 0. So is that at 0.
@@ -541,6 +549,22 @@ static inline LOOM_CHECK loom_status loom_avg_pool(loom_tensor x, const int64_t 
   attributes_[4] = loom_attr_ints("dilation", dilation, dilation_count);
   attributes_[5] = loom_attr_bool("count_include_pad", count_include_pad);
   return loom_record_("avg_pool", fixed_, 1, attributes_, 6, result, 1);
+}
+
+/* The position of a device along axes of a mesh, an int32; inside shard_map.
+     group: ints
+     world: int
+     axes: str, default ""
+   Source: jax.lax.axis_index */
+static inline LOOM_CHECK loom_status loom_axis_index(const int64_t *group, size_t group_count,
+                                                     int64_t world, const char *axes,
+                                                     loom_tensor *result) {
+  loom_attr attributes_[3];
+  attributes_[0] = loom_attr_ints("group", group || group_count ? group : loom_no_integers,
+      group_count);
+  attributes_[1] = loom_attr_int("world", world);
+  attributes_[2] = loom_attr_str("axes", axes);
+  return loom_record_("axis_index", NULL, 0, attributes_, 3, result, 1);
 }
 
 /* The operands themselves; what is computed from them is not merged with the same
@@ -1157,19 +1181,22 @@ static inline LOOM_CHECK loom_status loom_clip_with(loom_operand x, loom_operand
      source: int, default 0
      group: ints
      world: int
+     axes: str, default ""
    Source: stablehlo.collective_broadcast */
 static inline LOOM_CHECK loom_status loom_collective_broadcast(loom_tensor x, int64_t source,
                                                                const int64_t *group,
                                                                size_t group_count, int64_t world,
+                                                               const char *axes,
                                                                loom_tensor *result) {
   loom_operand fixed_[1];
-  loom_attr attributes_[3];
+  loom_attr attributes_[4];
   fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_int("source", source);
   attributes_[1] = loom_attr_ints("group", group || group_count ? group : loom_no_integers,
       group_count);
   attributes_[2] = loom_attr_int("world", world);
-  return loom_record_("collective_broadcast", fixed_, 1, attributes_, 3, result, 1);
+  attributes_[3] = loom_attr_str("axes", axes);
+  return loom_record_("collective_broadcast", fixed_, 1, attributes_, 4, result, 1);
 }
 
 /* The operand of the process that sends to this one; zeros in one that receives from none.
@@ -1179,6 +1206,7 @@ static inline LOOM_CHECK loom_status loom_collective_broadcast(loom_tensor x, in
      targets: ints
      group: ints
      world: int
+     axes: str, default ""
    Source: stablehlo.collective_permute */
 static inline LOOM_CHECK loom_status loom_collective_permute(loom_tensor x,
                                                              const int64_t *sources,
@@ -1187,9 +1215,10 @@ static inline LOOM_CHECK loom_status loom_collective_permute(loom_tensor x,
                                                              size_t targets_count,
                                                              const int64_t *group,
                                                              size_t group_count, int64_t world,
+                                                             const char *axes,
                                                              loom_tensor *result) {
   loom_operand fixed_[1];
-  loom_attr attributes_[4];
+  loom_attr attributes_[5];
   fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_ints("sources", sources || sources_count ? sources :
       loom_no_integers, sources_count);
@@ -1198,7 +1227,8 @@ static inline LOOM_CHECK loom_status loom_collective_permute(loom_tensor x,
   attributes_[2] = loom_attr_ints("group", group || group_count ? group : loom_no_integers,
       group_count);
   attributes_[3] = loom_attr_int("world", world);
-  return loom_record_("collective_permute", fixed_, 1, attributes_, 4, result, 1);
+  attributes_[4] = loom_attr_str("axes", axes);
+  return loom_record_("collective_permute", fixed_, 1, attributes_, 5, result, 1);
 }
 
 /* real + i imag, complex64 of float32 or complex128 of float64 operands.
@@ -5346,20 +5376,22 @@ static inline LOOM_CHECK loom_status loom_reciprocal(loom_tensor x, loom_tensor 
      axis: int, default 0
      group: ints
      world: int
+     axes: str, default ""
    Source: stablehlo.reduce_scatter */
 static inline LOOM_CHECK loom_status loom_reduce_scatter(loom_tensor x, const char *reduction,
                                                          int64_t axis, const int64_t *group,
                                                          size_t group_count, int64_t world,
-                                                         loom_tensor *result) {
+                                                         const char *axes, loom_tensor *result) {
   loom_operand fixed_[1];
-  loom_attr attributes_[4];
+  loom_attr attributes_[5];
   fixed_[0] = loom_t(x);
   attributes_[0] = loom_attr_str("reduction", reduction);
   attributes_[1] = loom_attr_int("axis", axis);
   attributes_[2] = loom_attr_ints("group", group || group_count ? group : loom_no_integers,
       group_count);
   attributes_[3] = loom_attr_int("world", world);
-  return loom_record_("reduce_scatter", fixed_, 1, attributes_, 4, result, 1);
+  attributes_[4] = loom_attr_str("axes", axes);
+  return loom_record_("reduce_scatter", fixed_, 1, attributes_, 5, result, 1);
 }
 
 /* max(x, 0), NaN for NaN. The gradient at 0 is 0.
@@ -7609,6 +7641,7 @@ static inline LOOM_CHECK loom_status loom_zeta_with(loom_operand x, loom_operand
 #define loom_atan2_with(...) (LOOM_HERE, loom_atan2_with(__VA_ARGS__))
 #define loom_atanh(...) (LOOM_HERE, loom_atanh(__VA_ARGS__))
 #define loom_avg_pool(...) (LOOM_HERE, loom_avg_pool(__VA_ARGS__))
+#define loom_axis_index(...) (LOOM_HERE, loom_axis_index(__VA_ARGS__))
 #define loom_barrier(...) (LOOM_HERE, loom_barrier(__VA_ARGS__))
 #define loom_batch_norm_infer(...) (LOOM_HERE, loom_batch_norm_infer(__VA_ARGS__))
 #define loom_batch_norm_infer_with(...) (LOOM_HERE, loom_batch_norm_infer_with(__VA_ARGS__))

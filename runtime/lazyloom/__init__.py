@@ -35,7 +35,9 @@ from .backends.selection import use_backend
 from .batching.vmap import vmap
 from .capture.function import jit
 from .control_flow.cond import cond
+from .control_flow.mesh_axes import axis_index
 from .control_flow.scan import scan
+from .control_flow.shard_map import shard_map
 from .control_flow.while_loop import while_loop
 from .dtypes import DType
 from .errors import LoomError
@@ -275,7 +277,7 @@ def cache_dir() -> str:
 __all__ = [
     "Backend", "Check", "DType", "Evaluation", "LoomError", "Mesh", "OpDef", "Place",
     "Placement", "Program", "Scalar", "Site", "Spec", "Step", "Storage", "Tensor", "TensorType",
-    "Value", "apply", "backward", "boundary", "cache_dir", "capture", "check_indices",
+    "Value", "apply", "axis_index", "backward", "boundary", "cache_dir", "capture", "check_indices",
     "clear_site", "cond", "custom", "default_device", "devices", "dlpack_device", "dtypes",
     "errors", "evaluations", "finish_compiling", "folded", "forget_since", "free_tape",
     "from_dlpack", "from_host", "frontend", "get_option", "grad", "grad_enabled", "grad_mode",
@@ -284,8 +286,8 @@ __all__ = [
     "mark_dynamic", "mark_static", "name_site", "ops", "options", "parents", "placement_of",
     "platform", "private_folder", "program_of", "programs_of", "read_for_shape", "record",
     "record_number", "record_one", "record_spec", "record_two", "register_check", "register_op",
-    "result_of", "scan", "set_grad_enabled", "set_option", "set_site", "shard", "skip_folder",
-    "source", "spec", "stats", "sync", "sync_older", "tangents", "tensor_type", "to_device",
+    "result_of", "scan", "set_grad_enabled", "set_option", "set_site", "shard", "shard_map",
+    "skip_folder", "source", "spec", "stats", "sync", "sync_older", "tangents", "tensor_type", "to_device",
     "to_dlpack", "tree_flatten", "tree_map", "use_backend", "used_since", "value_and_grad",
     "vjp", "vmap", "while_loop",
 ]  # fmt: skip

@@ -12,6 +12,8 @@ NO_REFERENCE: dict[str, str] = {
         ["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute",
          "collective_broadcast"],
         "tests/distributed compares it with NumPy, in several processes"),
+    **dict.fromkeys(("shard_map", "axis_index"),
+                    "tests/devices/eight/test_shard_map.py compares it on eight devices"),
     "place": "where data lie is no reference's; tests/devices compares what comes back",
     "dropout": "random; tests/ops compares it with random_bernoulli of the same key",
     **dict.fromkeys(("scan", "while_loop", "cond"),

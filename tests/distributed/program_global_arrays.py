@@ -40,6 +40,12 @@ def values(mesh: Any) -> Any:
     found["made"] = (made.shape, float(made.sum()), dist.local_array(made * 2).tolist()[0])
     other = lazyloom.shard(made, mesh, ())
     found["divided otherwise"] = numpy.asarray(other).sum().item()
+    mapped = lazyloom.shard_map(
+        lambda x: (dist.all_reduce(x.sum(), "sum", "data"), dist.all_gather(x[:1], 0, "data")),
+        mesh=mesh, in_specs=("data",), out_specs=[(), ()])
+    total, firsts = mapped(x)
+    found["mapped"] = (float(total), whole.sum(), firsts.tolist(),
+                       whole[:: whole.shape[0] // mesh.shape["data"]].tolist())
     x[0] = 5.0
     found["written"] = float(x[0].sum())
     torch.manual_seed(3)

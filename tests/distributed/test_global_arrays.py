@@ -36,6 +36,9 @@ def test_values(tmp_path: Path) -> None:
         assert found["made"] == ((12, 2), 12.0, [2.0 * rank] * 2)
         assert found["divided otherwise"] == 12.0
         assert found["written"] == 40.0
+        total, expected, firsts, rows = found["mapped"]
+        np.testing.assert_allclose(total, expected, rtol=1e-12)
+        assert firsts == rows
         assert found["gradient"] < 1e-5
         assert "all-reduce for mean of f64[8]: 64 bytes on each device" in found["record"]
 

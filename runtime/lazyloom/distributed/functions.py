@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from ..control_flow.mesh_axes import attributes_of
 from ..errors import ArgumentError, DistributedError
 from ..evaluate.sync import sync
 from ..tensor.apply import apply
@@ -20,7 +21,13 @@ REDUCTIONS: Final = {
     "bxor": "xor"}  # fmt: skip
 
 
-def _apply(name: str, x: Any, group: Group | None, attributes: dict[str, Any]) -> Any:
+#: a group of processes, or axes of the mesh that a function is mapped over
+Members = Group | str | tuple[str, ...] | None
+
+
+def _apply(name: str, x: Any, group: Members, attributes: dict[str, Any]) -> Any:
+    if isinstance(group, (str, tuple)):
+        return apply(name, [x], {**attributes, **attributes_of(name, group)})
     chosen = WORLD if group is None else group
     ranks = chosen.ranks
     if chosen.rank not in range(len(ranks)):
@@ -54,13 +61,14 @@ def _checked(name: str, x: Any) -> None:
         raise ArgumentError(f"{name}: the operand is a {type(x).__name__}, expected a tensor")
 
 
-def all_reduce(x: Any, op: str = "sum", group: Group | None = None) -> Any:
+def all_reduce(x: Any, op: str = "sum", group: Members = None) -> Any:
     """The reduction of the operands of all processes of a group, in each of them.
 
     Args:
         x: a tensor of one shape and dtype in all of them.
         op: "sum", "mean" ("avg"), "prod", "max", "min", "and", "or" or "xor" ("band", ...).
-        group: all processes by default.
+        group: all processes by default. In a function that :func:`lazyloom.shard_map` maps, the
+            name of an axis of the mesh, or several: the devices along it.
 
     Returns:
         a tensor of that shape and dtype. Of bool, the sum is whether any is true, the product
@@ -72,14 +80,14 @@ def all_reduce(x: Any, op: str = "sum", group: Group | None = None) -> Any:
     return _apply("all_reduce", x, group, {"reduction": _reduction("all_reduce", op)})
 
 
-def all_gather(x: Any, axis: int = 0, group: Group | None = None) -> Any:
+def all_gather(x: Any, axis: int = 0, group: Members = None) -> Any:
     """The operands of all processes of a group, one after the other along an axis."""
     _checked("all_gather", x)
     return _apply("all_gather", x, group, {"axis": axis})
 
 
 def reduce_scatter(
-    x: Any, op: str = "sum", axis: int = 0, group: Group | None = None
+    x: Any, op: str = "sum", axis: int = 0, group: Members = None
 ) -> Any:
     """This process's part, along an axis, of the reduction of the operands of a group.
 
@@ -91,7 +99,7 @@ def reduce_scatter(
 
 
 def all_to_all(
-    x: Any, split_axis: int = 0, concat_axis: int = 0, group: Group | None = None
+    x: Any, split_axis: int = 0, concat_axis: int = 0, group: Members = None
 ) -> Any:
     """Send part i along ``split_axis`` to process i of a group; join what comes along another axis.
 
@@ -101,7 +109,7 @@ def all_to_all(
     return _apply("all_to_all", x, group, {"split_axis": split_axis, "concat_axis": concat_axis})
 
 
-def permute(x: Any, pairs: Iterable[Sequence[int]], group: Group | None = None) -> Any:
+def permute(x: Any, pairs: Iterable[Sequence[int]], group: Members = None) -> Any:
     """The operand of the process that sends to this one; zeros if none does.
 
     Args:
@@ -115,7 +123,7 @@ def permute(x: Any, pairs: Iterable[Sequence[int]], group: Group | None = None) 
         "sources": tuple([s for s, _ in listed]), "targets": tuple([t for _, t in listed])})
 
 
-def broadcast(x: Any, source: int = 0, group: Group | None = None) -> Any:
+def broadcast(x: Any, source: int = 0, group: Members = None) -> Any:
     """The operand of the process at position ``source`` of a group, in each of them, bit for bit.
 
     The operand has one shape and dtype in all processes.

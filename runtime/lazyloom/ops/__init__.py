@@ -36,6 +36,7 @@ from . import recurrent as recurrent
 from . import reductions as reductions
 from . import resampling as resampling
 from . import shape as shape
+from . import shard_map as shard_map
 from . import sorting as sorting
 from . import spec
 from . import special as special

@@ -25,6 +25,25 @@ from ._jax import lowering as mlir
 
 Group = tuple[int, ...]
 
+
+class AxisGroup(tuple[int, ...]):
+    """The devices along axes of a mesh, by their positions: a group inside ``shard_map``.
+
+    There JAX's own collectives do what the steps do among processes.
+    """
+
+    names: tuple[str, ...]
+
+
+def members(group: Sequence[int], axes: str) -> Group:
+    """The group of a collective: of processes, or of devices along axes such as "data,model"."""
+    if not axes:
+        return tuple(group)
+    found = AxisGroup(group)
+    found.names = tuple(axes.split(","))
+    return found
+
+
 SUM: Final = "sum"
 PROD: Final = "prod"
 MAX: Final = "max"
@@ -91,8 +110,19 @@ def _all_reduce() -> Any:
     return step
 
 
+#: the reductions that JAX has along axes of a mesh
+_ALONG_AXES: Final = {SUM: "psum", MAX: "pmax", MIN: "pmin"}
+
+
+def reductions(group: Group) -> tuple[str, ...]:
+    """The reductions of integers that :func:`all_reduce` has."""
+    return tuple(_ALONG_AXES) if isinstance(group, AxisGroup) else (SUM, PROD, MAX, MIN)
+
+
 def all_reduce(x: Any, kind: str, group: Group, world: int) -> Any:
     """The reduction of every member's x, which StableHLO has a collective of."""
+    if isinstance(group, AxisGroup):
+        return getattr(lax, _ALONG_AXES[kind])(x, group.names)
     return _all_reduce().bind(x, kind=kind, group=group, world=world)
 
 
@@ -110,6 +140,8 @@ def place_in(group: Group, world: int) -> Any:
 
     Programs are equal in all processes of a group: which one it is, is known when it runs.
     """
+    if isinstance(group, AxisGroup):
+        return lax.axis_index(group.names)
     positions = np.zeros(world, np.int32)
     positions[list(group)] = np.arange(len(group), dtype=np.int32)
     if group == tuple(range(world)):
@@ -195,6 +227,8 @@ def _all_gather() -> Any:
 
 def all_gather(x: Any, group: Group, world: int) -> Any:
     """Every member's x along a new first axis, in the order of the group."""
+    if isinstance(group, AxisGroup):
+        return lax.all_gather(x, group.names)
     return _all_gather().bind(x, group=group, world=world)
 
 
@@ -232,6 +266,8 @@ def _reduce_scatter() -> Any:
 
 def reduce_scatter(x: Any, group: Group, world: int) -> Any:
     """The sum over the members of their x[i], where i is the position of this process."""
+    if isinstance(group, AxisGroup):
+        return lax.psum_scatter(x, group.names)
     return _reduce_scatter().bind(x, group=group, world=world)
 
 
@@ -255,6 +291,8 @@ def _all_to_all() -> Any:
 
 def all_to_all(x: Any, group: Group, world: int) -> Any:
     """y, where y[i] is x[j] of member i, and j is the position of this process."""
+    if isinstance(group, AxisGroup):
+        return lax.all_to_all(x, group.names, 0, 0)
     return _all_to_all().bind(x, group=group, world=world)
 
 
@@ -271,8 +309,10 @@ def _permute() -> Any:
     return _linear("lazyloom_permute", lambda x, *, pairs: x, lower, transposed)
 
 
-def permute(x: Any, pairs: Sequence[tuple[int, int]]) -> Any:
+def permute(x: Any, pairs: Sequence[tuple[int, int]], group: Group = ()) -> Any:
     """The x of the process that sends to this one by a pair of ranks (from, to); zeros if none."""
+    if isinstance(group, AxisGroup):
+        return lax.ppermute(x, group.names, list(pairs))
     return _permute().bind(x, pairs=tuple(pairs))
 
 
@@ -298,4 +338,6 @@ def _broadcast() -> Any:
 
 def broadcast(x: Any, source: int, group: Group, world: int) -> Any:
     """The x of the member at position ``source``, bit for bit."""
+    if isinstance(group, AxisGroup):
+        return lax.index_in_dim(all_gather(x, group, world), source, 0, False)
     return _broadcast().bind(x, source=source, group=group, world=world)

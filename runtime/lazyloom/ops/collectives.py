@@ -2,12 +2,14 @@
 
 Each process of a group records the same op (:mod:`lazyloom.distributed` has functions for it);
 ``group`` has their ranks in order, and ``world`` says how many processes there are. In a group of
-one, the result is the operand.
+one, the result is the operand. Inside ``shard_map``, ``axes`` are those of the mesh along which
+devices are members, such as "data,model", and ``group`` has their positions.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -17,9 +19,18 @@ from ._helpers import kind
 from ._jax import jax, jnp, lax
 from .cases import Cases, case
 from .kinds import AnyType, Array, Ints
-from .rules.collectives import exchanged, gathered, permuted, reduced_over_group, scattered, sent
-from .spec import op
-from .traits import Derivative, Execution
+from .rules.collectives import (
+    exchanged,
+    gathered,
+    permuted,
+    position,
+    reduced_over_group,
+    scattered,
+    sent,
+)
+from .samples import Sample
+from .spec import OpDef, op
+from .traits import NOT_DIFFERENTIABLE, Derivative, Execution
 
 #: every process of the group runs it, whether its result is wanted there or not
 COLLECTIVE: Final = Execution(heavy=True, effect=True, collective=True)
@@ -119,7 +130,7 @@ def _reduced(x: Any, reduction: str, group: Ints, world: int) -> Any:
             total, lax.full_like(total, len(group)))
     if kind(x) == "f" and reduction in ("max", "min"):
         return _extremum(x, reduction, group, world)
-    if kind(x) in "iu" and reduction in ("max", "min", "prod"):
+    if kind(x) in "iu" and reduction in steps.reductions(group):
         return steps.all_reduce(x, reduction, group, world)
     # what XLA has no collective of, and what has a derivative by each factor
     return _folded(steps.all_gather(x, group, world), reduction)
@@ -142,7 +153,9 @@ def _joined(parts: Any, axis: int) -> Any:
 
 @op(reduced_over_group, source="stablehlo.all_reduce", derivative=REDUCING, execution=COLLECTIVE,
     samples=Cases(case((2, 3), **ALONE), case((3,), reduction="sum", **ALONE)))
-def all_reduce(x: AnyType, *, reduction: str = "sum", group: Ints, world: int) -> Array:
+def all_reduce(
+    x: AnyType, *, reduction: str = "sum", group: Ints, world: int, axes: str = ""
+) -> Array:
     """The reduction of the operands of all processes of a group, in each of them.
 
     ``reduction`` is "sum", "mean", "prod", "max", "min", "and", "or" or "xor". Of bool, the sum is
@@ -150,20 +163,22 @@ def all_reduce(x: AnyType, *, reduction: str = "sum", group: Ints, world: int) -
     in the maximum and minimum; complex numbers are ordered by their real part, then by the
     imaginary one. Integers wrap. The gradient of a maximum is shared by the processes that have it.
     """
-    return _reduced(x, reduction, group, world)
+    return _reduced(x, reduction, steps.members(group, axes), world)
 
 
 @op(gathered, source="stablehlo.all_gather", derivative=LINEAR, execution=COLLECTIVE,
     samples=Cases(case((2, 3), **ALONE), case((3,), axis=-1, **ALONE)))
-def all_gather(x: AnyType, *, axis: int = 0, group: Ints, world: int) -> Array:
+def all_gather(x: AnyType, *, axis: int = 0, group: Ints, world: int, axes: str = "") -> Array:
     """The operands of all processes of a group, one after the other along ``axis``."""
-    return x if len(group) == 1 else _joined(steps.all_gather(x, group, world), axis)
+    if len(group) == 1:
+        return x
+    return _joined(steps.all_gather(x, steps.members(group, axes), world), axis)
 
 
 @op(scattered, source="stablehlo.reduce_scatter", derivative=REDUCING, execution=COLLECTIVE,
     samples=Cases(case((2, 3), **ALONE), case((3,), axis=-1, **ALONE)))
 def reduce_scatter(
-    x: AnyType, *, reduction: str = "sum", axis: int = 0, group: Ints, world: int
+    x: AnyType, *, reduction: str = "sum", axis: int = 0, group: Ints, world: int, axes: str = ""
 ) -> Array:
     """This process's part, along ``axis``, of the reduction of the operands of a group.
 
@@ -171,6 +186,7 @@ def reduce_scatter(
     """
     if len(group) == 1:
         return x
+    group = steps.members(group, axes)
     parts = _chunks(x, axis, len(group))
     if kind(x) != "b" and reduction in ("sum", "mean"):
         part = steps.reduce_scatter(parts, group, world)
@@ -182,8 +198,9 @@ def reduce_scatter(
 @op(exchanged, source="stablehlo.all_to_all", derivative=LINEAR, execution=COLLECTIVE,
     samples=Cases(case((2, 3), **ALONE), case((2, 3), split_axis=1, concat_axis=0, **ALONE)))
 def all_to_all(
-    x: AnyType, *, split_axis: int = 0, concat_axis: int = 0, group: Ints, world: int
-) -> Array:
+    x: AnyType, *, split_axis: int = 0, concat_axis: int = 0, group: Ints, world: int,
+    axes: str = "",
+) -> Array:  # fmt: skip
     """Parts of the operands of a group: each process sends one along ``split_axis`` to each.
 
     What it receives is in the order of the group along ``concat_axis``.
@@ -191,13 +208,14 @@ def all_to_all(
     if len(group) == 1:
         return x
     return _joined(
-        steps.all_to_all(_chunks(x, split_axis, len(group)), group, world), concat_axis)
+        steps.all_to_all(_chunks(x, split_axis, len(group)), steps.members(group, axes), world),
+        concat_axis)
 
 
 @op(permuted, source="stablehlo.collective_permute", derivative=LINEAR, execution=COLLECTIVE,
     samples=Cases(case((2, 3), sources=(0,), targets=(0,), **ALONE)))
 def collective_permute(
-    x: AnyType, *, sources: Ints, targets: Ints, group: Ints, world: int
+    x: AnyType, *, sources: Ints, targets: Ints, group: Ints, world: int, axes: str = ""
 ) -> Array:
     """The operand of the process that sends to this one; zeros in one that receives from none.
 
@@ -207,7 +225,8 @@ def collective_permute(
         return x if sources else lax.full_like(x, 0)
     if len(group) == world:
         return steps.permute(
-            x, [(group[s], group[t]) for s, t in zip(sources, targets, strict=True)])
+            x, [(group[s], group[t]) for s, t in zip(sources, targets, strict=True)],
+            steps.members(group, axes))
     # XLA's has all processes connect, also those that send and receive nothing
     place = steps.place_in(group, world)
     source_of = np.full(len(group), -1, np.int32)
@@ -221,6 +240,24 @@ def collective_permute(
 
 @op(sent, source="stablehlo.collective_broadcast", derivative=LINEAR, execution=COLLECTIVE,
     samples=Cases(case((2, 3), **ALONE)))
-def collective_broadcast(x: AnyType, *, source: int = 0, group: Ints, world: int) -> Array:
+def collective_broadcast(
+    x: AnyType, *, source: int = 0, group: Ints, world: int, axes: str = ""
+) -> Array:
     """The operand of the process at position ``source`` of a group, in each of its processes."""
-    return x if len(group) == 1 else steps.broadcast(x, source, group, world)
+    if len(group) == 1:
+        return x
+    return steps.broadcast(x, source, steps.members(group, axes), world)
+
+
+def _position_samples(entry: OpDef) -> Iterator[Sample]:
+    """The only device."""
+    yield Sample([], ALONE, "one")
+
+
+@op(position, source="jax.lax.axis_index", samples=_position_samples,
+    derivative=NOT_DIFFERENTIABLE)
+def axis_index(*, group: Ints, world: int, axes: str = "") -> Array:
+    """The position of a device along ``axes`` of a mesh, an int32; inside ``shard_map``."""
+    if len(group) == 1:
+        return lax.full((), 0, np.dtype(np.int32))
+    return lax.axis_index(tuple(axes.split(",")))

@@ -91,9 +91,12 @@ class Spec:
         #: true if other processes know all these ops
         self.versioned: Final[bool] = all(o.version is not None for o in self.ops)
         self.heavy: Final[bool] = op.execution.heavy or op.execution.fallible or op.execution.effect
-        self.effect: Final[bool] = op.execution.effect
+        # along axes of a mesh it is a part of a body, and no other process runs it
+        among_processes = op.execution.collective and not attrs.get("axes")
+        self.effect: Final[bool] = op.execution.effect and (
+            among_processes or not op.execution.collective)
         #: several processes run it together
-        self.shared: Final[bool] = op.execution.collective and len(attrs["group"]) > 1
+        self.shared: Final[bool] = among_processes and len(attrs["group"]) > 1
         self.fallible: Final[bool] = any(o.execution.fallible for o in self.ops)
         #: its second result is checked before anything that depends on the first is read
         self.checked: Final[bool] = op.execution.checked

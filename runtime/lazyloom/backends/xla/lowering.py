@@ -27,6 +27,8 @@ from .regions.region_op import called, lowered_region, placed_region
 _FUNCTION: Final = re.compile(r"func\.func (?:public |private )?@([\w.$-]+)")
 #: a call whose target lives only as long as the JAX function that was lowered
 _CALLBACK: Final = re.compile(r"custom_call @xla_\w*python\w*callback")
+#: a mesh, which the module of the program states
+_MESH: Final = re.compile(r"^\s*sdy\.mesh @mesh = .*\n", re.MULTILINE)
 _ATTRIBUTES: Final = re.compile(r' \{jax\.result_info = "[^"]*"\}')
 
 
@@ -180,6 +182,7 @@ def text_of(
         raise TypeError(
             "its definition calls back into Python (jax.pure_callback, jax.debug.print or their "
             "kind), which a compiled program cannot; register a foreign function with XLA instead")
+    text = _MESH.sub("", text)
     body = _ATTRIBUTES.sub("", text[text.index("{\n", text.index("module @")) + 2 :])
     body = body.rstrip().removesuffix("}")
     for symbol in _FUNCTION.findall(body):

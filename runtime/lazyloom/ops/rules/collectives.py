@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...dtypes import int32
 from ...errors import ArgumentError, DTypeError, ShapeError
 from ...types import TensorType
 from .shared import Attributes, Operands, Types, normalize_axis, one, operand
@@ -117,3 +118,9 @@ def sent(op: OpDef, types: Operands, attrs: Attributes) -> Types:
             f"{op.name}: attribute 'source' is {attrs['source']}, expected a position from 0 to "
             f"{size - 1}", op=op.name)
     return (x,)
+
+
+def position(op: OpDef, types: Operands, attrs: Attributes) -> Types:
+    """An int32 without dimensions."""
+    check_group(op, attrs)
+    return one((), int32)
