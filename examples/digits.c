@@ -1,7 +1,9 @@
 /* The digits classifier as a C program, with the public functions of Lazyloom only.
 
      cc -std=c99 digits.c $(python -m lazyloom_capi --cflags --libs) -o digits
-     ./digits [DATA_FOLDER [REPORT.json]]
+     ./digits [DATA_FOLDER [REPORT.json [DEVICES]]]
+
+   With DEVICES, each batch is divided over as many; JAX_NUM_CPU_DEVICES divides the processor.
 
    It trains what digits_numpy.py and digits_torch.py train, so everything that the three
    must share is fixed here:
@@ -47,6 +49,18 @@ static void check(loom_status status, const char *call) {
 }
 
 #define TRY(call) check((call), #call)
+
+/* the mesh over which batches are divided, such as "data=2", or "" for one device */
+static char mesh[40] = "";
+
+/* Puts a tensor onto the mesh, if there is one. */
+static void place(loom_tensor *tensor, const char *spec) {
+  loom_tensor placed;
+  if (mesh[0] == 0) return;
+  TRY(loom_tensor_shard(*tensor, mesh, NULL, spec, &placed));
+  TRY(loom_tensor_release(*tensor));
+  *tensor = placed;
+}
 
 /* ---- random numbers ------------------------------------------------------------- */
 
@@ -188,6 +202,10 @@ static void initialise(network *net) {
     free(weights);
     free(zeros);
   }
+  for (i = 0; i < PARAMETERS; ++i) {
+    place(&net->parameters[i], "");
+    place(&net->momenta[i], "");
+  }
   for (i = 0; i < PARAMETERS; ++i) TRY(loom_tensor_require_grad(net->parameters[i], true));
 }
 
@@ -235,6 +253,7 @@ static float train_step(network *net, loom_tensor images, loom_tensor labels,
   bool recording;
   float result;
   size_t i;
+  place(&chosen, "data");
   TRY(loom_take(images, chosen, 0, &x));
   TRY(loom_take(labels, chosen, 0, &y));
   logits = logits_of(net, x);
@@ -337,6 +356,7 @@ int main(int argc, char **argv) {
   loom_program program;
 
   if (order == NULL || losses == NULL || seconds == NULL) return 1;
+  if (argc > 3) snprintf(mesh, sizeof mesh, "data=%u", (unsigned)strtoul(argv[3], NULL, 10));
   TRY(loom_initialize());
   initialise(&net);
   images = images_of(&train);

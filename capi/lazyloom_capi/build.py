@@ -43,6 +43,8 @@ _SHARED_CONSTANTS: Final = """
 #define LOOMP_PROGRAM_EXPLAIN 6
 #define LOOMP_CODEGEN_IN_USE 7
 #define LOOMP_CODEGEN_AVAILABLE 8
+#define LOOMP_DEVICES 9
+#define LOOMP_PLACEMENT 10
 """
 
 #: What the library and the entries in Python say to each other: ``entries.h``, the constants

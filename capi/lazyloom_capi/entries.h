@@ -51,6 +51,13 @@ int loomp_mark_static(uint64_t tensor, const int64_t *axes, size_t axis_count, u
 int loomp_codegen_use(char **names, size_t count);
 int loomp_program_of(const uint64_t *tensors, size_t count, uint64_t *result, uintptr_t file,
                      int line);
+int loomp_to_device(uint64_t tensor, const char *device, uint64_t *result, uintptr_t file,
+                    int line);
+int loomp_shard(uint64_t tensor, const char *mesh, const char *devices, const char *spec,
+                uint64_t *result, uintptr_t file, int line);
+int loomp_join(const char *address, int64_t world_size, int64_t rank, double timeout);
+int loomp_rank(int64_t *rank, int64_t *world_size);
+int loomp_leave(void);
 int loomp_last_program(uint64_t *result);
 int loomp_program_ops(uint64_t program, size_t *count);
 int loomp_text(int what, uint64_t handle, const char *name, char *buffer, size_t capacity,

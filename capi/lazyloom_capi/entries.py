@@ -25,9 +25,9 @@ from lazyloom.errors import (
     LoomError,
     ShapeError,
 )
-from lazyloom.frontend import look, write, write_all, write_lock
+from lazyloom.frontend import fitted, look, write, write_all, write_lock
 
-from . import calls, capture, gradients, handles, loops, observation
+from . import calls, capture, gradients, handles, loops, observation, places
 from .handles import BUFFER, TENSOR
 from .serving import (
     Tensor,
@@ -43,7 +43,7 @@ from .serving import (
 )
 
 #: with this module, the library has all entries
-PARTS: Final = (capture, gradients, loops, observation)
+PARTS: Final = (capture, gradients, loops, observation, places)
 OPTIONS: Final = {1: "donate", 2: "forbid_reads"}
 
 
@@ -268,7 +268,7 @@ def _assign(call: str, target: int, given: lazyloom.Value) -> None:
     _refuse_outside(call, target, found)
     tensor = found if isinstance(found, Tensor) else tensor_of(target)
     kind = tensor.tensor_type
-    if given.type is not kind:
+    if not given.type.agrees(kind):
         error = ShapeError if given.shape != kind.shape else DTypeError
         raise error(
             f"{call}: value is {given.type.text}, expected {kind.text} as target is; cast "
@@ -276,7 +276,7 @@ def _assign(call: str, target: int, given: lazyloom.Value) -> None:
     with write_lock(tensor):
         leaf = tensor.leaf
         if leaf is not None:
-            given = (given.detach() if given.requires_grad else given).as_leaf(leaf)
+            given = fitted(given.detach() if given.requires_grad else given, kind).as_leaf(leaf)
         write(tensor, given)
 
 

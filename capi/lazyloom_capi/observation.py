@@ -10,7 +10,7 @@ import lazyloom
 from lazyloom import codegen
 from lazyloom.errors import ArgumentError
 
-from . import calls, capture, describe, handles
+from . import calls, capture, describe, handles, places
 from .handles import PROGRAM
 from .serving import entry, located, value_of, values_of
 
@@ -97,6 +97,10 @@ def loomp_text(
         text = ",".join(codegen.in_use()) or "xla"
     elif what == lib.LOOMP_CODEGEN_AVAILABLE:
         text = ",".join(codegen.available())
+    elif what == lib.LOOMP_DEVICES:
+        text = ",".join(lazyloom.devices())
+    elif what == lib.LOOMP_PLACEMENT:
+        text = places.text(value_of(handle))
     else:
         text = describe.op_json(calls.op_named(name))
     data = text.encode()

@@ -68,6 +68,7 @@ from .tensor.views import (
     ViewStep,
     index_key,
 )
+from .trace.constraints import fitted as fitted
 from .trace.fed import fed_items as fed_items
 from .trace.fed import number_of as number_of
 from .trace.graph import Value, token_of, trace

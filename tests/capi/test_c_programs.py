@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -18,6 +19,8 @@ from .compilers import C99, CXX17, HERE, Compile
 
 EXAMPLES = HERE.parent.parent / "examples"
 PROGRAMS = ["everything", "loops", "threads", "captures", "fork"]
+#: run with several devices, and in several processes
+OTHERS = ["extents", "devices", "processes"]
 
 
 def run(
@@ -43,6 +46,41 @@ def test_extents_that_are_marked(
         **bare_environment, "LAZYLOOM_REPRODUCIBLE": "0", "LAZYLOOM_CACHE_DIR": str(tmp_path)})
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "extents work\n"
+
+
+def test_devices(compiled: Compile, bare_environment: dict[str, str]) -> None:
+    done = run([str(compiled(HERE / "devices.c"))], {
+        **bare_environment, "JAX_NUM_CPU_DEVICES": "4"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "devices work\n"
+
+
+@pytest.mark.slow
+def test_processes(compiled: Compile, bare_environment: dict[str, str]) -> None:
+    program = str(compiled(HERE / "processes.c"))
+    done = run(
+        [sys.executable, "-m", "lazyloom", "run", "-n", "2", "--no-python", program],
+        {**bare_environment, "JAX_NUM_CPU_DEVICES": "2"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("processes work\n") == 2
+
+
+@pytest.mark.slow
+def test_digits_on_two_devices(
+    compiled: Compile, bare_environment: dict[str, str], digits_report: dict[str, Any],
+    tmp_path: Path,
+) -> None:
+    """Batches divided over two devices have the losses of one device, up to the order of sums."""
+    report = tmp_path / "report.json"
+    done = run(
+        [str(compiled(EXAMPLES / "digits.c")), str(EXAMPLES / "data" / "digits"), str(report), "2"],
+        {**bare_environment, "JAX_NUM_CPU_DEVICES": "2"})
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(report.read_text())
+    assert found["executions_per_step"] == 1
+    assert found["test_accuracy"] >= 0.95
+    for one, two in zip(digits_report["losses"][:200], found["losses"][:200], strict=True):
+        assert abs(two - one) <= 1e-4 * abs(one)
 
 
 LIMITS = [
@@ -92,7 +130,7 @@ def test_digits(digits_report: dict[str, Any]) -> None:
 
 def test_every_public_function_is_called_by_a_c_program() -> None:
     """The programs above run, so what they contain is called."""
-    sources = [HERE / "check.h", *(HERE / f"{name}.c" for name in [*PROGRAMS, "extents"])]
+    sources = [HERE / "check.h", *(HERE / f"{name}.c" for name in [*PROGRAMS, *OTHERS])]
     text = "\n".join(re.sub(r"/\*.*?\*/", "", s.read_text(), flags=re.S) for s in sources)
     public = header.functions(header.text())
     assert not [name for name in public if not re.search(rf"\b{name}\)?\(", text)]
