@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import lazyloom
-from lazyloom.frontend import Strided
+from lazyloom.frontend import Strided, make_on
 
 from . import _dtypes
 from ._strides import row_major, same_layout
@@ -40,11 +40,13 @@ class StorageType:
 
 
 class StoredBytes:
-    """A storage in a file: its bytes, and the tensor that was first made of them."""
+    """A storage in a file: its bytes, the device to put it on (None for the default one), and
+    the tensor that was first made of it."""
 
-    __slots__ = ("data", "first")
+    __slots__ = ("data", "device", "first")
 
-    def __init__(self, data: Any) -> None:
+    def __init__(self, data: Any, device: str | None = None) -> None:
+        self.device = device
         self.data = data  # None while only the places of the storages are looked for
         self.first: Tensor | None = None
 
@@ -65,13 +67,13 @@ class StoredBytes:
                              f"{stride}, offset {offset} in a storage of {available} elements")
         plain = same_layout(size, stride, row_major(size))
         if 0 in size:
-            return Tensor.from_value(lazyloom.from_host(np.zeros(size, kind.lazy.numpy)))
+            return Tensor.from_value(self._placed(np.zeros(size, kind.lazy.numpy)))
         if self.first is None:
             whole = offset == 0 and plain and _dtypes.Size(size).numel() == available
             flat = np.frombuffer(self.data, kind.lazy.numpy, available)
             if kind is _dtypes.bool_:
                 flat = flat.view(np.uint8) != 0
-            held = lazyloom.from_host(flat.reshape(size) if whole else flat)
+            held = self._placed(flat.reshape(size) if whole else flat)
             self.first = Tensor.from_value(held)
             if whole:
                 return self.first
@@ -84,6 +86,10 @@ class StoredBytes:
             made: Tensor = base.view(-1)[offset:last + 1].view(size)
             return made
         return base._share(Strided(offset, size, stride), stride, offset)
+
+    def _placed(self, array: np.ndarray) -> lazyloom.Value:
+        value = lazyloom.from_host(array)
+        return value if self.device is None else make_on(value, self.device)
 
 
 def rebuild_tensor(storage: Any, offset: int, size: Any, stride: Any, requires_grad: bool = False,

@@ -70,7 +70,7 @@ class Generator:
 
     def __init__(self, device: Any = "cpu") -> None:
         _dtypes.check_device(device)
-        self.device = _dtypes.CPU
+        self.device = _dtypes.device(device)
         self._lock = threading.RLock()  # a signal's handler may draw while it is held
         self._seed = _DEFAULT_SEED
         self._number = _FIRST
@@ -172,17 +172,17 @@ class Generator:
 
     def clone_state(self) -> Generator:
         """Another generator that goes on from here."""
-        return Generator()._place(*self._state())
+        return Generator(self.device)._place(*self._state())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Generator:
         return self.clone_state()
 
     def __reduce__(self) -> Any:
-        return _restored, self._state()
+        return _restored, (*self._state(), str(self.device))
 
 
-def _restored(seed: int, number: int) -> Generator:
-    return Generator()._place(seed, number)
+def _restored(seed: int, number: int, device: str = "cpu") -> Generator:
+    return Generator(device)._place(seed, number)
 
 
 default_generator = Generator()

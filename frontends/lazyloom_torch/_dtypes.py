@@ -176,8 +176,8 @@ _KINDS = ("cpu", "cuda", "mps", "xpu", "meta", "xla", "hpu", "mtia", "mkldnn", "
 class device:  # noqa: N801
     """Where a tensor lives. Others than ``"cpu"`` can be named and compared, not used.
 
-    Where JAX_NUM_CPU_DEVICES divides the processor, ``Tensor.to("cpu:3")`` moves a tensor to one of
-    its parts.
+    Where JAX_NUM_CPU_DEVICES divides the processor, ``"cpu:3"`` is one of its parts. In a ``with``
+    block of a device, new tensors of the thread are there.
 
     Raises RuntimeError for a name that PyTorch does not know.
     """
@@ -214,28 +214,32 @@ class device:  # noqa: N801
         return hash(str(self))
 
     def __enter__(self) -> device:
-        check_device(self)
-        return self
+        """From here on it is this thread's default device: :mod:`lazyloom_torch._placing`."""
+        raise NotImplementedError
 
     def __exit__(self, *exc: object) -> None:
-        """Nothing: there is one device."""
+        """The default device is what it was."""
+        raise NotImplementedError
 
 
 CPU = device("cpu")
 
 
 def placed_on(given: Any) -> str | None:
-    """The name of the device that is meant; None for the one where new tensors are.
+    """The name of the device that is meant; None for the default one.
 
     Raises RuntimeError where there is no such device.
     """
     asked = device(str(given) if type_name(given) == "torch.device" else given)
-    # cpu:0 is the one of new tensors in almost every process, and to ask starts XLA's client
-    named = asked.index or asked.index == 0 and os.environ.get("LAZYLOOM_DEVICE")
-    if asked.type == "cpu" and named and str(asked) in lazyloom.devices():
-        return None if str(asked) == lazyloom.default_device() else str(asked)
-    check_device(asked)
-    return None
+    if asked.type == "cpu":
+        # cpu:0 is the default one in almost every process, and to ask starts XLA's client
+        if not (asked.index or asked.index == 0 and os.environ.get("LAZYLOOM_DEVICE")):
+            return None
+        if str(asked) in lazyloom.devices():
+            return None if str(asked) == lazyloom.default_device() else str(asked)
+    raise RuntimeError(
+        f"device {str(asked)!r} is not available: lazyloom_torch runs on 'cpu'; leave the device "
+        "out or pass 'cpu'")
 
 
 def device_of(tensor: lazyloom.Tensor) -> device:
@@ -245,13 +249,9 @@ def device_of(tensor: lazyloom.Tensor) -> device:
 
 
 def check_device(given: Any) -> None:
-    """Raise RuntimeError unless the device is None or the CPU, where new tensors are."""
+    """Raise RuntimeError unless it is None or a device that tensors can be on."""
     if given is not None and given is not CPU:
-        asked = device(str(given) if type_name(given) == "torch.device" else given)
-        if asked.type != "cpu" or asked.index:
-            raise RuntimeError(
-                f"device {str(asked)!r} is not available: lazyloom_torch runs on 'cpu'; leave the "
-                "device out or pass 'cpu'")
+        placed_on(given)
 
 
 class Size(tuple):  # type: ignore[type-arg]

@@ -1,4 +1,4 @@
-"""Layouts, memory formats and the default device: names that programs pass on.
+"""Layouts and memory formats: names that programs pass on.
 
 Tensors are dense, and how they lie in memory is XLA's choice: a memory format is accepted
 wherever PyTorch takes one, and changes neither values nor ``stride()``.
@@ -10,7 +10,7 @@ from typing import Any
 
 from lazyloom.errors import OutOfMemoryError
 
-from ._dtypes import CPU, check_device, device
+from ._placing import get_default_device, set_default_device
 from ._registry import declare
 
 
@@ -47,16 +47,6 @@ _ALL = {f._name: f for f in (
 
 def _named(name: str) -> layout:
     return _ALL[name]
-
-
-def set_default_device(device: Any) -> None:
-    """Accept the CPU, the only device there is. RuntimeError for another."""
-    check_device(device)
-
-
-def get_default_device() -> device:
-    """The CPU."""
-    return CPU
 
 
 declare({"function as-is": [

@@ -46,7 +46,9 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     memory. ``copy=False`` raises where memory cannot be shared. Raises BufferError for a tensor
     that requires grad.
     """
-    _dtypes.check_device(device)
+    if device is not None and device is not _dtypes.CPU:
+        found: Tensor = from_dlpack(ext_tensor, copy=copy).to(device)
+        return found
     if isinstance(ext_tensor, Tensor):
         if ext_tensor.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")

@@ -10,6 +10,7 @@ from ._functions.creation import arange, ones
 from ._functions.padding import pad
 from ._functions.shaping import pad_value
 from ._functions.strided import view_as_real
+from ._placing import placed
 from ._registry import declare
 from ._tensor import Tensor, operand
 from .signal import windows
@@ -179,6 +180,7 @@ def _window(name: str, length: int, dtype: Any, make: Callable[[_dtypes.dtype], 
     return found.requires_grad_() if requires_grad else found
 
 
+@placed
 def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None,
                 layout: Any = None, device: Any = None, pin_memory: bool = False,
                 requires_grad: bool = False) -> Tensor:
@@ -188,6 +190,7 @@ def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None,
         window_length, (0.5, 0.5), not periodic, kind), requires_grad)
 
 
+@placed
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54,
                    beta: float = 0.46, *, dtype: Any = None, layout: Any = None,
                    device: Any = None, pin_memory: bool = False, requires_grad: bool = False
@@ -198,6 +201,7 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
         window_length, (alpha, beta), not periodic, kind), requires_grad)
 
 
+@placed
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = None,
                     layout: Any = None, device: Any = None, pin_memory: bool = False,
                     requires_grad: bool = False) -> Tensor:
@@ -207,6 +211,7 @@ def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = N
         window_length, (0.42, 0.5, 0.08), not periodic, kind), requires_grad)
 
 
+@placed
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None,
                     layout: Any = None, device: Any = None, pin_memory: bool = False,
                     requires_grad: bool = False) -> Tensor:
@@ -216,6 +221,7 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = N
         window_length, not periodic, kind), requires_grad)
 
 
+@placed
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *,
                   dtype: Any = None, layout: Any = None, device: Any = None,
                   pin_memory: bool = False, requires_grad: bool = False) -> Tensor:

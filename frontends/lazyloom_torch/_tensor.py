@@ -20,7 +20,7 @@ import numpy as np
 
 import lazyloom
 from lazyloom import Value, frontend
-from lazyloom.frontend import ALONE, detached_view, reread, storage_of, view_of_type
+from lazyloom.frontend import ALONE, detached_view, make_on, reread, storage_of, view_of_type
 from lazyloom.frontend import write as write
 from lazyloom.frontend import write_lock as write_lock
 
@@ -95,7 +95,8 @@ class Tensor(_Base):
             array = np.zeros((0,), default)
         else:
             raise TypeError(f"Tensor() takes sizes or one sequence, not {data!r}")
-        super().__init__(lazyloom.from_host(array))
+        value = lazyloom.from_host(array)
+        super().__init__(value if device is None else make_on(value, _dtypes.placed_on(device)))
 
     # -- contents -------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from ._errors import TorchDTypeError
 from ._functions.bounds import require
 from ._functions.convert import overwritten
 from ._functions.creation import finish
+from ._placing import beside, put_beside
 from ._registry import declare
 from ._tensor import Tensor, operand
 
@@ -66,7 +67,7 @@ def rand(
     """Uniform numbers on [0, 1)."""
     _dtypes.check_device(device)
     value = uniform_value(shape_of(size), 0.0, 1.0, _floating(dtype).lazy, generator)
-    return finish(value, requires_grad)
+    return finish(value, requires_grad, device)
 
 
 @sequence_by_name
@@ -78,7 +79,7 @@ def randn(
     _dtypes.check_device(device)
     value = drawn("random_normal", [], {
         "shape": check_shape(shape_of(size)), "dtype": _floating(dtype).lazy}, generator)
-    return finish(value, requires_grad)
+    return finish(value, requires_grad, device)
 
 
 def randint(
@@ -97,7 +98,7 @@ def randint(
         low, high = 0, low
     kind = _dtypes.int64 if dtype is None else _dtypes.as_dtype(dtype)
     value = _integers(check_shape(shape_of((size,))), int(low), int(high), kind, generator)
-    return finish(value, requires_grad)
+    return finish(value, requires_grad, device)
 
 
 def _integers(shape: tuple[int, ...], low: int, high: int, kind: _dtypes.dtype,
@@ -126,12 +127,13 @@ def randperm(
     _dtypes.check_device(device)
     kind = _dtypes.int64 if dtype is None else _dtypes.as_dtype(dtype)
     value = drawn("random_permutation", [], {"n": n}, generator)
-    return finish(cast(value, kind.lazy), requires_grad)
+    return finish(cast(value, kind.lazy), requires_grad, device)
 
 
 def _like(make: Any) -> Any:
     def function(input: Tensor, **options: Any) -> Tensor:
         options.setdefault("dtype", input.dtype)
+        beside(input, options)
         memory_format = options.pop("memory_format", None)
         return alike(make(*input.tensor_type.shape, **options), input, memory_format)
 
@@ -146,6 +148,7 @@ rand_like, randn_like = _like(rand), _like(randn)
 def randint_like(input: Tensor, low: int, high: int | None = None, **options: Any) -> Tensor:
     """``randint`` of the input's shape and dtype."""
     options.setdefault("dtype", input.dtype)
+    beside(input, options)
     low, top = (0, low) if high is None else (low, high)
     memory_format = options.pop("memory_format", None)
     return alike(randint(low, top, input.tensor_type.shape, **options), input, memory_format)
@@ -199,7 +202,7 @@ def normal(
     if not isinstance(std, Tensor):
         _positive("normal", "std", std, zero=True)
     if size is not None:
-        noise = randn(*shape_of((size,)), generator=generator, dtype=dtype)
+        noise = randn(*shape_of((size,)), generator=generator, dtype=dtype, device=device)
     else:
         like = shaped[0] if len(shaped) == 1 else shaped[0] + shaped[1]
         noise = randn_like(like, generator=generator)
@@ -284,7 +287,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 
 
 def _fill(self: Tensor, value: Any) -> Tensor:
-    return self._assign(cast(value, self.tensor_type.dtype))
+    return self._assign(put_beside(cast(value, self.tensor_type.dtype), self))
 
 
 def _continuous(self: Tensor, name: str) -> Any:

@@ -309,7 +309,7 @@ class safe_open:  # noqa: N801  (the library's name)
                  device: Any = "cpu") -> None:  # fmt: skip
         if framework not in ("pt", "torch", "pytorch"):
             raise ValueError(f"safe_open: framework is 'pt' here, not {framework!r}")
-        _dtypes.check_device(device)
+        self._device = _dtypes.placed_on(device)
         with open(os.fspath(filename), "rb") as source:
             empty = os.fstat(source.fileno()).st_size == 0
             data: Any = b"" if empty else mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ)
@@ -336,7 +336,8 @@ class safe_open:  # noqa: N801  (the library's name)
         """One tensor. Raises KeyError."""
         if name not in self._found.entries:
             raise KeyError(f"File does not contain tensor {name}")
-        return self._found.tensor(name)
+        found = self._found.tensor(name)
+        return found if self._device is None else found.to(self._device)
 
     def get_slice(self, name: str) -> _Slice:
         """What reads a part of one tensor: ``get_slice(name)[:10]``. Raises KeyError."""

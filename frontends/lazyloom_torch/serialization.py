@@ -129,34 +129,51 @@ def load(
 ) -> Any:
     """Read a file of :func:`save` or of PyTorch's, or a safetensors file (as a dict).
 
-    All tensors come to the CPU, wherever they were. Nothing in the file is executed, and a name
-    of something else than data is an UnpicklingError, unless ``weights_only`` is False: then the
-    file can run any code. Raises ValueError for a damaged file.
+    All tensors come to the CPU, wherever they were, or to the device that ``map_location`` names:
+    one for all, or a dict of devices by the names that the file has. Nothing in the file is
+    executed, and a name of something else than data is an UnpicklingError, unless ``weights_only``
+    is False: then the file can run any code. Raises ValueError for a damaged file, RuntimeError for
+    a device that is not there.
     """
-    if not callable(map_location) and not isinstance(map_location, dict):
-        _dtypes.check_device(map_location)
+    to = _placer(map_location)
     trusting = weights_only is False
     if hasattr(f, "read"):
         if not (hasattr(f, "seekable") and f.seekable()):
             f = io.BytesIO(f.read())
-        return _load(f, trusting)
+        return _load(f, trusting, to)
     path = os.fspath(f)
     with open(path, "rb") as source:
-        return _load(source, trusting)
+        return _load(source, trusting, to)
 
 
-def _load(f: Any, trusting: bool) -> Any:
+#: from the place of a storage, as the file names it, to that of its tensors
+_Placer = Callable[[str], "str | None"]
+
+
+def _placer(map_location: Any) -> _Placer:
+    """Where storages go. RuntimeError for a device that is not there."""
+    if callable(map_location) or map_location is None:
+        return lambda location: None
+    if isinstance(map_location, dict):
+        named = {str(k): _dtypes.placed_on(v) for k, v in map_location.items()}
+        return named.get
+    name = _dtypes.placed_on(map_location)
+    return lambda location: name
+
+
+def _load(f: Any, trusting: bool, to: _Placer) -> Any:
     start = f.tell()
     head = f.read(16)
     f.seek(start)
     read = read_anything if trusting else read_data
     if head[:4] == b"PK\x03\x04":
-        return _read_archive(f, read)
+        return _read_archive(f, read, to)
     if head[8:9] == b"{" or len(head) < 8:
-        return safetensors.load(f.read())
+        found = safetensors.load(f.read())
+        return {k: t.to(name) for k, t in found.items()} if (name := to("cpu")) else found
     if head[:1] == b"\x80":
         # from memory: a damaged length asks for no more than there is
-        return _read_old(io.BytesIO(f.read()), read)
+        return _read_old(io.BytesIO(f.read()), read, to)
     raise ValueError("load: this is neither a file of torch.save nor a safetensors file")
 
 
@@ -180,7 +197,7 @@ def _swapped(data: Any, kind: _dtypes.dtype | None) -> Any:
 _BAD_ARCHIVE = (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, RuntimeError)
 
 
-def _read_archive(f: Any, read: Callable[[Any, Any], Any]) -> Any:
+def _read_archive(f: Any, read: Callable[[Any, Any], Any], to: _Placer) -> Any:
     try:
         archive = zipfile.ZipFile(f)
     except _BAD_ARCHIVE as error:
@@ -219,13 +236,13 @@ def _read_archive(f: Any, read: Callable[[Any, Any], Any]) -> Any:
                                      f"elements has {len(data)} bytes")
                 if order != sys.byteorder:
                     data = _swapped(data, kind)
-                storages[key] = objects.StoredBytes(data)
+                storages[key] = objects.StoredBytes(data, to(str(given[3])))
             return storages[key], kind
 
         return read(io.BytesIO(member("data.pkl")), storage)
 
 
-def _read_old(f: Any, read: Callable[[Any, Any], Any]) -> Any:
+def _read_old(f: Any, read: Callable[[Any, Any], Any], to: _Placer) -> Any:
     """A file of PyTorch before 1.6: five pickles, then the storages."""
 
     def nothing(given: Any) -> Any:
@@ -242,12 +259,13 @@ def _read_old(f: Any, read: Callable[[Any, Any], Any]) -> Any:
     little = not isinstance(system, dict) or system.get("little_endian", True)
     start = f.tell()
     kinds: dict[str, _dtypes.dtype | None] = {}
+    places: dict[str, str | None] = {}
 
     def note(given: Any) -> Any:
         kind, key, _ = _storage_of(given, old=True)
         if given[5] is not None:
             raise ValueError("load: the file is of a version of PyTorch before 0.4")
-        kinds[key] = kind
+        kinds[key], places[key] = kind, to(str(given[3]))
         return objects.StoredBytes(None), kind
 
     # the data stands behind the object: a first reading finds out where
@@ -261,7 +279,7 @@ def _read_old(f: Any, read: Callable[[Any, Any], Any]) -> Any:
         raw: Any = _exactly(f, count * (kind.itemsize if kind is not None else 1))
         if little != (sys.byteorder == "little"):
             raw = _swapped(raw, kind)
-        data[key] = objects.StoredBytes(raw)
+        data[key] = objects.StoredBytes(raw, places[key])
 
     def storage(given: Any) -> Any:
         kind, key, _ = _storage_of(given, old=True)

@@ -47,6 +47,7 @@ from .tensor.operators import (
     set_operators,
 )
 from .tensor.parts import read_parts
+from .tensor.placing import make_on as make_on
 from .tensor.storage import Alias, Storage, WriteLocks
 from .tensor.tensor import Tensor
 from .tensor.tensor import known_index as known_index
@@ -432,8 +433,8 @@ __all__ = [
     "Permute", "Real", "Reshape", "Select", "Slice", "Storage", "Strided", "Tensor", "Update",
     "ViewPlans", "ViewStep", "detached_view", "element_starts", "element_steps", "element_value",
     "element_view", "fed_items", "following", "hold", "index_key", "inference_enabled",
-    "known_index", "loop_steps", "made_in_inference", "number_of", "of_numbers", "one_step",
-    "operators_of", "read_parts", "read_through", "reduced", "reread", "same_objects",
+    "known_index", "loop_steps", "made_in_inference", "make_on", "number_of", "of_numbers",
+    "one_step", "operators_of", "read_parts", "read_through", "reduced", "reread", "same_objects",
     "same_storage", "same_view", "set_inference_enabled", "set_operators", "share_view",
     "steps_between", "storage_of", "strides_for_broadcasts", "view", "view_of_storage",
     "view_of_type", "write", "write_all", "write_element", "write_lock", "write_locks",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -207,6 +208,34 @@ elif rank == 1:
     objects = [None, None]
     dist.recv_object_list(objects, 0)
     found["sent objects"] = objects
+
+# from any process: each sends two tensors, of which nobody says when they come
+if rank == 0:
+    came = []
+    for n in range(2 * (size - 1)):
+        got = torch.zeros(2, dtype=torch.int64)
+        source = dist.recv(got) if n % 2 else None
+        if source is None:
+            work = dist.irecv(got)
+            work.wait()
+            source = work._source_rank() if hasattr(work, "_source_rank") else work.source_rank()
+        came.append([source, got.tolist()])
+    found["from any"] = sorted(came)
+else:
+    for n in range(2):
+        dist.send(torch.tensor([rank, n]), 0)
+dist.barrier()
+
+# a store in a file
+store = dist.FileStore(os.path.join(os.environ["LEAVE_IN"], "keys"), size)
+store.set(f"key{rank}", f"of {rank}")
+found["file"] = [store.get(f"key{(rank + 1) % size}"), store.check(["none"])]
+store.add("sum", rank + 1)
+store.set(f"added{rank}", "1")
+store.wait([f"added{r}" for r in range(size)])
+found["sum in a file"] = store.get("sum")
+dist.barrier()
+del store
 
 for name in ("all_reduce", "broadcast", "all_gather", "all_to_all_single"):
     call = getattr(functional, name)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 
 import numpy as np
@@ -34,6 +35,16 @@ def steps(count: int) -> None:
         x = step(x)
         dist.dispatch(x)
     x.value.read()
+
+
+def long_compile() -> ll.Tensor:
+    """A result whose program takes seconds to compile, with a collective in it."""
+    total = tensor(np.zeros((), np.float32))
+    for n in range(70):
+        row = tensor(np.arange(40.0 + n, dtype=np.float32))
+        ordered = ll.apply("sort", [ll.apply("sin", [row])])
+        total = ll.apply("add", [total, ll.apply("sum", [ordered])])
+    return dist.all_reduce(total)
 
 
 def main(what: str) -> None:
@@ -103,6 +114,18 @@ def main(what: str) -> None:
                 time.sleep(2)
                 sys.exit(0)
             dist.barrier(timeout=1.0)
+        elif what == "compiling":
+            # the others compile as well when it is killed
+            if guilty:
+                threading.Timer(0.8, os.kill, (os.getpid(), signal.SIGKILL)).start()
+            begun = time.monotonic()
+            long_compile().value.read()
+        elif what == "others compile":
+            if guilty:
+                time.sleep(0.8)
+                os.kill(os.getpid(), signal.SIGKILL)
+            begun = time.monotonic()
+            long_compile().value.read()
         elif what == "well":
             steps(3)
             dist.shutdown()

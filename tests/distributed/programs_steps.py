@@ -41,6 +41,37 @@ def record(report: dict[str, object]) -> None:
     report["collectives"] = [(c.name, c.nbytes) for c in last.collectives]
 
 
+def matched(report: dict[str, object]) -> None:
+    """Steps that are recorded again and again, from which processes deviate at other times."""
+    me, size = dist.rank(), dist.world_size()
+    a, b = np.arange(4.0) + me, np.arange(6.0) * (me + 1)
+    every = [(np.arange(4.0) + r, np.arange(6.0) * (r + 1)) for r in range(size)]
+    kept = []
+    for k in range(90):
+        odd = k > 20 and (k + 3 * me) % 7
+        x, y = tensor(a), tensor(b)
+        c = dist.all_reduce(ll.apply("multiply", [x, float(k)]))
+        if odd == 1:
+            # what no step before had: it depends on one of the collectives
+            kept.append(ll.apply("sqrt", [c]))
+        d = dist.all_gather(ll.apply("add", [y, float(k)]))
+        if odd == 2:
+            # ends the program before the last collective
+            d.value.read()
+        if odd == 3:
+            ll.apply("exp", [y]).value.read()
+        e = dist.all_reduce(ll.apply("multiply", [d, 2.0]), "max")
+        if odd == 4:
+            # nobody sees the first collective's result: it runs nevertheless
+            del c
+            c = ll.apply("multiply", [tensor(sum(t for t, _ in every)), float(k)])
+        dist.dispatch(*((e, c) if odd == 5 else (c, e)))
+        np.testing.assert_allclose(c.value.read(), k * sum(t for t, _ in every))
+        gathered = np.concatenate([t + k for _, t in every])
+        np.testing.assert_allclose(e.value.read(), 2 * gathered)
+    report["matched"] = ll.stats()["traces_matched"]
+
+
 def orders(report: dict[str, object]) -> None:
     """Independent collectives that one process reads in another order, or not at all."""
     me = dist.rank()
@@ -104,6 +135,8 @@ def main() -> None:
         many(report)
     if "record" in what:
         record(report)
+    if "matched" in what:
+        matched(report)
     if "orders" in what:
         orders(report)
     if "train" in what:

@@ -29,6 +29,23 @@ def test_a_process_that_is_killed_is_named(what: str, culprit: int) -> None:
     assert seconds < 10
 
 
+@pytest.mark.parametrize("what, culprit", [
+    ("compiling", 1), ("compiling", 0), ("others compile", 1)])
+def test_a_process_that_is_killed_while_programs_are_compiled_is_named(
+    what: str, culprit: int
+) -> None:
+    """Nobody waits for the end of a compilation, which takes seconds here."""
+    ended = run(PROGRAM, [what], 2, 60, CULPRIT=str(culprit), LAZYLOOM_CACHE="0")
+    assert ended[culprit].code == -9
+    # it may end while a thread of it still compiles
+    assert ended[1 - culprit].code in (0, 1), ended
+    assert "SIGABRT" not in ended[1 - culprit].output and "Fatal" not in ended[1 - culprit].output
+    seconds, text = told(ended[1 - culprit]._replace(code=0))
+    assert text.startswith(f"rank {culprit} has ended"), text
+    # it is killed after 0.8 s
+    assert seconds < 4
+
+
 def test_a_process_that_is_stopped_is_named() -> None:
     # one that is stopped has to be killed
     ended = run(PROGRAM, ["stopped"], 3, enough=2)

@@ -53,6 +53,11 @@ def test_order_and_records() -> None:
         assert "all_reduce(%in0) {reduction='max', group=(0, 1, 2), world=3}" in report["program"]
 
 
+def test_matched_steps_keep_the_order_of_collectives() -> None:
+    for report in reports(["matched"], 2):
+        assert report["matched"] > 30
+
+
 def test_training_on_two_processes_has_the_losses_of_one() -> None:
     for report in reports(["train"], 2):
         one, two = report["losses of 1"], report["losses of 2"]

@@ -145,3 +145,28 @@ dist.destroy_process_group()
     for rank in range(2):
         total, launched, _, file = pickle.loads((tmp_path / f"rank{rank}").read_bytes())
         assert total == 2 and launched and "lazyloom_torch" in file
+
+
+def test_processes_meet_in_a_store_in_a_file(tmp_path: Path) -> None:
+    program = script(tmp_path, """
+import gc, os
+rank, path = int(os.environ["RANK"]), os.path.join(os.environ["LEAVE_IN"], "store")
+store = dist.FileStore(path, 2)
+dist.init_process_group("gloo", store=store, rank=rank, world_size=2)
+for _ in range(200):
+    store.add("count", 1)
+dist.barrier()
+x = torch.ones(1)
+dist.all_reduce(x)
+assert store.get("count") == b"400" and store.compare_set("new", "", "1") == b"1"
+dist.barrier()
+store.delete_key("count")
+dist.barrier()
+there = os.path.exists(path) and not store.check(["count"])
+del store
+dist.destroy_process_group()
+gc.collect()
+leave([x.item(), there])
+""")
+    assert launch(program, tmp_path) == [[2.0, True]] * 2
+    assert not (tmp_path / "ours" / "store").exists()

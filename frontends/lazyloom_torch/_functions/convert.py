@@ -15,6 +15,7 @@ from .._errors import as_torch
 from .._grad_mode import is_grad_enabled
 from .._inference import seen as inference
 from .._interchange import is_foreign
+from .._placing import put_beside
 from .._promotion import can_cast, is_number
 from .._registry import declare
 from .._tensor import Tensor, operand
@@ -179,8 +180,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     if isinstance(value, complex) and not self.is_complex():
         raise RuntimeError(f"value {value} cannot be converted to {self.dtype!r} without overflow")
     check_fits(value, self.dtype)
-    return self._assign(overwritten(
-        operand(self), full_value(self.tensor_type.shape, value, self.dtype)), True)
+    new = put_beside(full_value(self.tensor_type.shape, value, self.dtype), self)
+    return self._assign(overwritten(operand(self), new), True)
 
 
 def zero_(self: Tensor) -> Tensor:

@@ -20,18 +20,21 @@ from lazyloom.errors import type_name
 
 from .. import _dtypes
 from .._core import cast, check_shape, record, scalar, shape_of, source
-from .._dtypes import dtype
+from .._dtypes import CPU, dtype
 from .._elementwise import alike
 from .._errors import SparseOperandError, TorchArgumentError, not_a_tensor
 from .._formats import strided
 from .._interchange import from_dlpack, is_foreign, own_copy
+from .._placing import beside, chosen, current, put
 from .._promotion import is_number, number_dtype, promote_types
 from .._registry import declare
 from .._tensor import Tensor, operand
 
 
-def finish(value: Any, requires_grad: bool = False) -> Tensor:
-    """A Value as a new leaf Tensor."""
+def finish(value: Any, requires_grad: bool = False, device: Any = CPU) -> Tensor:
+    """A new Value as a leaf Tensor, on a device: the thread's default one where it is None."""
+    if device is not CPU and (device is not None or chosen):
+        value = put(value, device)
     made: Tensor = Tensor.from_value(value)
     if requires_grad:
         if not made.tensor_type.dtype.is_inexact:
@@ -133,14 +136,14 @@ def _of_data(
     """:func:`tensor`; ``references`` as :func:`lazyloom.from_host` takes it."""
     _dtypes.check_device(device)
     if type(data) is np.ndarray and dtype is None and data.dtype.kind in "biufc":
-        return finish(_value(data, _host_dtype(data, data), references), requires_grad)
+        return finish(_value(data, _host_dtype(data, data), references), requires_grad, device)
     if isinstance(data, Tensor):
         value = data._operand().detach()
         if dtype is not None:
             value = cast(value, _dtypes.as_dtype(dtype).lazy)
-        return finish(value, requires_grad)
+        return finish(value, requires_grad, device)
     if is_foreign(data):
-        return tensor(own_copy(data), dtype=dtype, requires_grad=requires_grad)
+        return tensor(own_copy(data), dtype=dtype, device=device, requires_grad=requires_grad)
     kinds: set[_dtypes.dtype] = set()
     try:
         array = np.asarray(
@@ -159,7 +162,8 @@ def _of_data(
         wanted = _host_dtype(array, data)
     if not isinstance(data, np.ndarray):
         check_fits(array, wanted)
-    return finish(_value(array, wanted, references if array is data else None), requires_grad)
+    value = _value(array, wanted, references if array is data else None)
+    return finish(value, requires_grad, device)
 
 
 def check_fits(numbers: Any, wanted: dtype) -> None:
@@ -193,7 +197,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """
     references = getrefcount(data)
     if isinstance(data, Tensor):
-        _dtypes.check_device(device)
+        if device is not None or chosen:
+            data = data.to(current() if device is None else device)
         return data if dtype is None else data.to(_dtypes.as_dtype(dtype))
     return _of_data(data, references, dtype, device)
 
@@ -209,7 +214,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
         return finish(own_copy(array)._operand().detach())
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_name(array)})")
-    return _of_data(array, references)
+    return _of_data(array, references, None, CPU)
 
 
 for _function in (tensor, as_tensor, from_numpy):
@@ -237,6 +242,8 @@ def asarray(
     kind = None if dtype is None else _dtypes.as_dtype(dtype)
     if isinstance(obj, Tensor):
         made = obj.clone() if copy else obj
+        if device is not None or chosen:
+            made = made.to(current() if device is None else device)
         if kind is not None and kind is not made.dtype:
             if copy is False:
                 raise ValueError(f"asarray: cannot make {obj.dtype!r} into {kind!r} without a copy")
@@ -273,10 +280,10 @@ def full(
     if isinstance(fill_value, Tensor):
         kind = fill_value.dtype if dtype is None else _dtypes.as_dtype(dtype)
         value = cast(operand(fill_value), kind.lazy)
-        return finish(record("broadcast_to", [value], {"shape": shape}), requires_grad)
+        return finish(record("broadcast_to", [value], {"shape": shape}), requires_grad, device)
     kind = number_dtype(fill_value) if dtype is None else _dtypes.as_dtype(dtype)
     check_fits(fill_value, kind)
-    return finish(full_value(shape, fill_value, kind), requires_grad)
+    return finish(full_value(shape, fill_value, kind), requires_grad, device)
 
 
 def _constant(name: str, number: int) -> Any:
@@ -292,7 +299,7 @@ def _constant(name: str, number: int) -> Any:
         if layout not in (None, strided):
             return _without_elements(name, size, dtype, layout)
         kind = _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
-        return finish(full_value(shape_of(size), number, kind), requires_grad)
+        return finish(full_value(shape_of(size), number, kind), requires_grad, device)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"A tensor of {'ones' if number else 'zeros'} of the given size."
@@ -323,7 +330,8 @@ def full_like(
     if input.is_sparse:
         raise SparseOperandError("full_like(): a sparse tensor is like zeros only")
     kind = input.dtype if dtype is None else _dtypes.as_dtype(dtype)
-    made = finish(full_value(input.tensor_type.shape, fill_value, kind), requires_grad)
+    made = finish(full_value(input.tensor_type.shape, fill_value, kind), requires_grad,
+                  input.device if device is None else device)
     return alike(made, input, memory_format)
 
 
@@ -388,7 +396,7 @@ def arange(
     if length == 0 and (last - first) * step < 0:
         raise RuntimeError("upper bound and larger bound inconsistent with step sign")
     return finish(source("arange", [scalar(start, kind.lazy), scalar(step, kind.lazy)],
-                         {"length": length}), requires_grad)
+                         {"length": length}), requires_grad, device)
 
 
 def range_(
@@ -406,7 +414,8 @@ def range_(
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and larger bound inconsistent with step sign")
     return finish(source("arange", [scalar(start, kind.lazy), scalar(step, kind.lazy)],
-                         {"length": math.floor((end - start) / step) + 1}), requires_grad)
+                         {"length": math.floor((end - start) / step) + 1}), requires_grad,
+                  device)
 
 
 def _ends(name: str, ends: tuple[Any, Any], kind: dtype, wide: dtype) -> list[Any]:
@@ -453,7 +462,7 @@ def linspace(
     _dtypes.check_device(device)
     value, kind = _spaced("linspace", start, end, steps, dtype, lambda kind: (
         kind if kind.category >= 2 else _dtypes.float64))
-    return finish(cast(value, kind.lazy), requires_grad)
+    return finish(cast(value, kind.lazy), requires_grad, device)
 
 
 def logspace(
@@ -465,7 +474,7 @@ def logspace(
     value, kind = _spaced("logspace", start, end, steps, dtype, lambda kind: (
         _dtypes.complex128 if kind.is_complex else _dtypes.float64))
     value = record("power", [scalar(base, value.dtype), value])
-    return finish(cast(value, kind.lazy), requires_grad)
+    return finish(cast(value, kind.lazy), requires_grad, device)
 
 
 def empty_strided(
@@ -514,18 +523,20 @@ def eye(
     kind = _dtypes.get_default_dtype() if dtype is None else _dtypes.as_dtype(dtype)
     shape = check_shape((n, n if m is None else m))
     return finish(source("eye", [], {"n": shape[0], "m": shape[1], "k": 0, "dtype": kind.lazy}),
-                  requires_grad)
+                  requires_grad, device)
 
 
 def new_tensor(self: Tensor, data: Any, **options: Any) -> Tensor:
     """A tensor of that data with this tensor's dtype."""
     options.setdefault("dtype", self.dtype)
+    beside(self, options)
     return tensor(data, **options)
 
 
 def _new(name: str, make: Any) -> Any:
     def method(self: Tensor, *size: Any, **options: Any) -> Tensor:
         options.setdefault("dtype", self.dtype)
+        beside(self, options)
         made: Tensor = make(*size, **options)
         return made
 

@@ -29,7 +29,7 @@ from .._promotion import combine
 from .._registry import declare
 from .._tensor import Tensor, operand
 from . import bounds, pointwise, views
-from .creation import tensor
+from .creation import finish, tensor
 from .indexing import coordinates
 
 _wrap = Tensor.from_value
@@ -380,8 +380,7 @@ def _triangle_indices(name: str) -> Callable[..., Tensor]:
         flat = record("flat_nonzero", [ones], {"size": count})
         found = record("stack", coordinates(flat, (row, col)), {"axis": 0})
         kind = _dtypes.int64 if dtype is None else _dtypes.as_dtype(dtype)
-        made: Tensor = _wrap(cast(found, kind.lazy))
-        return made
+        return finish(cast(found, kind.lazy), requires_grad, device)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Row and column of each element that {name[:4]} keeps, in a matrix of two."

@@ -39,9 +39,9 @@ class TypedStorage:
                 raise RuntimeError(f"the storage holds {whole.dtype!r}, not {kind!r}")
             self._of = strided.as_strided(whole, (whole.numel(),), (1,), 0)
         elif len(size) == 1 and not isinstance(size[0], int):
-            self._of = creation.tensor(list(size[0]), dtype=kind)
+            self._of = creation.tensor(list(size[0]), dtype=kind, device=device)
         elif len(size) <= 1:
-            self._of = creation.zeros(size[0] if size else 0, dtype=kind)
+            self._of = creation.zeros(size[0] if size else 0, dtype=kind, device=device)
         else:
             raise TypeError(f"TypedStorage takes a size or a sequence of numbers, not {size}")
 

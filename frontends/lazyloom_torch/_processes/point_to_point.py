@@ -6,9 +6,10 @@ small tensors: the bytes go through the process that holds the store.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,9 +18,15 @@ from lazyloom import frontend
 
 from .._tensor import Tensor
 from .arguments import check_tensor, member, put, rank_in, ready
+from .errors import DistStoreError
 from .groups import ProcessGroup, default_store
 from .objects import leave, take
+from .pending import pending
 from .work import Done, Work
+
+#: seconds between two looks for what any process may send, at first and at most
+_SHORT: Final = 0.0005
+_LONG: Final = 0.02
 
 
 class _Receiving(Work):
@@ -44,6 +51,52 @@ class _Receiving(Work):
 
     def is_completed(self) -> bool:
         if self._key is not None and default_store().check([f"{self._key}/0"]):
+            self._finish()
+        return self._key is None
+
+
+class _ReceivingAny(_Receiving):
+    """A tensor that any process of a group may send; the first that is found."""
+
+    def __init__(self, tensor: Tensor, group: ProcessGroup, tag: int, timeout: timedelta) -> None:
+        super().__init__(tensor, "", timeout, -1)
+        self._group, self._tag = group, tag
+        self._from = [r for r in range(group.size()) if r != group.rank()]
+
+    def _way(self, source: int) -> str:
+        return f"sent/{source}-{self._group.rank()}/{self._tag}"
+
+    def _look(self) -> bool:
+        """Whether one has been sent; its key is known then."""
+        store, group = default_store(), self._group
+        for source in self._from:
+            way = self._way(source)
+            if store.check([f"{group.group_name}/{way}/{group.counts.get(way, 0) + 1}/0"]):
+                self._key = group.key(way)
+                self._source = group.ranks[source]
+                # who was looked at last is looked at first, so that none is left out
+                self._from.remove(source)
+                self._from.append(source)
+                return True
+        return False
+
+    def _finish(self) -> None:
+        pending.hand_over_all()
+        end = time.monotonic() + self._limit.total_seconds()
+        pause = _SHORT
+        while self._key == "" and not self._look():
+            if time.monotonic() > end:
+                ranks = ", ".join(str(self._group.ranks[r]) for r in sorted(self._from))
+                raise DistStoreError(
+                    f"recv: none of the ranks {ranks} sent a tensor to rank "
+                    f"{self._group.ranks[self._group.rank()]} in "
+                    f"{self._limit.total_seconds():g} s")
+            time.sleep(pause)
+            pause = min(pause * 1.5, _LONG)
+        super()._finish()
+
+    def is_completed(self) -> bool:
+        if self._key == "" and self._look():
             self._finish()
         return self._key is None
 
@@ -79,6 +132,8 @@ def irecv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = N
           group_src: int | None = None) -> Work | None:  # fmt: skip
     """Receive a tensor from the process of rank ``src``, of the size and dtype of this one.
 
+    From any process of the group if none is said; ``source_rank()`` of the work says from which.
+
     It is written when the work is waited for, or found to be completed.
     """
     check_tensor(tensor, "tensor")
@@ -86,8 +141,8 @@ def irecv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = N
     if found is None:
         return None
     if src is None and group_src is None:
-        raise NotImplementedError(
-            "recv from any process is not supported: give src, the rank that sends")
+        ready()
+        return _ReceivingAny(tensor, found, tag, found.timeout)
     source = rank_in(found, src, group_src, "src")
     if source == found.rank():
         raise ValueError("Invalid source rank: source rank should not be the same as the rank of "
@@ -105,7 +160,9 @@ def send(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = No
 
 def recv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0,
          group_src: int | None = None) -> int:  # fmt: skip
-    """Wait for a tensor from the process of rank ``src``. Returns that rank, -1 outside the group.
+    """Wait for a tensor from the process of rank ``src``, or any if that is None.
+
+    Returns the rank that sent it, -1 outside the group.
     """
     work = irecv(tensor, src, group, tag, group_src)
     if work is None:

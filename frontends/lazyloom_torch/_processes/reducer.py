@@ -6,6 +6,7 @@ does with it and all before are one program. It is handed over after the optimiz
 
 from __future__ import annotations
 
+import enum
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -13,10 +14,10 @@ from typing import Any, Final
 import numpy as np
 
 import lazyloom
-from lazyloom import Scalar, Value
+from lazyloom import Scalar, TensorType, Value
 
 from .. import _ends
-from .._core import record, record_number, spec
+from .._core import cast, record, record_number, spec
 from .._leaf import Leaf
 from .._tensor import Tensor
 from . import calls
@@ -33,6 +34,13 @@ UNFINISHED: Final = (
     "enable unused parameter detection by passing the keyword argument "
     "`find_unused_parameters=True` to `torch.nn.parallel.DistributedDataParallel`, and by making "
     "sure all `forward` function outputs participate in calculating loss. ")
+
+
+class BuiltinCommHookType(enum.Enum):
+    """How ``_register_builtin_comm_hook`` averages gradients."""
+
+    ALLREDUCE = 0
+    FP16_COMPRESS = 1
 
 
 class GradBucket:
@@ -98,6 +106,8 @@ class Reducer:
         #: with ``static``, those that any process uses, once it is known
         self._wanted: list[int] | None = None if self._find_unused else list(range(len(params)))
         self.hook: tuple[Any, Callable[[Any, GradBucket], Any]] | None = None
+        #: what gradients are divided by, if not the number of processes: a value of shape (1,)
+        self.divisor: Value | None = None
         _call_while_alive(self)
 
     def begin_forward(self) -> None:
@@ -141,6 +151,23 @@ class Reducer:
                 self._average(wanted)
             pending.add(self._params)
 
+    def shadow(self) -> None:
+        """Take part in the average of a step of other processes, with gradients of zero.
+
+        The gradients here become the average, for what follows in the step.
+        """
+        self._used.clear()
+        wanted = self._wanted
+        if wanted is None:
+            wanted = self._used_anywhere()
+            if self._static:
+                self._wanted = wanted
+        with lazyloom.grad_mode(False):
+            for i in wanted:
+                _set_gradient(self._params[i], _zeros(self._params[i].tensor_type))
+            self._average(wanted)
+        pending.add(self._params)
+
     def _used_anywhere(self) -> list[int]:
         """The parameters that some process used."""
         if self._group.size() == 1:
@@ -163,9 +190,7 @@ class Reducer:
             shapes = [values[i].shape for i in bucket]
             if self.hook is None:
                 # divided first, as in PyTorch: sums of half precision may have no room
-                share = record_number(
-                    _DIVIDE, whole, Scalar(self._group.size(), whole.dtype))
-                whole = calls.all_reduce(share, "sum", self._group)
+                whole = calls.all_reduce(self._share(whole), "sum", self._group)
             else:
                 params = [self._params[order[i]] for i in bucket]
                 whole = self._hooked(number, number == len(groups) - 1, whole, params, shapes)
@@ -178,8 +203,13 @@ class Reducer:
         grad = p.grad
         if grad is not None:
             return grad.value.detach()
-        kind = p.tensor_type
-        found: Value = record("full", [Scalar(0, kind.dtype)], {"shape": kind.shape})
+        return _zeros(p.tensor_type)
+
+    def _share(self, whole: Value) -> Value:
+        """What is added to the other processes' shares."""
+        if self.divisor is None:
+            return record_number(_DIVIDE, whole, Scalar(self._group.size(), whole.dtype))
+        found: Value = record("divide", [whole, cast(self.divisor, whole.dtype)])
         return found
 
     def _hooked(self, number: int, last: bool, whole: Value, params: list[Tensor],
@@ -196,6 +226,11 @@ class Reducer:
                 f"the bucket's {whole.type.size}, not {found!r}")
         value: Value = found.to(dtype=params[0].dtype).value.detach()
         return calls.reshaped(value, whole.shape)
+
+
+def _zeros(kind: TensorType) -> Value:
+    found: Value = record("full", [Scalar(0, kind.dtype)], {"shape": kind.shape})
+    return found
 
 
 def _set_gradient(p: Tensor, value: Value) -> None:

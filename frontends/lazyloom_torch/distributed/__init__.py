@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .. import _absent
 from .._absent_names import ALONE
+from .._processes.reducer import BuiltinCommHookType as BuiltinCommHookType
 from .._processes.reducer import GradBucket as GradBucket
 from . import algorithms as algorithms
 from . import distributed_c10d

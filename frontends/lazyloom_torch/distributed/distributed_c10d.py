@@ -32,6 +32,9 @@ from .._processes.errors import (
     DistStoreError,
     QueueEmptyError,
 )
+from .._processes.file_store import (
+    FileStore,
+)
 from .._processes.groups import (
     Backend,
     GroupMember,
@@ -99,7 +102,7 @@ from .._processes.work import (
 )
 
 __all__ = [
-    "Backend", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError",
+    "Backend", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "FileStore",
     "GroupMember", "HashStore", "P2POp", "PrefixStore", "ProcessGroup", "QueueEmptyError",
     "ReduceOp", "Store", "TCPStore", "Work", "all_gather", "all_gather_coalesced",
     "all_gather_into_tensor", "all_gather_object", "all_gather_single", "all_reduce",

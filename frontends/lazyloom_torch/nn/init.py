@@ -19,6 +19,7 @@ from .._draws import drawn
 from .._functions.creation import eye as identity
 from .._functions.creation import tensor as from_array
 from .._grad_mode import no_grad
+from .._placing import put_beside
 from .._tensor import Tensor
 
 
@@ -57,7 +58,7 @@ def trunc_normal_(
         [scalar((a - mean) / std, kind), scalar((b - mean) / std, kind)],
         {"shape": tensor.tensor_type.shape}, generator)
     scaled = record("multiply", [value, scalar(float(std), kind)])
-    tensor._assign(record("add", [scaled, scalar(float(mean), kind)]))
+    tensor._assign(put_beside(record("add", [scaled, scalar(float(mean), kind)]), tensor))
 
 
 @_initialiser

@@ -8,7 +8,6 @@ from typing import Any
 import lazyloom
 from lazyloom.frontend import hold, storage_of
 
-from .. import _dtypes
 from .._dtypes import Size
 from .._inference import check_requiring
 from .._memory import take
@@ -76,10 +75,10 @@ class UninitializedTensorMixin:
         """Give it a shape, and memory without particular contents."""
         from .._functions.creation import empty
 
-        _dtypes.check_device(device)
         kind = self.dtype if dtype is None else dtype  # type: ignore[attr-defined]
+        device = self.device if device is None else device  # type: ignore[attr-defined]
         self.__class__ = self._becomes  # type: ignore[assignment]
-        self.data: Any = empty(tuple(shape), dtype=kind)
+        self.data: Any = empty(tuple(shape), dtype=kind, device=device)
 
     @property
     def shape(self) -> Size:
@@ -109,11 +108,10 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
         from .._functions.creation import empty
 
-        _dtypes.check_device(device)
-        Parameter.__init__(self, empty(0, dtype=dtype), requires_grad)
+        Parameter.__init__(self, empty(0, dtype=dtype, device=device), requires_grad)
 
     def _again(self) -> UninitializedParameter:
-        return type(self)(self.requires_grad, dtype=self.dtype)
+        return type(self)(self.requires_grad, device=self.device, dtype=self.dtype)
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
@@ -125,13 +123,12 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
                  persistent: bool = True) -> None:  # fmt: skip
         from .._functions.creation import empty
 
-        _dtypes.check_device(device)
-        value = operand(empty(0, dtype=dtype))
+        value = operand(empty(0, dtype=dtype, device=device))
         hold(self, value)
         self.persistent = persistent
 
     def _again(self) -> UninitializedBuffer:
-        return type(self)(dtype=self.dtype, persistent=self.persistent)
+        return type(self)(device=self.device, dtype=self.dtype, persistent=self.persistent)
 
 
 def is_lazy(param: Any) -> bool:

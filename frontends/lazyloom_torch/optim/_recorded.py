@@ -31,6 +31,7 @@ from .. import _dtypes
 from .._core import cast, record, spec
 from .._functions.creation import full_value
 from .._grad_mode import enable_grad
+from .._placing import put_beside
 from .._tensor import Tensor
 from .optimizer import Optimizer
 
@@ -67,7 +68,8 @@ def check_flags(foreach: Any, fused: Any, differentiable: Any) -> None:
 
 def filled(p: Tensor, number: Any) -> Tensor:
     """State of a parameter's shape, a boundary: the first step has the structure of others."""
-    made: Tensor = Tensor.from_value(full_value(p.tensor_type.shape, number, p.dtype))
+    made: Tensor = Tensor.from_value(
+        put_beside(full_value(p.tensor_type.shape, number, p.dtype), p))
     return made
 
 

@@ -268,7 +268,7 @@ def _learn(
     ) or walk.memo.started or UNUSED in begun.outputs:
         return
     for op in match.past.ops[begun.start : end]:
-        if op.recorded is not op.spec:
+        if op.recorded is not op.spec or op.recorded.effect:
             return
         for constant in op.fixed:
             if constant is not None and not isinstance(constant, Baked):

@@ -179,6 +179,8 @@ def _meet(
         raise together.fail(
             f"init: rank {me} could not begin: {type(error).__name__}: {error}") from error
     hooks.together = together
+    # the last to be called, also where the connections were ended before
+    atexit.register(_leave_if_stuck, together)
     atexit.register(_at_exit)
     return current
 
@@ -278,7 +280,11 @@ def _at_exit() -> None:
     assert current.together.channel is not None
     current.together.channel.goodbye()
     _close(current, False)
-    if current.together.stuck():
+
+
+def _leave_if_stuck(together: Together) -> None:
+    """End the process at once if a thread of it is inside XLA, waiting or compiling."""
+    if together.stuck():
         # it would come back from XLA while the interpreter is taken apart, and end in SIGABRT
         sys.stdout.flush()
         sys.stderr.flush()

@@ -34,6 +34,8 @@ _COMPARED: Final = 1 << 20
 _PROGRAMS: Final = 4096
 #: seconds for which a result is waited for without going to sleep, which takes 0.1 ms
 _BRIEF: Final = 3e-4
+#: seconds between two looks at what has happened to others, while a program is compiled
+_LOOK: Final = 0.1
 #: what errors of collectives have in their text
 _OF_COLLECTIVES: Final = ("gloo", "nccl", "ollective", "Rendezvous", "rendezvous")
 
@@ -69,6 +71,7 @@ class Together:
         self._site: Any = None
         self._finished: Any = None
         self._runner: Runner | None = None
+        self._compiler: Runner | None = None
         self._members: frozenset[int] = frozenset()
 
     # what evaluation calls
@@ -177,9 +180,25 @@ class Together:
             raise self._explained(call.error) from call.error
         return call.result
 
+    def compile(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """The result of a call that may take minutes, on another thread, which nothing interrupts.
+
+        Raises DistributedError as soon as another process fails; then nobody waits for the result.
+        """
+        self.check()
+        if self._compiler is None:
+            self._compiler = Runner()
+        call = self._compiler.begin(function, arguments)
+        while not call.wait(_LOOK):
+            self.check()
+        self._compiler.newest = None
+        if call.error is not None:
+            raise call.error
+        return call.result
+
     def stuck(self) -> bool:
-        """Return True if a thread of Python waits inside XLA and goes on doing so."""
-        return self._runner is not None and self._runner.stuck(1.0)
+        """Return True if a thread of Python is inside XLA and does not come back in a second."""
+        return any(r is not None and r.stuck(1.0) for r in (self._runner, self._compiler))
 
     def check(self) -> None:
         """Raise the failure, if there is one."""

@@ -369,6 +369,7 @@ def schedule_matched(
     plan = Plan(match.nodes, ending.structure, matching.leaves_of(match),
                 matching.numbers(match, ending), wanted, _results(wanted, evaluation), [])
     plan.evaluation = evaluation
+    plan.collective = ending.collective
     if _need_checks(plan, ending.checked):
         matching.number(match)
         checks.attach(plan.nodes, plan.leaves, wanted, plan.results)

@@ -37,9 +37,11 @@ class Ending:
         slots, positions, dtypes: of each run-time scalar, in order: its node's number, its operand
             position and its dtype.
         checked: there are ops whose flags have to be checked.
+        collective: there are ops that several processes run together.
     """
 
-    __slots__ = ("structure", "wanted", "keeps", "slots", "positions", "dtypes", "checked")
+    __slots__ = ("structure", "wanted", "keeps", "slots", "positions", "dtypes", "checked",
+                 "collective")
 
     def __init__(
         self, structure: Structure, wanted: list[tuple[int, int]], keeps: list[bool],
@@ -52,6 +54,7 @@ class Ending:
         self.positions: Final[list[int]] = []
         self.dtypes: Final[list[DType]] = []
         self.checked: Final[bool] = any(n.spec is not None and n.spec.checked for n in nodes)
+        self.collective: Final[bool] = any(n.spec is not None and n.spec.shared for n in nodes)
 
 
 def visibility(n: Node, uses: int) -> int:
@@ -119,8 +122,9 @@ def _past_trace(
     ending = Ending(structure, wanted, keeps, nodes)
     for slot, n in enumerate(nodes):
         spec = n.spec
-        if spec is None or spec.effect or spec.fallible or n.boundary or n.rule is not None or (
-            n.cut_history is not None
+        # of effects only those whose order is kept: collectives
+        if spec is None or spec.effect and not spec.shared or spec.fallible or n.boundary or (
+            n.rule is not None or n.cut_history is not None
         ):
             return None
         operands: list[Source | None] = []

@@ -107,7 +107,7 @@ def _run_together(entry: memory.Entry, plan: Plan, donate: bool, started: float)
             "lazyloom.distributed.init() before they are recorded")
     info = entry.dispatch_info(plan.wanted, plan.donatable)
     if info is None:
-        info = _modules().programs.prepared(entry, plan, donate)
+        info = together.compile(_modules().programs.prepared, (entry, plan, donate))
     else:
         plan.evaluation.found = "memory"
         plan.evaluation.backend = info.backend

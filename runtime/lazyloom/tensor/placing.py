@@ -15,7 +15,7 @@ from ..placements import (
     on_mesh,
 )
 from ..trace.graph import Value
-from .moving import moved, placement_now
+from .moving import made_at, moved, placement_now
 from .tensor import Tensor
 from .wrapping import wrap_as
 
@@ -78,15 +78,29 @@ def to_device(x: Any, device: str | None = None) -> Any:
 
     Raises PlacementError for another name, ArgumentError where ``x`` is no tensor.
     """
-    value = value_of(x, "to_device")
+    return _moved(x, value_of(x, "to_device"), _placed_on(device, "to_device"))
+
+
+def make_on(value: Value, device: str | None) -> Value:
+    """A value that was made a moment ago, and that nobody else knows, on another device.
+
+    What is filled with numbers, counted or drawn is made there, as a part of the program that uses
+    it; other data are moved, as by :func:`to_device`. For functions that make new tensors. Raises
+    PlacementError for a device that is not there.
+    """
+    placement = _placed_on(device, "make_on")
+    return value if placement is value.type.placement else made_at(value, placement)
+
+
+def _placed_on(device: str | None, function: str) -> Placement:
+    """The placement on a device that is named. Raises PlacementError."""
     if device is None:
-        return _moved(x, value, DEFAULT_PLACEMENT)
+        return DEFAULT_PLACEMENT
     known = devices()
     if device not in known:
         raise PlacementError(
-            f"to_device: the device {device!r} was asked for, expected one of {', '.join(known)}")
-    placement = DEFAULT_PLACEMENT if device == default_device() else on_device(device)
-    return _moved(x, value, placement)
+            f"{function}: the device {device!r} was asked for, expected one of {', '.join(known)}")
+    return DEFAULT_PLACEMENT if device == default_device() else on_device(device)
 
 
 def shard(x: Any, mesh: Mesh, spec: Any) -> Any:

@@ -30,7 +30,7 @@ from .graph import (
     trace,
 )
 from .mapping import BodyCall, innermost
-from .matching.match import begins, goes_on, matching
+from .matching.match import Match, begins, goes_on, matching
 from .matching.recording import record_expected, record_expected_operands
 from .matching.starts import starts
 from .results import Handles
@@ -309,10 +309,14 @@ def _link(node: Node) -> Component | None:
 
 def _link_shared(node: Node) -> Component | None:
     """:func:`_link` for a node that several processes run together, in one order."""
-    if not (matching.matches and goes_on(node)) and not connect(node, True):
+    if not (matching.matches and goes_on(node)) and not connect(node, True) and not (
+        starts.count and begins(node)
+    ):
         begin_component(node)
-    # settles the match that set it aside
     _in_order(node)
+    if isinstance(node.component, Match):
+        return None
+    # settles the match that set it aside
     component = find(node)
     if component is None or len(component.nodes) - component.dead < component.check_at:
         return None
@@ -323,11 +327,17 @@ def _in_order(node: Node) -> None:
     """Join a node that several processes run together to the component of the one before it.
 
     They run in the order of recording, as in all other processes, whatever is read first in this
-    one. The caller holds the lock, or is alone.
+    one. In one match they are in order. The caller holds the lock, or is alone.
     """
     before = trace.collective
     trace.collective = node if node.state == PENDING else None
-    if before is not None and before.state == PENDING and node.state == PENDING:
-        ours, theirs = find(node), find(before)
-        if ours is not None and theirs is not None and ours is not theirs:
+    if before is None or before.state != PENDING or node.state != PENDING or (
+        before.component is node.component
+    ):
+        return
+    ours, theirs = find(node), find(before)
+    if ours is not None and theirs is not None:
+        # the other match that was settled may have moved this one
+        ours = find(node)
+        if ours is not None and ours is not theirs:
             join(ours, theirs)

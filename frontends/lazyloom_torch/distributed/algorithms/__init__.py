@@ -5,5 +5,6 @@ from __future__ import annotations
 from ... import _absent
 from ..._absent_names import ALONE
 from . import ddp_comm_hooks as ddp_comm_hooks
+from . import join as join
 
 __getattr__ = _absent.missing(__name__, reason=ALONE)

@@ -12,13 +12,25 @@ from ..._processes import calls
 from ..._processes.arguments import rank_in
 from ..._processes.buckets import LARGE, together
 from ..._processes.groups import ProcessGroup, default_group
+from ..._processes.joining import Join, Joinable, JoinHook
 from ..._processes.objects import exchanged
 from ..._processes.pending import pending
 from ..._tensor import Tensor
 from ...optim.optimizer import Optimizer
 
 
-class ZeroRedundancyOptimizer(Optimizer):
+class _ZeROJoinHook(JoinHook):
+    """A process without batches updates its part by the gradients that it has, and sends it."""
+
+    def __init__(self, zero: ZeroRedundancyOptimizer) -> None:
+        self.zero = zero
+
+    def main_hook(self) -> None:
+        """Take a step, whose gradients were set before, as those of DDP's hook are."""
+        self.zero.step()
+
+
+class ZeroRedundancyOptimizer(Optimizer, Joinable):
     """Each process updates some of the parameters, has the state of these alone, and sends them.
 
     The update and what is sent are a part of the program of the step.
@@ -45,7 +57,8 @@ class ZeroRedundancyOptimizer(Optimizer):
         self.process_group = default_group() if process_group is None else process_group
         self.rank, self.world_size = self.process_group.rank(), self.process_group.size()
         self._class, self._options = optimizer_class, defaults
-        super().__init__(params, dict(defaults))
+        Optimizer.__init__(self, params, dict(defaults))
+        Joinable.__init__(self)
         self._all_states: list[dict[str, Any]] | None = None
         self.initialized = True
         self._divide()
@@ -83,6 +96,7 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
         """Update the parameters of this process, and receive the others."""
+        Join.notify_join_context(self)
         self._copy_options(self.param_groups, self.optim.param_groups)
         with pending.held():
             found = self.optim.step(closure, **kwargs) if closure is not None else (
@@ -103,6 +117,18 @@ class ZeroRedundancyOptimizer(Optimizer):
         if rank != self.rank:
             for p, value in zip(params, found, strict=True):
                 p._update(value)
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """For :class:`~torch.distributed.algorithms.join.Join`, after that of the module."""
+        return _ZeROJoinHook(self)
+
+    @property
+    def join_device(self) -> Any:
+        return self.param_groups[0]["params"][0].device
+
+    @property
+    def join_process_group(self) -> ProcessGroup:
+        return self.process_group
 
     # -- state -----------------------------------------------------------------------------
 

@@ -56,14 +56,15 @@ class MultiheadAttention(Module):
             order = (*order[1:], order[0])
         for name in order:
             shape = shapes.get(name)
-            self.register_parameter(name, make_parameter(shape, dtype) if shape else None)
+            self.register_parameter(
+                name, make_parameter(shape, dtype, device) if shape else None)
         self.register_parameter(
-            "in_proj_bias", make_parameter((3 * embed_dim,), dtype) if bias else None)
+            "in_proj_bias", make_parameter((3 * embed_dim,), dtype, device) if bias else None)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias,
-                                                        dtype=dtype)
+                                                        device=device, dtype=dtype)
         for name in ("bias_k", "bias_v"):
             self.register_parameter(
-                name, make_parameter((1, 1, embed_dim), dtype) if add_bias_kv else None)
+                name, make_parameter((1, 1, embed_dim), dtype, device) if add_bias_kv else None)
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 

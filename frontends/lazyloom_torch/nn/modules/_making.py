@@ -13,9 +13,9 @@ from ..parameter import Parameter
 from .module import Module
 
 
-def make_parameter(shape: tuple[int, ...], dtype: Any) -> Parameter:
+def make_parameter(shape: tuple[int, ...], dtype: Any, device: Any = None) -> Parameter:
     """A parameter still to be initialised."""
-    return Parameter(empty(shape, dtype=dtype))
+    return Parameter(empty(shape, dtype=dtype, device=device))
 
 
 def fill_by_inputs(weight: Tensor, bias: Tensor | None) -> None:
@@ -39,10 +39,11 @@ class Shaped(Module):
         """Make the wanted parameters, still to be initialised, and register None for the others."""
         _dtypes.check_device(device)
         for name, made in wanted.items():
-            self.register_parameter(name, self._new_parameter(name, dtype) if made else None)
+            self.register_parameter(
+                name, self._new_parameter(name, dtype, device) if made else None)
 
-    def _new_parameter(self, name: str, dtype: Any) -> Parameter:
-        return make_parameter(self._shapes()[name], dtype)
+    def _new_parameter(self, name: str, dtype: Any, device: Any = None) -> Parameter:
+        return make_parameter(self._shapes()[name], dtype, device)
 
     def reset_parameters(self) -> None:
         """New values to start from."""

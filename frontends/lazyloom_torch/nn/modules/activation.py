@@ -188,7 +188,7 @@ class PReLU(Declared, function="prelu", passes=("weight",)):
         _dtypes.check_device(device)
         self.num_parameters = num_parameters
         self.init = init
-        self.weight: Parameter = make_parameter((num_parameters,), dtype)
+        self.weight: Parameter = make_parameter((num_parameters,), dtype, device)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -37,7 +37,7 @@ class _NormBase(Affine):
         self.affine, self.track_running_stats = affine, track_running_stats
         self._make_parameters(device, dtype, weight=affine, bias=affine and bias)
         for name in _BEFORE:
-            self.register_buffer(name, self._new_buffer(name, dtype) if (
+            self.register_buffer(name, self._new_buffer(name, dtype, device) if (
                 track_running_stats) else None)
         self.reset_parameters()
 
@@ -46,9 +46,10 @@ class _NormBase(Affine):
         return {"weight": each, "bias": each, "running_mean": each, "running_var": each,
                 "num_batches_tracked": ()}
 
-    def _new_buffer(self, name: str, dtype: Any) -> Tensor:
+    def _new_buffer(self, name: str, dtype: Any, device: Any = None) -> Tensor:
         made: Tensor = zeros(
-            self._shapes()[name], dtype=_dtypes.int64 if name == "num_batches_tracked" else dtype)
+            self._shapes()[name], dtype=_dtypes.int64 if name == "num_batches_tracked" else dtype,
+            device=device)
         return made
 
     def reset_running_stats(self) -> None:
@@ -216,10 +217,10 @@ class _LazyNormBase(SizedByInput, _NormBase):
     ) -> None:
         super().__init__(0, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
-    def _new_buffer(self, name: str, dtype: Any) -> Tensor:
+    def _new_buffer(self, name: str, dtype: Any, device: Any = None) -> Tensor:
         if name == "num_batches_tracked":  # a number, whatever the input's size
-            return super()._new_buffer(name, dtype)
-        return UninitializedBuffer(dtype=dtype)
+            return super()._new_buffer(name, dtype, device)
+        return UninitializedBuffer(device=device, dtype=dtype)
 
     def _size_of(self, input: Tensor) -> int:
         return input.size(1)

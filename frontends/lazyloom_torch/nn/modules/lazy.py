@@ -80,8 +80,8 @@ class SizedByInput(LazyModuleMixin, Shaped):
         """The size that the first input means."""
         raise NotImplementedError
 
-    def _new_parameter(self, name: str, dtype: Any) -> Parameter:
-        return UninitializedParameter(dtype=dtype)
+    def _new_parameter(self, name: str, dtype: Any, device: Any = None) -> Parameter:
+        return UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
         if getattr(self, self._size_name) and not self.has_uninitialized_params():

@@ -67,7 +67,7 @@ class RNNBase(Module):
                 names = []
                 for name, shape in shapes.items():
                     names.append(f"{name}_l{layer}{suffix}")
-                    setattr(self, names[-1], make_parameter(shape, dtype))
+                    setattr(self, names[-1], make_parameter(shape, dtype, device))
                 self._flat_weights_names += names
                 self._all_weights.append(names)
         self.reset_parameters()
@@ -292,10 +292,11 @@ class RNNCellBase(Module):
         _dtypes.check_device(device)
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         gates = num_chunks * hidden_size
-        self.weight_ih = make_parameter((gates, input_size), dtype)
-        self.weight_hh = make_parameter((gates, hidden_size), dtype)
+        self.weight_ih = make_parameter((gates, input_size), dtype, device)
+        self.weight_hh = make_parameter((gates, hidden_size), dtype, device)
         for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(name, make_parameter((gates,), dtype) if bias else None)
+            self.register_parameter(
+                name, make_parameter((gates,), dtype, device) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

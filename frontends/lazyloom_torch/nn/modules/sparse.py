@@ -42,7 +42,7 @@ class _Table(Module):
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         shape = (num_embeddings, embedding_dim)
         if given is None:
-            self.weight = make_parameter(shape, dtype)
+            self.weight = make_parameter(shape, dtype, device)
             self.weight.requires_grad_(not frozen)
             self.reset_parameters()
         elif tuple(given.shape) == shape:

@@ -8,13 +8,20 @@ from typing import Any
 
 import lazyloom
 
+from ..._dtypes import float16, float32
+from ..._functions.creation import full_value, tensor
 from ..._grad_mode import is_grad_enabled
 from ..._processes import calls
 from ..._processes.arguments import launched, ready
 from ..._processes.buckets import LARGE, together
+from ..._processes.collectives import all_reduce
 from ..._processes.groups import ProcessGroup, default_group
+from ..._processes.joining import Join, Joinable, JoinHook
+from ..._processes.mixed import _MixedPrecision, call, reduce_in
 from ..._processes.objects import exchanged
-from ..._processes.reducer import Reducer
+from ..._processes.pending import pending
+from ..._processes.reduce_op import ReduceOp
+from ..._processes.reducer import BuiltinCommHookType, Reducer
 from ..._tensor import Tensor
 from ..modules.module import Module
 from ..parameter import UninitializedTensorMixin
@@ -22,7 +29,31 @@ from ..parameter import UninitializedTensorMixin
 _MIB = 1 << 20
 
 
-class DistributedDataParallel(Module):
+class _DDPJoinHook(JoinHook):
+    """What a process without batches does in the steps of the others."""
+
+    def __init__(self, ddp: DistributedDataParallel, divide_by_initial_world_size: bool) -> None:
+        self.ddp = ddp
+        ddp._divide_by_initial_world_size = divide_by_initial_world_size
+
+    def main_hook(self) -> None:
+        """The collectives of a forward and a backward pass, with nothing of its own."""
+        ddp = self.ddp
+        if ddp.will_sync_module_buffers():
+            ddp._buffers_of_last(has_batches=False)
+        averaging = ddp._averaging_anywhere(False)
+        ddp.require_forward_param_sync = averaging
+        if averaging:
+            ddp.reducer.shadow()
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        """Parameters and buffers become those of a process that had the most batches."""
+        ddp = self.ddp
+        source = ddp._highest_rank(is_last_joiner)
+        ddp._broadcast(ddp._all_tensors(ddp.forward_sync_buffers), False, source)
+
+
+class DistributedDataParallel(Module, Joinable):
     """A module whose gradients are averaged over processes in each backward pass.
 
     Parameters and buffers are those of rank 0 from the beginning; buffers also at each forward
@@ -42,6 +73,8 @@ class DistributedDataParallel(Module):
             that no process used keep the ``.grad`` that they have.
         gradient_as_bucket_view: taken, and of no effect: nothing is copied between programs.
         static_graph: whether the parameters that are not used are the same in each pass.
+        mixed_precision: a ``_MixedPrecision`` of dtypes, in which passes are computed and gradients
+            averaged; parameters keep their own.
 
     Raises:
         RuntimeError: no parameter requires a gradient, or processes have other parameters.
@@ -60,10 +93,11 @@ class DistributedDataParallel(Module):
         batched_grad_copy: bool = False, forward_sync_buffers: bool | None = None,
     ) -> None:
         super().__init__()
+        Joinable.__init__(self)
         for name, value in (
             ("delay_all_reduce_named_params", delay_all_reduce_named_params),
             ("param_to_hook_all_reduce", param_to_hook_all_reduce),
-            ("mixed_precision", mixed_precision), ("device_mesh", device_mesh),
+            ("device_mesh", device_mesh),
         ):
             if value is not None:
                 raise NotImplementedError(
@@ -105,7 +139,18 @@ class DistributedDataParallel(Module):
         if init_sync:
             self._check_parameters()
             self._from_first(buffers=broadcast_buffers is not False)
+        self.mixed_precision = mixed_precision
+        self._divide_by_initial_world_size = True
         self._make_reducer()
+        if mixed_precision is not None:
+            self._set_mixed_precision(mixed_precision)
+
+    def _set_mixed_precision(self, dtypes: _MixedPrecision) -> None:
+        for _, b in self._members(self.module.named_buffers()):
+            if dtypes.buffer_dtype is not None:
+                b.data = b.to(dtypes.buffer_dtype)
+        self.register_comm_hook((self.process_group, dtypes.reduce_dtype or dtypes.param_dtype),
+                                reduce_in)
 
     @property
     def broadcast_buffers(self) -> bool:
@@ -152,18 +197,22 @@ class DistributedDataParallel(Module):
 
     def _from_first(self, buffers: bool) -> None:
         """Set parameters and buffers to those of rank 0."""
-        tensors = [p for _, p in self._members(self.module.named_parameters())]
-        if buffers:
-            tensors += [b for _, b in self._members(self.module.named_buffers())]
-        self._broadcast(tensors, lazily=False)
+        self._broadcast(self._all_tensors(buffers), lazily=False)
 
-    def _broadcast(self, tensors: list[Tensor], lazily: bool) -> None:
+    def _all_tensors(self, buffers: bool) -> list[Tensor]:
+        tensors = [p for _, p in self._members(self.module.named_parameters())]
+        return tensors + self._buffers_here() if buffers else tensors
+
+    def _buffers_here(self) -> list[Tensor]:
+        return [b for _, b in self._members(self.module.named_buffers())]
+
+    def _broadcast(self, tensors: list[Tensor], lazily: bool, source: int = 0) -> None:
         group = self.process_group
         if group.size() == 1 or not tensors:
             return
         with lazyloom.grad_mode(False):
             values = [t.value.detach() for t in tensors] if lazily else ready(*tensors)
-            found = together(values, LARGE, lambda whole: calls.broadcast(whole, 0, group))
+            found = together(values, LARGE, lambda whole: calls.broadcast(whole, source, group))
             if not lazily:
                 launched(*found)
             for tensor, value in zip(tensors, found, strict=True):
@@ -179,14 +228,27 @@ class DistributedDataParallel(Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         averaging = is_grad_enabled() and self.require_backward_grad_sync
         reducer: Reducer = self.reducer
+        joining = self._join_config.enable
         if averaging:
             reducer.begin_forward()
-        if self.will_sync_module_buffers():
+        if joining:
+            work = Join.notify_join_context(self)
+            reducer.divisor = None if work is None or self._divide_by_initial_world_size else (
+                work.result()[0].value)
+        if self.will_sync_module_buffers() and joining:
+            self._buffers_of_last(has_batches=True)
+        elif self.will_sync_module_buffers():
             # a backward pass follows, whose program is to be this one; or nothing may follow
             lazily = averaging and self.training and not (
                 self.find_unused_parameters or self.static_graph)
-            self._broadcast([b for _, b in self._members(self.module.named_buffers())], lazily)
-        found = self.module(*inputs, **kwargs)
+            self._broadcast(self._buffers_here(), lazily)
+        if joining:
+            self._averaging_anywhere(averaging, wait=False)
+        if self.mixed_precision is None:
+            found = self.module(*inputs, **kwargs)
+        else:
+            names = {n for n, _ in self._members(self.module.named_parameters())}
+            found = call(self.module, names, self.mixed_precision.param_dtype, inputs, kwargs)
         if averaging:
             reducer.end_forward()
         self.require_forward_param_sync = averaging
@@ -214,11 +276,64 @@ class DistributedDataParallel(Module):
             raise RuntimeError("register_comm_hook can only be called once.")
         reducer.hook = (state, hook)
 
-    def join(self, *args: Any, **kwargs: Any) -> Any:
-        """Not here: raises NotImplementedError."""
-        raise NotImplementedError(
-            "DistributedDataParallel.join is not supported: give all processes as many batches, "
-            "with DistributedSampler(drop_last=True) or its default, which fills up")
+    def _register_builtin_comm_hook(self, comm_hook_type: BuiltinCommHookType) -> None:
+        """Average gradients as they are, or in float16."""
+        if not isinstance(comm_hook_type, BuiltinCommHookType):
+            raise TypeError(
+                f"_register_builtin_comm_hook: a {type(comm_hook_type).__name__} was given, "
+                "expected one of torch.distributed.BuiltinCommHookType")
+        half = comm_hook_type is BuiltinCommHookType.FP16_COMPRESS
+        self.register_comm_hook((self.process_group, float16 if half else None), reduce_in)
+
+    # -- different numbers of batches ------------------------------------------------------
+
+    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True,
+             throw_on_early_termination: bool = False) -> Join:  # fmt: skip
+        """A ``with`` block of steps of which processes may have different numbers.
+
+        A process that is done takes part in the steps of the others, with gradients of zero; they
+        get what the others' average is. In the end all have what one of those has that had the
+        most batches.
+
+        Args:
+            divide_by_initial_world_size: whether gradients are divided by the number of all
+                processes, or of those that still have batches.
+            enable: False if all have as many.
+            throw_on_early_termination: raise RuntimeError in all once one is done.
+        """
+        return Join([self], enable, throw_on_early_termination,
+                    divide_by_initial_world_size=divide_by_initial_world_size)
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """For :class:`~torch.distributed.algorithms.join.Join`; takes
+        ``divide_by_initial_world_size``."""
+        return _DDPJoinHook(self, kwargs.get("divide_by_initial_world_size", True))
+
+    @property
+    def join_device(self) -> Any:
+        return next(iter(self.module.parameters())).device
+
+    @property
+    def join_process_group(self) -> ProcessGroup:
+        found: ProcessGroup = self.process_group
+        return found
+
+    def _highest_rank(self, candidate: bool) -> int:
+        """The highest rank of a process that is a candidate."""
+        rank = tensor([self.process_group.rank() if candidate else -1])
+        all_reduce(rank, ReduceOp.MAX, self.process_group)
+        return int(rank.item())
+
+    def _buffers_of_last(self, has_batches: bool) -> None:
+        """Buffers become those of the highest rank that has batches."""
+        self._broadcast(self._buffers_here(), False, self._highest_rank(has_batches))
+
+    def _averaging_anywhere(self, averaging: bool, wait: bool = True) -> bool:
+        """Whether a process averages gradients in this step; False unless it is waited for."""
+        mine = full_value((1,), int(averaging), float32)
+        count = Tensor.from_value(calls.all_reduce(mine, "sum", self.process_group))
+        pending.add([count])
+        return wait and bool(count.item())
 
     def _set_static_graph(self) -> None:
         self.static_graph = True

@@ -9,8 +9,11 @@ trace did, it has the structure of the past trace (:mod:`lazyloom.evaluate.match
 
 A place keeps up to 4 past traces. A trace is learned when its structure ran there for the second
 time, and, once forgotten, at the 4th, 8th, ... time. Traces are not learned that are cut or about
-as long as those which are cut, or contain an op with an effect, an op that can fail while it runs,
-a boundary or a custom derivative. Up to 4 traces are matched at once.
+as long as those which are cut, or contain an op with an effect that is no collective, an op that
+can fail while it runs, a boundary or a custom derivative. Up to 4 traces are matched at once.
+
+Collectives run in the order of recording. All that are pending are in one component or in one
+match; when a match with collectives is settled, the components that they are in are joined.
 
 At the first op that differs there are four cases:
 

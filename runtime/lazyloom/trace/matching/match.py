@@ -432,3 +432,17 @@ def _settle(match: Match) -> None:
         if component is not None and len(component.nodes) == 1:
             component.thread = match.thread
             component.since = n.seq
+    if match.past.ending.collective:
+        _join_collectives(nodes)
+
+
+def _join_collectives(nodes: list[Node]) -> None:
+    """Join the components of collectives, which keep their order only in one."""
+    together: Component | None = None
+    for n in nodes:
+        if n.spec is not None and n.spec.shared:
+            component = graph.find(n)
+            if together is None or component is None:
+                together = component
+            elif component is not together:
+                together = graph.join(together, component)

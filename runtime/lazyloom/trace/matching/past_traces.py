@@ -54,7 +54,7 @@ class PastOp:
         next: the op after it.
         rooted: all its operands are leaves or scalars.
         plain: 1 or 2 if it has that many operands (``first`` and ``second``) and all are leaves or
-            first results, else 0.
+            first results, else 0; 0 for an op with an effect.
     """
 
     __slots__ = ("recorded", "spec", "operands", "results", "fixed", "mask", "types",
@@ -83,6 +83,8 @@ class PastOp:
         for position, source in enumerate(operands):
             if source is None or results[position]:
                 plain = 0
+        if recorded.effect:
+            plain = 0
         self.plain: Final[int] = plain if plain <= 2 else 0
         self.first: Final[Source | None] = operands[0] if self.plain else None
         self.second: Final[Source | None] = operands[1] if self.plain == 2 else None
