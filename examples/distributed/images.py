@@ -81,13 +81,12 @@ def cifar(folder: str, part: str = "train") -> Images:
 
     Raises SystemExit where the folder has none.
     """
-    for first, skipped in LABELS.items():
-        if (Path(folder) / first).exists():
-            break
-    else:
+    first = next((name for name in LABELS if (Path(folder) / name).exists()), None)
+    if first is None:
         raise SystemExit(
             f"{folder}: expected {' or '.join(LABELS)}, files of the binary versions "
             "(cifar-10-binary.tar.gz, cifar-100-binary.tar.gz)")
+    skipped = LABELS[first]
 
     def rows(pattern: str) -> numpy.ndarray:
         files = sorted(Path(folder).glob(pattern))

@@ -77,7 +77,7 @@ class Place:
         """Tensors of a batch, or of this process's rows of it."""
         return [torch.from_numpy(numpy.ascontiguousarray(a)) for a in arrays]
 
-    def mean(self, loss: Any) -> Any:
+    def mean(self, loss: float) -> float:
         """The mean of all processes' losses."""
         return loss
 
@@ -126,10 +126,10 @@ class Processes(Place):
         own = slice(self.rank * each, (self.rank + 1) * each)
         return super().batch([a[own] for a in arrays])
 
-    def mean(self, loss: Any) -> Any:
-        loss = loss.clone()
-        dist.all_reduce(loss)
-        return loss / self.processes
+    def mean(self, loss: float) -> float:
+        total = torch.tensor(loss)
+        dist.all_reduce(total)
+        return total.item() / self.processes
 
     def adding(self, model: Any) -> Any:
         return model.no_sync()
@@ -195,21 +195,22 @@ def train(
         arrays = batch_of(chosen(rows, args.batch, step, args.seed),
                           numpy.random.default_rng((args.seed, 1, step)))
         optimizer.zero_grad()
-        total = None
+        total = 0.0
         each = args.batch // args.accumulate
-        for part in range(args.accumulate):
+        for part in range(args.accumulate - 1):
             tensors = place.batch([a[part * each:(part + 1) * each] for a in arrays])
-            last = part == args.accumulate - 1
-            with contextlib.nullcontext() if last else place.adding(called):
+            with place.adding(called):
                 loss = loss_of(called, *tensors) / args.accumulate
                 loss.backward()
-            loss = loss.detach()
-            total = loss if total is None else total + loss
+            # read here, each part is a program of its own, which the next one finds
+            total += loss.item()
+        loss = loss_of(called, *place.batch([a[-each:] for a in arrays])) / args.accumulate
+        loss.backward()
         if clip is not None:
             torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimizer.step()
         scheduler.step()
-        losses.append(place.mean(total).item())
+        losses.append(place.mean(total + loss.item()))
         seconds.append(time.perf_counter() - begun)
         timed = seconds[min(WARM, len(seconds) - 1):]
         bar.step(loss=losses[-1], **{f"{unit}/s": args.batch * per_row * len(timed) / sum(timed)})
