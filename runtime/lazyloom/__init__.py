@@ -253,6 +253,30 @@ def program_of(*values: Any) -> Program:
     return programs[computing.pop()]
 
 
+def visualize_sharding(x: Any) -> Any:
+    """A picture of how an array lies on devices: ``print`` it, or let a notebook draw it.
+
+    Two dimensions are shown as rows and columns: the first two that a mesh divides, or that there
+    are. Where it divides more, there is a grid for each block of the others. A pending result whose
+    division XLA chooses is computed first.
+
+    Args:
+        x: a tensor or a value, of any shape and dtype.
+
+    Returns:
+        an object with the picture as text (``str``), as SVG (``svg()``, ``save(path)``), and with
+        ``blocks``: for each part of the array its ``ranges``, a first index and an end for each
+        dimension, and the ``devices`` that have it.
+
+    Raises:
+        ArgumentError: ``x`` is no tensor.
+    """
+    # rarely needed
+    from .tensor.sharding_picture import visualize_sharding as picture
+
+    return picture(x)
+
+
 def private_folder(path: str) -> None:
     """Create a folder and its missing parents, for files that are loaded and run.
 
@@ -287,5 +311,5 @@ __all__ = [
     "result_of", "scan", "set_grad_enabled", "set_option", "set_site", "shard", "skip_folder",
     "source", "spec", "stats", "sync", "sync_older", "tangents", "tensor_type", "to_device",
     "to_dlpack", "tree_flatten", "tree_map", "use_backend", "used_since", "value_and_grad",
-    "vjp", "vmap", "while_loop",
+    "visualize_sharding", "vjp", "vmap", "while_loop",
 ]  # fmt: skip
