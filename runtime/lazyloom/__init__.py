@@ -277,6 +277,43 @@ def visualize_sharding(x: Any) -> Any:
     return picture(x)
 
 
+def explain(program: Any = None) -> Any:
+    """What the devices or processes of a program do together: its collectives, by op.
+
+    On a mesh they are those that XLA's partitioner puts into the program, which is compiled for
+    this unless it was before; nothing runs, and a run later finds it.
+
+    Args:
+        program: from :func:`program_of`, or a pending tensor or value; None for the program of the
+            newest evaluation.
+
+    Returns:
+        an object that prints as text, with ``collectives``: for each its ``name``, ``op``,
+        ``types`` and ``nbytes``, the ``number`` of the op's instruction and, on a mesh, the
+        ``axes`` along which the devices differ that take part together.
+
+    Raises:
+        ArgumentError: it is no program, or was computed; what compiling raises.
+    """
+    # rarely needed
+    from .execute.explained import explained
+
+    if program is None:
+        record = last_evaluation()
+        program = None if record is None else record.program
+        if program is None:
+            raise errors.ArgumentError(
+                "explain: nothing was evaluated yet, expected a program, such as "
+                "lazyloom.program_of(value)")
+    elif isinstance(program, (Tensor, Value)):
+        program = program_of(program)
+    elif not isinstance(program, Program):
+        raise errors.ArgumentError(
+            f"explain: a {errors.type_name(program)} was given, expected a program, such as "
+            "lazyloom.program_of(value), or a tensor")
+    return explained(program)
+
+
 def private_folder(path: str) -> None:
     """Create a folder and its missing parents, for files that are loaded and run.
 
@@ -301,7 +338,7 @@ __all__ = [
     "Placement", "Program", "Scalar", "Site", "Spec", "Step", "Storage", "Tensor", "TensorType",
     "Value", "apply", "backward", "boundary", "cache_dir", "capture", "check_indices",
     "clear_site", "cond", "custom", "default_device", "devices", "dlpack_device", "dtypes",
-    "errors", "evaluations", "finish_compiling", "folded", "forget_since", "free_tape",
+    "errors", "evaluations", "explain", "finish_compiling", "folded", "forget_since", "free_tape",
     "from_dlpack", "from_host", "frontend", "get_option", "grad", "grad_enabled", "grad_mode",
     "gradients", "hessian", "custom_rule", "jacfwd", "jacobian", "jacrev", "jit", "jvp",
     "known_bounds", "known_range", "last_evaluation", "last_sequence", "linearize", "make_mesh",
