@@ -15,7 +15,7 @@ from ..types import TensorType, common_placement
 from .compiling import programs
 
 
-class Explanation:
+class CollectivesReport:
     """The collectives of a program, each with the op that it is there for. Prints as text.
 
     Attributes:
@@ -62,20 +62,20 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explained(program: Program) -> Explanation:
+def explained(program: Program) -> CollectivesReport:
     """The collectives of a program, which is compiled for it on a mesh. Raises what that raises."""
     structure = program.structure
     placement = common_placement(structure.leaf_types)
     mesh = None if placement is None else placement.mesh
     if mesh is None or mesh.size == 1:
-        return Explanation(program, mesh, collectives_of(structure))
+        return CollectivesReport(program, mesh, collectives_of(structure))
     donate = donates()
     entry = memory.entry_of(structure, donate)
     # a record that nobody sees: nothing runs
     record = Evaluation(0, "explain", user_site())
     with entry.lock:
         programs.find(entry, list(program.outputs), list(program.donated), donate, record)
-        return Explanation(program, mesh, entry.program.collectives)
+        return CollectivesReport(program, mesh, entry.program.collectives)
 
 
 def _shown(number: int, i: Instruction) -> str:
