@@ -236,7 +236,7 @@ def _model(figures: Figures) -> list[str]:
 
 
 def _clusters(figures: Figures) -> list[str]:
-    one = figures.step(WEAK_CASE, "1 process") / WEAK
+    one = figures.step(STRONG_CASE, "1 process") / STRONG
     lines = [
         "## Extrapolation",
         "",

@@ -19,7 +19,7 @@ STEP, RATE_OF_IMAGES, SHARE = "step", "images per second", "share of communicati
 #: float32 numbers of all-reduces
 SIZES = {"1 kB": 1 << 8, "64 kB": 1 << 14, "1 MB": 1 << 18, "16 MB": 1 << 22, "64 MB": 1 << 24}
 #: images of a step: of all parts together, and of each part
-STRONG, WEAK = 16, 8
+STRONG, WEAK = 16, 4
 
 Unit = Callable[[], Any]
 

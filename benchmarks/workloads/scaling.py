@@ -65,8 +65,8 @@ ROWS: list[tuple[str, int, str, Callable[..., Turn]]] = [
 ]
 STEPS = [
     Case(f"strong: {STRONG} images of all", {"total": STRONG}, warm=2, rounds=7, units=1,
-         budget=60, quick=False),
-    Case(f"weak: {WEAK} images of each", {"each": WEAK}, warm=2, rounds=5, units=1, budget=80,
+         budget=50, quick=False),
+    Case(f"weak: {WEAK} images of each", {"each": WEAK}, warm=2, rounds=7, units=1, budget=60,
          quick=False),
 ]
 REDUCTIONS = [Case(f"all-reduce, {size}", {"size": size}, warm=10, rounds=9, seconds=0.2,
@@ -78,7 +78,8 @@ WORKLOAD = Workload(
     about=(
         "A step of ResNet-50 (all layers, full width, images of 64 x 64, SGD, the loss read) on a "
         "mesh of devices of one process, and in processes with `DistributedDataParallel`: a batch "
-        "of 16 images for all (strong scaling), or of 8 for each (weak scaling). All share the "
+        f"of {STRONG} images for all (strong scaling), or of {WEAK} for each (weak scaling). All "
+        "share the "
         "cores of this machine, so that more devices than cores add no speed: what the tables show "
         "beyond that is what dividing costs. The share of communication is, of processes, what a "
         "step without the all-reduce saves; of devices, what the step's all-reduces take alone. "
