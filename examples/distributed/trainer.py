@@ -147,6 +147,8 @@ def place_of(args: argparse.Namespace) -> Place:
     if args.batch % parts:
         raise SystemExit(
             f"--batch {args.batch}: expected a multiple of {parts}, so many parts does it have")
+    if args.devices > 1 and "lazyloom_torch" not in sys.modules:
+        raise SystemExit("--devices: a mesh is Lazyloom's, python -m lazyloom_torch script.py")
     if processes > 1:
         return Processes()
     return Mesh(args.devices) if args.devices > 1 else Place()
