@@ -1,19 +1,11 @@
 """Programs of two processes: all-reduces, and steps of data-parallel training.
 
-One text for PyTorch (gloo) and the torch-like frontend. Rank 0 is the process that is measured;
-rank 1 is started by it (``python -m programs.two_processes LIBRARY``) and does what it is told on
-its standard input, a line for each turn.
+One text for PyTorch (gloo) and the torch-like frontend; :mod:`programs.process_group` runs them.
 """
 
 from __future__ import annotations
 
-import importlib
-import os
-import socket
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from .models.gpt import model_of
@@ -96,68 +88,3 @@ PROGRAMS: dict[str, Callable[[Any], Unit]] = {
     "16 MB": lambda torch: all_reduce(torch, 1 << 22),
     "mlp": mlp, "gpt": gpt, "resnet18": resnet18,
 }  # fmt: skip
-
-
-class Pair:
-    """The process that is measured, with the other one."""
-
-    def __init__(self, library: str) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
-        os.environ.update(shared, RANK="0")
-        self.other = subprocess.Popen(
-            [sys.executable, "-m", "programs.two_processes", library], stdin=subprocess.PIPE,
-            text=True, cwd=Path(__file__).parents[1], env={**os.environ, "RANK": "1"})
-        self.torch = begun(library)
-
-    def tell(self, line: str) -> None:
-        assert self.other.stdin is not None
-        self.other.stdin.write(line + "\n")
-        self.other.stdin.flush()
-
-    def turn_of(self, program: str) -> Callable[[int], None]:
-        """A turn of a program's units, in both processes."""
-        self.tell(program)
-        unit = made(self.torch, program)
-
-        def turn(units: int) -> None:
-            self.tell(str(units))
-            for _ in range(units):
-                unit()
-
-        return turn
-
-
-def begun(library: str) -> Any:
-    """The library, as one of two processes with half of the cores each."""
-    torch = importlib.import_module(library)
-    torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // 2))
-    torch.distributed.init_process_group("gloo")
-    return torch
-
-
-def made(torch: Any, program: str) -> Unit:
-    torch.manual_seed(0)
-    return PROGRAMS[program](torch)
-
-
-def main() -> None:
-    torch = begun(sys.argv[1])
-    unit: Unit | None = None
-    for line in sys.stdin:
-        text = line.strip()
-        if not text.isdigit():
-            unit = made(torch, text)
-            continue
-        assert unit is not None
-        for _ in range(int(text)):
-            unit()
-    # the end of the input is that of the other process, which is not waited for
-    sys.stdout.flush()
-    os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

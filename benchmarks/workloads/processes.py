@@ -14,10 +14,10 @@ _pair: list[Any] = []
 
 def of(library: str) -> Callable[..., Turn]:
     def make(program: str) -> Turn:
-        from programs.two_processes import Pair
+        from programs.process_group import Group
 
         if not _pair:
-            _pair.append(Pair(library))
+            _pair.append(Group(library, "programs.two_processes", 2))
         turn: Turn = _pair[0].turn_of(program)
         return turn
 

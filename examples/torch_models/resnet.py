@@ -128,14 +128,14 @@ class CifarBlock(nn.Module):
 class CifarResNet(nn.Module):
     """Images [n, 3, 32, 32] to logits [n, num_classes]; 6 * blocks + 2 layers."""
 
-    def __init__(self, blocks: int, num_classes: int = 10) -> None:
+    def __init__(self, blocks: int, num_classes: int = 10, width: int = 16) -> None:
         super().__init__()
-        self.conv1 = conv3x3(3, 16)
-        self.bn1 = nn.BatchNorm2d(16)
-        self.layer1 = self._stage(16, 16, blocks, 1)
-        self.layer2 = self._stage(16, 32, blocks, 2)
-        self.layer3 = self._stage(32, 64, blocks, 2)
-        self.linear = nn.Linear(64, num_classes)
+        self.conv1 = conv3x3(3, width)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.layer1 = self._stage(width, width, blocks, 1)
+        self.layer2 = self._stage(width, 2 * width, blocks, 2)
+        self.layer3 = self._stage(2 * width, 4 * width, blocks, 2)
+        self.linear = nn.Linear(4 * width, num_classes)
         for module in self.modules():
             if isinstance(module, (nn.Conv2d, nn.Linear)):
                 nn.init.kaiming_normal_(module.weight)
@@ -174,10 +174,10 @@ def resnet56(num_classes: int = 10):
 ARCHITECTURES = {f.__name__: f for f in (resnet18, resnet34, resnet50, resnet20, resnet56)}
 
 
-def images(part: str):
-    """The digits as colour images of 32 by 32, and their labels."""
+def images(part: str, size: int = 32):
+    """The digits as colour images of size by size, and their labels."""
     small, labels = data.digits(part)
-    large = F.interpolate(small, size=(32, 32), mode="bilinear", align_corners=False)
+    large = F.interpolate(small, size=(size, size), mode="bilinear", align_corners=False)
     return (large.expand(-1, 3, -1, -1) - 0.3) / 0.35, labels
 
 

@@ -45,7 +45,8 @@ class Progress:
         spent = time.perf_counter() - self.start
         left = spent / self.done * (self.total - self.done)
         filled = self.WIDTH * self.done // self.total
-        numbers = "  ".join(f"{name} {value:.4f}" for name, value in shown.items())
+        numbers = "  ".join(
+            f"{name} {value:.{4 if value < 100 else 0}f}" for name, value in shown.items())
         line = (f"{self.label} [{'#' * filled}{'.' * (self.WIDTH - filled)}] "
                 f"{self.done}/{self.total}  {numbers}  {spent:.0f}s + {left:.0f}s")
         end = "\n" if last or not self.live else ""

@@ -255,6 +255,67 @@ def program_of(*values: Any) -> Program:
     return programs[computing.pop()]
 
 
+def visualize_sharding(x: Any) -> Any:
+    """A picture of how an array lies on devices: ``print`` it, or let a notebook draw it.
+
+    Two dimensions are shown as rows and columns: the first two that a mesh divides, or that there
+    are. Where it divides more, there is a grid for each block of the others. A pending result whose
+    division XLA chooses is computed first.
+
+    Args:
+        x: a tensor or a value, of any shape and dtype.
+
+    Returns:
+        an object with the picture as text (``str``), as SVG (``svg()``, ``save(path)``), and with
+        ``blocks``: for each part of the array its ``ranges``, a first index and an end for each
+        dimension, and the ``devices`` that have it.
+
+    Raises:
+        ArgumentError: ``x`` is no tensor.
+    """
+    # rarely needed
+    from .tensor.sharding_picture import visualize_sharding as picture
+
+    return picture(x)
+
+
+def explain(program: Any = None) -> Any:
+    """What the devices or processes of a program do together: its collectives, by op.
+
+    On a mesh they are those that XLA's partitioner puts into the program, which is compiled for
+    this unless it was before; nothing runs, and a run later finds it.
+
+    Args:
+        program: from :func:`program_of`, or a pending tensor or value; None for the program of the
+            newest evaluation.
+
+    Returns:
+        an object that prints as text, with ``collectives``: for each its ``name``, ``op``,
+        ``types`` and ``nbytes``, the ``number`` of the op's instruction and, on a mesh, the
+        ``axes`` along which the devices differ that take part together.
+
+    Raises:
+        ArgumentError: it is no program, or was computed; what compiling raises.
+    """
+    # rarely needed
+    from .execute.explained import explained
+
+    if program is None:
+        record = last_evaluation()
+        program = None if record is None else record.program
+        if program is None:
+            raise errors.ArgumentError(
+                "explain: nothing was evaluated yet, expected a program, such as "
+                "lazyloom.program_of(value)")
+    elif isinstance(program, (Tensor, Value)):
+        program = program_of(program)
+    elif not isinstance(program, Program):
+        raise errors.ArgumentError(
+            f"explain: a {errors.type_name(program)} was given, expected a program, such as "
+            "lazyloom.program_of(value), or a tensor")
+    return explained(program)
+
+
 def private_folder(path: str) -> None:
     """Create a folder and its missing parents, for files that are loaded and run.
 
@@ -277,17 +338,17 @@ def cache_dir() -> str:
 __all__ = [
     "Backend", "Check", "DType", "Evaluation", "LoomError", "Mesh", "OpDef", "Place",
     "Placement", "Program", "Scalar", "Site", "Spec", "Step", "Storage", "Tensor", "TensorType",
-    "Value", "apply", "axis_index", "backward", "boundary", "cache_dir", "capture",
-    "check_indices", "clear_site", "cond", "custom", "default_device", "devices",
-    "dlpack_device", "dtypes", "errors", "evaluations", "finish_compiling", "folded",
-    "forget_since", "free_tape", "from_dlpack", "from_host", "frontend", "get_option", "grad",
-    "grad_enabled", "grad_mode", "gradients", "hessian", "custom_rule", "jacfwd", "jacobian",
-    "jacrev", "jit", "jvp", "known_bounds", "known_range", "last_evaluation", "last_sequence",
-    "linearize", "make_mesh", "mark_dynamic", "mark_static", "name_site", "ops", "options",
-    "parents", "placement_of", "platform", "private_folder", "program_of", "programs_of",
-    "read_for_shape", "record", "record_number", "record_one", "record_spec", "record_two",
-    "register_check", "register_op", "result_of", "scan", "set_grad_enabled", "set_option",
-    "set_site", "shard", "shard_map", "skip_folder", "source", "spec", "stats", "sync",
-    "sync_older", "tangents", "tensor_type", "to_device", "to_dlpack", "tree_flatten",
-    "tree_map", "use_backend", "used_since", "value_and_grad", "vjp", "vmap", "while_loop",
+    "apply", "axis_index", "backward", "boundary", "cache_dir", "capture", "check_indices",
+    "clear_site", "cond", "custom", "custom_rule", "default_device", "devices", "dlpack_device",
+    "dtypes", "errors", "evaluations", "explain", "finish_compiling", "folded", "forget_since",
+    "free_tape", "from_dlpack", "from_host", "frontend", "get_option", "grad", "grad_enabled",
+    "grad_mode", "gradients", "hessian", "jacfwd", "jacobian", "jacrev", "jit", "jvp",
+    "known_bounds", "known_range", "last_evaluation", "last_sequence", "linearize", "make_mesh",
+    "mark_dynamic", "mark_static", "name_site", "ops", "options", "parents", "placement_of",
+    "platform", "private_folder", "program_of", "programs_of", "read_for_shape", "record",
+    "record_number", "record_one", "record_spec", "record_two", "register_check", "register_op",
+    "result_of", "scan", "set_grad_enabled", "set_option", "set_site", "shard", "shard_map",
+    "skip_folder", "source", "spec", "stats", "sync", "sync_older", "tangents", "tensor_type",
+    "to_device", "to_dlpack", "tree_flatten", "tree_map", "use_backend", "used_since", "Value",
+    "value_and_grad", "visualize_sharding", "vjp", "vmap", "while_loop",
 ]  # fmt: skip

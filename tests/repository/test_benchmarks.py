@@ -251,3 +251,57 @@ def test_a_small_array_program_is_compared_with_numpys(monkeypatch: pytest.Monke
     assert make(module.PROGRAM, title="smoke")(2)[""] > 0
     with pytest.raises(ValueError, match="name is 'none'"):
         make(module.PROGRAM, title="wrong")
+
+
+def scaling(latency: float, bandwidth: float, module: Any) -> dict[str, Any]:
+    """Results of a machine whose all-reduces are rings, and that computes 20 ms an image."""
+    workload = importlib.import_module("workloads.scaling")
+    ring, four = module.Ring(latency, bandwidth), 4
+    tables: dict[str, Any] = {}
+    for case in workload.WORKLOAD.cases:
+        measures = [""] if "size" in case.parameters else list(workload.WORKLOAD.measures)
+        for measure in measures:
+            rows = {}
+            for library, n, _, _ in workload.ROWS:
+                if "size" in case.parameters:
+                    value = ring.seconds(n, 4 * workload.SIZES[case.parameters["size"]])
+                else:
+                    images = case.parameters.get("each", 0) * n or case.parameters["total"]
+                    alone, together = 0.02 * images / min(n, 2), module.communication(ring, n)
+                    step = alone + together
+                    value = {workload.STEP: step, workload.RATE_OF_IMAGES: images / step,
+                             workload.SHARE: together / step}[measure]
+                rows[workload.name_of(library, n)] = {"median": value}
+            tables[f"{case.name}: {measure}" if measure else case.name] = {"rows": rows}
+    assert four in workload.PROCESSES
+    return {"machine": {"cores": 2, "processor": "processor"},
+            "workloads": {"scaling": {"tables": tables, "date": "today"}}}
+
+
+def test_the_cost_model_finds_latency_and_bandwidth(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    module = importlib.import_module("scaling_model")
+    ring = module.Ring(40e-6, 2e9)
+    points = [(n, size, ring.seconds(n, size)) for n in (2, 4) for size in (1e3, 1e6, 6e7)]
+    found = module.fitted(points)
+    assert found.latency == pytest.approx(40e-6) and found.bandwidth == pytest.approx(2e9)
+    # every message of a ring of four is a quarter, and there are six of them
+    assert ring.seconds(4, 8e9) == pytest.approx(6 * (40e-6 + 1.0))
+    assert ring.seconds(1, 1e9) == 0
+    assert module.Ring(1e-6, 1e9, 2).seconds(16, 0) == pytest.approx(2 * 2 * 3 * 1e-6)
+    assert sum(module.buckets()) == module.GRADIENTS and len(module.buckets()) == 4
+    text = module.page(scaling(40e-6, 2e9, module))
+    assert "| processes | 40 us | 2 GB/s |" in text
+    checked = [line for line in text.splitlines() if line.endswith(" % |") and (
+        line.startswith(("| all-reduce of", "| step of")))]
+    assert len(checked) == 11 and all(line.endswith(("| +0 % |", "| -0 % |")) for line in checked)
+
+
+def test_the_page_of_the_cost_model_is_that_of_the_stored_results(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    module = importlib.import_module("scaling_model")
+    results = json.loads(module.RESULTS.read_text())
+    if "scaling" in results["workloads"]:
+        assert module.PAGE.read_text() == module.page(results)

@@ -47,12 +47,17 @@ class Partitioned(NamedTuple):
         op: the op that it is there for, "" where XLA does not say.
         types: of its results on one device, such as "f32[128,64]".
         nbytes: their size.
+        number: that of the instruction of the op, -1 where XLA does not say.
+        axes: of the mesh, along which the devices differ that take part together; () where XLA
+            does not say.
     """
 
     name: str
     op: str
     types: tuple[str, ...]
     nbytes: int
+    number: int = -1
+    axes: tuple[str, ...] = ()
 
     def text(self) -> str:
         """For people to read."""

@@ -193,8 +193,8 @@ def _program(
         _memory_needed(executable, _size(structure)), timings, shardings, joined(structure))
     program.placements = placements
     program.collectives = (
-        placing.collectives(executable) if target is not None and len(target.devices) > 1 and (
-            placement is not None) else ())
+        placing.collectives(executable, placement.mesh) if (
+            target is not None and len(target.devices) > 1 and placement is not None) else ())
     program.calls = calls
     program.engines = calls.engines
     program.regions = calls.regions
