@@ -15,6 +15,7 @@ from lazyloom import Value
 from .. import _ends
 from .._core import cast, record
 from .._errors import not_a_tensor
+from .._foreign import of_dtensor
 from .._functions.creation import zeros_like
 from .._strides import memory_order
 from .._tensor import Leaf, Tensor, Token, operand
@@ -44,6 +45,33 @@ def _listed(given: Any, what: str) -> list[Any]:
         elif not isinstance(t, Tensor):
             raise not_a_tensor(t, f"{what}: element {i}: ")
     return found
+
+
+def _are_divided(given: Any) -> bool:
+    """Whether a tensor of torch.distributed.tensor is among these."""
+    if isinstance(given, Tensor):
+        return given._is_dtensor
+    return isinstance(given, (list, tuple)) and any(map(_are_divided, given))
+
+
+def _part(t: Any) -> Any:
+    """This process's part of a tensor of torch.distributed.tensor; others as they are."""
+    return t._local_tensor if isinstance(t, Tensor) and t._is_dtensor else t
+
+
+def _parts_and_seeds(outputs: Any, given: Any) -> tuple[list[Any], Any]:
+    """This process's parts of tensors, and of the gradients given for them."""
+    outs = [t.for_gradient() if isinstance(t, Tensor) and t._is_dtensor else t  # type: ignore[attr-defined]
+            for t in _listed(outputs, "tensors")]
+    if given is None:
+        given = [None] * len(outs)
+    else:
+        given = [given] if isinstance(given, Tensor) else list(given)
+        if len(given) != len(outs):
+            raise RuntimeError(f"got {len(outs)} tensors and {len(given)} gradients")
+    seeds = [t.seed_of(g) if isinstance(t, Tensor) and t._is_dtensor else g  # type: ignore[attr-defined]
+             for t, g in zip(outs, given, strict=True)]
+    return [_part(t) for t in outs], seeds
 
 
 def _seeds(outputs: Sequence[Tensor], given: Any) -> tuple[list[Value], list[Value | None]]:
@@ -92,6 +120,10 @@ def backward(
     requires no grad, has several elements and no gradient given, or whose history was freed
     by an earlier pass.
     """
+    if of_dtensor and _are_divided([tensors, inputs]):
+        # gradients are those of this process's parts
+        tensors, grad_tensors = _parts_and_seeds(tensors, grad_tensors)
+        inputs = None if inputs is None else [_part(t) for t in _listed(inputs, "inputs")]
     if _ends.after_pass:
         with _ends.one_pass():
             _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
@@ -223,6 +255,13 @@ def grad(
     the results. Raises RuntimeError for an input that requires no grad, or that was not used
     unless ``allow_unused`` (then None) or ``materialize_grads`` (then zeros).
     """
+    if of_dtensor and _are_divided([outputs, inputs]):
+        ins = _listed(inputs, "inputs")
+        outputs, grad_outputs = _parts_and_seeds(outputs, grad_outputs)
+        found = grad(outputs, [_part(t) for t in ins], grad_outputs, retain_graph, create_graph,
+                     only_inputs, allow_unused, is_grads_batched, materialize_grads)
+        return tuple([t._gradient(g) if t._is_dtensor else g
+                      for t, g in zip(ins, found, strict=True)])
     if registered and unnoted():
         with one_pass():
             return grad(outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs,
