@@ -5,6 +5,7 @@ from __future__ import annotations
 from ... import _absent
 from ..._absent_names import ALONE
 from . import format_utils as format_utils
+from . import state_dict as state_dict
 from .api import CheckpointException
 from .default_planner import DefaultLoadPlanner, DefaultSavePlanner
 from .filesystem import FileSystemReader, FileSystemWriter
