@@ -48,6 +48,8 @@ def together(operands: Any) -> Any:
 
 #: what calls a function that is given a sparse tensor, which is there once there is such a tensor
 of_sparse: list[Callable[..., Any]] = []
+#: the same for tensors of torch.distributed.tensor
+of_dtensor: list[Callable[..., Any]] = []
 
 
 def again(function: Callable[..., Any], name: str, error: Exception, args: tuple[Any, ...],
@@ -60,6 +62,9 @@ def again(function: Callable[..., Any], name: str, error: Exception, args: tuple
     scaled = reordered(name, args) if name in SCALED else None
     if scaled is not None:
         return function(*scaled[0], **{**kwargs, **scaled[1]})
+    if of_dtensor and any(
+            isinstance(x, Tensor) and x._is_dtensor for x in _leaves([args, *kwargs.values()])):
+        return of_dtensor[0](function, name, args, kwargs)
     if any(isinstance(x, Tensor) and x.is_sparse for x in _leaves([args, *kwargs.values()])):
         return of_sparse[0](name, args, kwargs, error)
     given = [args, [v for k, v in kwargs.items() if k != "out"]]

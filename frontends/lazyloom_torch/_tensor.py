@@ -486,6 +486,7 @@ class Tensor(_Base):
     is_cuda = False
     is_xla = False
     is_sparse = False
+    _is_dtensor = False  # whether it is one of torch.distributed.tensor
     is_quantized = False
     is_meta = False
     layout = strided

@@ -12,7 +12,7 @@ from .. import _dtypes
 from .._dtypes import Size
 from .._inference import check_requiring
 from .._memory import take
-from .._tensor import Tensor, operand
+from .._tensor import Tensor, _new, operand
 
 
 class Parameter(Tensor):
@@ -21,6 +21,13 @@ class Parameter(Tensor):
     Its data is shared with the tensor given, as in PyTorch. Pending data, such as random
     initial values, becomes the boundary of its own program.
     """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        data = args[0] if args else kwargs.get("data")
+        if isinstance(data, Tensor) and data._is_dtensor and cls is Parameter:
+            return data._as_parameter(  # type: ignore[attr-defined]
+                *args[1:], **{k: v for k, v in kwargs.items() if k != "data"})
+        return _new(cls)
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         if data is None:

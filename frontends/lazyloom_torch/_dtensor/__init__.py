@@ -1,0 +1,3 @@
+"""Tensors whose parts lie in several processes: placements, meshes, DTensor and its functions."""
+
+from __future__ import annotations

@@ -1,0 +1,7 @@
+"""``torch.distributed._tensor.device_mesh``: the older place of meshes."""
+
+from __future__ import annotations
+
+from ..._dtensor.mesh import DeviceMesh, init_device_mesh
+
+__all__ = ["DeviceMesh", "init_device_mesh"]
