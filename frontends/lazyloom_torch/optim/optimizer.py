@@ -323,6 +323,8 @@ def _loaded(value: Any, p: Tensor, name: Any) -> Any:
         value = as_tensor(value)
     if isinstance(value, Tensor):
         # a tensor of its own: later steps must not write into what was loaded
+        if value._is_dtensor:
+            return value._with(_loaded(value._local_tensor, p, name))  # type: ignore[attr-defined]
         found = value.detach()
         if name != "step" and p.is_floating_point():
             found = found.to(p.dtype)
