@@ -214,11 +214,30 @@ class device:  # noqa: N801
         return hash(str(self))
 
     def __enter__(self) -> device:
-        check_device(self)
+        """New tensors are here; where that is "meta", random numbers are drawn again after it.
+
+        What is recorded is computed when it is needed, so a model can be made on "meta" without
+        memory or time for parameters that are replaced before they are used.
+        """
+        if self.type == "meta":
+            _before_meta.append(_generator()._state())
+        else:
+            check_device(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Nothing: there is one device."""
+        if self.type == "meta":
+            _generator()._place(*_before_meta.pop())
+
+
+#: where the default generator was before each ``with torch.device("meta")``, the innermost last
+_before_meta: list[tuple[int, int]] = []
+
+
+def _generator() -> Any:
+    from ._draws import default_generator
+
+    return default_generator
 
 
 CPU = device("cpu")

@@ -15,6 +15,7 @@ from .._leaf import Leaf
 from .._processes.pending import pending
 from .._tensor import Tensor
 from ..nn.modules.module import Module
+from ..nn.parameter import Parameter
 from .gathering import Gathered, Plan
 from .parameters import Meshes, Sharded
 from .policies import MixedPrecisionPolicy
@@ -61,6 +62,8 @@ class State:
         self._asked = False
         #: the DTensors that modules have while whole parameters are not in their place
         self._parts: list[Any] = []
+        #: whole parameters to write to, and their versions
+        self._summoned: list[tuple[Any, int]] = []
         #: whole parameters, and of which versions of the parts they are
         self._wholes: tuple[Any, list[Tensor]] | None = None
 
@@ -101,6 +104,45 @@ class State:
         self._asked = False
         if not self._users:
             self._remove(forget=True)
+
+    def summon(self, with_grads: bool) -> None:
+        """Let the module have whole parameters that are its own to write to.
+
+        Raises AssertionError in a forward pass of the module.
+        """
+        if self._users:
+            raise AssertionError("Cannot manually unshard parameters during forward/backward")
+        self._remove(forget=True)
+        self._parts = [p.held for p in self.params]
+        locals_ = [p.local(held) for p, held in zip(self.params, self._parts, strict=True)]
+        plan = Plan(self.plan.divided, self.plan.shards, self.plan.place, self.plan.copies)
+        found = Gathered.apply(plan, None, *locals_)
+        grads: Any = [None] * len(locals_)
+        if with_grads:
+            some = [t.grad is not None for t in locals_]
+            held = Gathered.apply(plan, None, *[
+                t.detach() * 0 if t.grad is None else t.grad for t in locals_])
+            grads = [g if is_there else None for g, is_there in zip(held, some, strict=True)]
+        self._summoned = []
+        for p, local, whole, grad in zip(self.params, locals_, found, grads, strict=True):
+            made = Parameter(whole, local.requires_grad)
+            made.grad = grad
+            p.put(made if p.inner is None else p.as_whole(made))
+            self._summoned.append((made, made.version))
+        if self.meshes.mesh.size() > 1:
+            pending.hand_over_all()
+        self._asked = True
+
+    def dismiss(self, writeback: bool) -> None:
+        """Let the module have the parts again, with what was written to whole parameters."""
+        for p, part, (whole, version) in zip(
+                self.params, self._parts, self._summoned, strict=True):
+            p.put(part)
+            if writeback and whole.version != version:
+                begin, extent = p.divided.of(self.meshes.place)
+                new = whole.detach().narrow(p.divided.dim, begin, extent).clone()
+                p.local(part)._update(new.value)
+        self._parts, self._summoned, self._asked = [], [], False
 
     def _reduced(self) -> None:
         """Gradients of the parts were recorded: they are handed over after the next step."""

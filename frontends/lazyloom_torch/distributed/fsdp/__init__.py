@@ -35,11 +35,12 @@ from .api import (
     StateDictSettings,
     StateDictType,
 )
+from .fully_sharded_data_parallel import FullyShardedDataParallel
 
 __all__ = [
     "BackwardPrefetch", "CPUOffload", "CPUOffloadPolicy", "DataParallelMeshDims", "FSDPModule",
-    "FullOptimStateDictConfig", "FullStateDictConfig", "LocalOptimStateDictConfig",
-    "LocalStateDictConfig", "MixedPrecision", "MixedPrecisionPolicy", "OffloadPolicy",
+    "FullOptimStateDictConfig", "FullStateDictConfig", "FullyShardedDataParallel",
+    "LocalOptimStateDictConfig", "LocalStateDictConfig", "MixedPrecision", "MixedPrecisionPolicy", "OffloadPolicy",
     "OptimStateDictConfig", "OptimStateKeyType", "ShardedOptimStateDictConfig",
     "ShardedStateDictConfig", "ShardingStrategy", "StateDictConfig", "StateDictSettings",
     "StateDictType", "UnshardHandle", "api", "fully_shard", "register_fsdp_forward_method",

@@ -366,7 +366,8 @@ class Module(Hooked, Stateful):
                     continue
                 grad = p.grad
                 p.data = new
-                lazyloom.boundary(storage_of(p).value)
+                held: Any = p._local_tensor if p._is_dtensor else p  # type: ignore[attr-defined]
+                lazyloom.boundary(storage_of(held).value)
                 if grad is not None:
                     with no_grad():
                         p.grad = fn(grad).requires_grad_(grad.requires_grad)
