@@ -13,7 +13,7 @@ from typing import Any
 
 import warnings
 
-from ..nn.modules.embedding import Embedding
+from ..nn.modules.sparse import Embedding
 from ..nn.modules.linear import Linear
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter

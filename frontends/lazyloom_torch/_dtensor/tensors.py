@@ -7,7 +7,7 @@ the whole. A function that is given one is found by its name in :mod:`.calling`.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import lazyloom
@@ -22,6 +22,10 @@ from .mesh import DeviceMesh, current_mesh
 from .moves import Line, all_reduce, of_gradient, redistributed
 from .placements import Partial, Placement, Replicate, Shard, normalized
 from .spec import DTensorSpec, global_shape, local_shape_and_offset
+
+
+#: what is done when the first DTensor is made
+at_first: list[Callable[[], None]] = []
 
 
 class DistributedOperandError(SparseOperandError):
@@ -56,6 +60,8 @@ class DTensor(Tensor):
         pass
 
     def _hold(self, local: Tensor, spec: DTensorSpec) -> None:
+        if at_first:
+            at_first.pop()()
         self._local_tensor = local
         self._spec = spec
         self.tensor_type = tensor_type(tuple(spec.shape), local.tensor_type.dtype)

@@ -15,7 +15,8 @@ from lazyloom import Value
 from .. import _ends
 from .._core import cast, record
 from .._errors import not_a_tensor
-from .._functions.creation import zeros_like
+from .._foreign import of_dtensor
+from .._functions.creation import ones_like, zeros_like
 from .._strides import memory_order
 from .._tensor import Leaf, Tensor, Token, operand
 from . import anomaly_mode
@@ -44,6 +45,34 @@ def _listed(given: Any, what: str) -> list[Any]:
         elif not isinstance(t, Tensor):
             raise not_a_tensor(t, f"{what}: element {i}: ")
     return found
+
+
+def _are_divided(given: Any) -> bool:
+    """Whether a tensor of torch.distributed.tensor is among these."""
+    if isinstance(given, Tensor):
+        return given._is_dtensor
+    return isinstance(given, (list, tuple)) and any(map(_are_divided, given))
+
+
+def _part(t: Any) -> Any:
+    """This process's part of a tensor of torch.distributed.tensor; others as they are."""
+    return t._local_tensor if isinstance(t, Tensor) and t._is_dtensor else t
+
+
+def _parts_and_seeds(outputs: Any, given: Any) -> tuple[list[Any], Any]:
+    """This process's parts of tensors, and of the gradients given for them."""
+    outs = _listed(outputs, "tensors")
+    if given is not None:
+        given = [given] if isinstance(given, Tensor) else list(given)
+        given = [t._part_of_gradient(g) if isinstance(t, Tensor) and t._is_dtensor else g
+                 for t, g in zip(outs, given, strict=True)]
+    elif any(isinstance(t, Tensor) and t._is_dtensor and t.numel() != 1 for t in outs):
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    else:
+        # a part of one element may have none in this process
+        given = [ones_like(_part(t)) if isinstance(t, Tensor) and t._is_dtensor else None
+                 for t in outs]
+    return [_part(t) for t in outs], given
 
 
 def _seeds(outputs: Sequence[Tensor], given: Any) -> tuple[list[Value], list[Value | None]]:
@@ -92,6 +121,10 @@ def backward(
     requires no grad, has several elements and no gradient given, or whose history was freed
     by an earlier pass.
     """
+    if of_dtensor and _are_divided([tensors, inputs]):
+        # gradients are those of this process's parts
+        tensors, grad_tensors = _parts_and_seeds(tensors, grad_tensors)
+        inputs = None if inputs is None else [_part(t) for t in _listed(inputs, "inputs")]
     if _ends.after_pass:
         with _ends.one_pass():
             _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
@@ -223,6 +256,13 @@ def grad(
     the results. Raises RuntimeError for an input that requires no grad, or that was not used
     unless ``allow_unused`` (then None) or ``materialize_grads`` (then zeros).
     """
+    if of_dtensor and _are_divided([outputs, inputs]):
+        ins = _listed(inputs, "inputs")
+        outputs, grad_outputs = _parts_and_seeds(outputs, grad_outputs)
+        found = grad(outputs, [_part(t) for t in ins], grad_outputs, retain_graph, create_graph,
+                     only_inputs, allow_unused, is_grads_batched, materialize_grads)
+        return tuple([t._gradient(g) if t._is_dtensor else g
+                      for t, g in zip(ins, found, strict=True)])
     if registered and unnoted():
         with one_pass():
             return grad(outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs,
