@@ -8,7 +8,7 @@ from typing import Any
 from ..._processes import groups
 from ..._processes.objects import broadcast_object_list
 from ..._tensor import Tensor
-from ._parts import block_of, is_distributed
+from ._parts import is_distributed
 
 
 def _mapped(value: Any, change: Any) -> Any:
@@ -34,19 +34,13 @@ def gathered(state: Any, full: bool, only_first: bool) -> Any:
 
 def as_part(whole: Tensor, like: Any) -> Any:
     """A DTensor as ``like`` is one, of a tensor that this process has all of."""
-    mesh = like.device_mesh
-    place = mesh.get_coordinate()
-    if place is None:
+    if like.device_mesh.get_coordinate() is None:
         return like
-    offsets, sizes = block_of(tuple(like.shape), like.placements,
-                              [mesh.size(i) for i in range(mesh.ndim)], place)
     part = whole.detach()
-    for d, (begin, length) in enumerate(zip(offsets, sizes, strict=True)):
+    for d, (length, begin) in enumerate(zip(*like._offsets(), strict=True)):
         if begin or length != part.shape[d]:
             part = part.narrow(d, begin, length)
-    return type(like).from_local(
-        part.to(like.dtype).clone(), mesh, like.placements, run_check=False, shape=like.shape,
-        stride=like.stride())
+    return like.detach()._with(part.to(like.dtype).clone())
 
 
 def cut_like(state: Any, like: Any) -> Any:

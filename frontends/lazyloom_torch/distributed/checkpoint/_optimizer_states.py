@@ -16,7 +16,8 @@ def begun(optimizer: Optimizer) -> None:
         return
     for p in params:
         if p.requires_grad:
-            p.grad = zeros_like(p.detach())
+            p.grad = p._with(zeros_like(p._local_tensor.detach())) if p._is_dtensor else (
+                zeros_like(p.detach()))
     rates = []
     for group in optimizer.param_groups:
         if "lr" in group:

@@ -23,7 +23,7 @@ class Part:
 
 def is_distributed(tensor: Any) -> bool:
     """Whether a tensor is a DTensor, whose parts are in several processes."""
-    return isinstance(tensor, Tensor) and hasattr(tensor, "device_mesh")
+    return isinstance(tensor, Tensor) and tensor._is_dtensor
 
 
 def part_of(tensor: Any) -> Part | None:
@@ -34,42 +34,14 @@ def part_of(tensor: Any) -> Part | None:
     if not is_distributed(tensor):
         shape = tuple(tensor.shape)
         return Part(tensor, (0,) * len(shape), shape, False)
-    mesh = tensor.device_mesh
-    place = mesh.get_coordinate()
-    if place is None:
+    if tensor.device_mesh.get_coordinate() is None:
         return None
-    offsets, sizes = block_of(tuple(tensor.shape), tensor.placements,
-                              [mesh.size(i) for i in range(mesh.ndim)], place)
+    if any(p.is_partial() for p in tensor.placements):
+        raise ValueError(
+            f"a DTensor with placements {tuple(tensor.placements)} has parts that are to be added "
+            "up: redistribute it to Shard or Replicate before it is saved or loaded")
+    sizes, offsets = tensor._offsets()
     return Part(tensor._local_tensor, offsets, sizes, True)
-
-
-def block_of(
-    shape: tuple[int, ...], placements: Any, mesh_sizes: list[int], place: Any
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Where the block of the process at ``place`` of a mesh begins, and its size.
-
-    Dimensions are divided as ``torch.chunk`` does, by the first dimension of the mesh first; a
-    strided shard by that of its ``split_factor`` before. Raises ValueError for a partial tensor.
-    """
-    offsets, sizes = [0] * len(shape), list(shape)
-    order = sorted(range(len(placements)),
-                   key=lambda i: (type(placements[i]).__name__ == "_StridedShard", i))
-    for i in order:
-        placement = placements[i]
-        if placement.is_partial():
-            raise ValueError(
-                f"a DTensor with placements {tuple(placements)} has parts that are to be added "
-                "up: redistribute it to Shard or Replicate before it is saved or loaded")
-        if not hasattr(placement, "dim"):
-            continue
-        d = placement.dim
-        whole, count = sizes[d], mesh_sizes[i]
-        step = -(-whole // count)
-        begin = min(step * place[i], whole)
-        sizes[d] = min(step, whole - begin)
-        # torch.chunk of nothing begins nowhere: at the end, as PyTorch says
-        offsets[d] += begin
-    return tuple(offsets), tuple(sizes)
 
 
 def with_contents(tensor: Tensor) -> Any:
@@ -77,6 +49,4 @@ def with_contents(tensor: Tensor) -> Any:
     if not is_distributed(tensor):
         return Tensor.from_value(tensor.value.detach())
     found: Any = tensor
-    return type(found).from_local(
-        Tensor.from_value(found._local_tensor.value.detach()), found.device_mesh, found.placements,
-        run_check=False, shape=found.shape, stride=found.stride())
+    return found._with(Tensor.from_value(found._local_tensor.value.detach()))
