@@ -242,6 +242,9 @@ def set_state_dict(
     return found
 
 
+#: programs import it by this name
+_init_optim_state = begun
+
 #: what PyTorch's annotations name
 FQNS_T = set[str]
 PrimitiveType = Tensor | int | float | str
