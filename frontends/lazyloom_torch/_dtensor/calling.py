@@ -291,13 +291,19 @@ def _cheapest(made: Call, ways: Sequence[Way] | None, mesh_dim: int) -> Way:
     whole = Way([REPLICATE] * len(made.operands), REPLICATE)
     if not ways:
         return whole
-    best, least = whole, float("inf")
-    for way in (*ways, whole):
+    size = made.mesh.size(mesh_dim)
+    best, least = whole, (float("inf"), 0)
+    # what is whole everywhere stays so
+    for way in (whole, *ways):
         way = _late(way, made, mesh_dim)
-        cost = sum(_cost(o, o.placements[mesh_dim], way.operands[o.i], made.mesh.size(mesh_dim))
-                   for o in made.operands)
-        if cost < least:
-            best, least = way, cost
+        cost, moved = 0.0, 0
+        for o in made.operands:
+            one = _cost(o, o.placements[mesh_dim], way.operands[o.i], size)
+            cost += one
+            # where two cost the same, operands that come first stay where they are
+            moved = 2 * moved + (one > 0)
+        if (cost, moved) < least:
+            best, least = way, (cost, moved)
     return best
 
 

@@ -152,6 +152,8 @@ def _reduction(kind: Any, terms: tuple[str, ...] = ()) -> Any:
             found += [Way([Shard(d)], of_parts) for d in reduced]
         for term in terms:
             found += [Way([p], p) for p in set(o.placements) if p.is_partial(term)]
+        if isinstance(of_parts, NormPartial):
+            found += [Way([p], p) for p in set(o.placements) if p == of_parts]
         return found
 
     return rule

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import lazyloom
 from lazyloom import tensor_type
+from lazyloom.frontend import storage_of
 
 from .._errors import SparseOperandError
 from .._processes.pending import pending
@@ -368,7 +369,8 @@ class DTensor(Tensor):
         """A Parameter that shares this tensor's data."""
         made: Any = _new(DTensorParameter)
         local = self._local_tensor.detach()
-        made._hold(Parameter(local, requires_grad=requires_grad), self._spec)
+        lazyloom.boundary(storage_of(local).value)
+        made._hold(local.requires_grad_() if requires_grad else local, self._spec)
         return made
 
     def __copy__(self) -> Tensor:

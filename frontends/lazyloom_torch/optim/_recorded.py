@@ -193,6 +193,10 @@ class RecordedOptimizer(Optimizer):
     held = False
     #: of each group, what the last step left for the next one
     _kept: Sequence[Kept | None] = ()
+    #: what steps for parameters that are divided among processes
+    divided: Any = None
+    #: whether an update looks at more than one element at a time
+    _of_whole = False
     #: the state as that step left it: the parameters, and what there is of each
     _kept_state: tuple[list[Any], list[Any]] = ([], [])
 
@@ -227,6 +231,8 @@ class RecordedOptimizer(Optimizer):
 
         ``closure`` computes the loss again (with gradients) and returns it; so does step.
         """
+        if self.divided is not None:
+            return self.divided.step(closure)
         differentiable = bool(self.defaults.get("differentiable"))
         with lazyloom.grad_mode(differentiable):
             loss = None
@@ -272,6 +278,9 @@ class RecordedOptimizer(Optimizer):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients, or make them zeros."""
+        if self.divided is not None:
+            self.divided.zero_grad(set_to_none)
+            return
         if not self._apart:
             Optimizer.zero_grad(self, set_to_none)
             return
@@ -287,6 +296,12 @@ class RecordedOptimizer(Optimizer):
                 if p.value.is_pending:
                     # nothing was read since the last step, nor will be in a loop: see dispatch()
                     self._apart = True
+
+    def _divide(self) -> None:
+        if self.divided is None:
+            from .._dtensor.optimizing import Divided
+
+            self.divided = Divided(self, self._of_whole)
 
     def _groups(self) -> list[dict[str, Any]]:
         """The groups; in a captured call those whose numbers note what they are used for."""

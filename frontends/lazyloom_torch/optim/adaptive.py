@@ -122,6 +122,8 @@ def _refuse_complex(name: str, batch: Batch) -> None:
 class Adafactor(RecordedOptimizer):
     """Adafactor (Shazeer and Stern, 2018): the variances of rows and columns, not of elements."""
 
+    _of_whole = True
+
     def __init__(
         self, params: Any, lr: Any = 1e-2, beta2_decay: float = -0.8,
         eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0,
@@ -170,6 +172,8 @@ class Adafactor(RecordedOptimizer):
 
 class Muon(RecordedOptimizer):
     """Muon (Jordan et al., 2024): momentum made nearly orthogonal; for matrices only."""
+
+    _of_whole = True
 
     counters = {}
 

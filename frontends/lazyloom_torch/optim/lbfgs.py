@@ -179,9 +179,13 @@ class LBFGS(Optimizer):
             grad = p.grad
             if grad is None:
                 shape = (p.numel() * (2 if p.is_complex() else 1),)
-                kind = _real_part(p.value).dtype if p.is_complex() else p.value.dtype
+                kind = p.tensor_type.dtype
+                if p.is_complex():
+                    kind = _real_part(p.value).dtype
                 parts.append(record("full", [scalar(0, kind)], {"shape": shape}))
                 continue
+            if grad._is_dtensor:
+                grad = grad.full_tensor()  # type: ignore[attr-defined]
             value = grad.value.detach()
             if p.is_complex():
                 value = record("stack", [_real_part(value), record("imag", [value])],
@@ -210,25 +214,36 @@ class LBFGS(Optimizer):
                 at += size
             part = cast(part, p.tensor_type.dtype)
             moved = record("multiply", [part, _number(step, part)])
-            with write_lock(p):
-                p._update(record("add", [p.value, moved]))
+            own = _own(p)
+            if own is not p:
+                from .._dtensor.handlers import part_of_whole
+
+                moved = part_of_whole(_wrap(moved), p).value
+            with write_lock(own):
+                own._update(record("add", [own.value, moved]))
 
     def _evaluator(
         self, closure: Callable[[], Any], direction: Value
     ) -> Callable[[float], tuple[float, Value, float]]:
         """Loss, gradient and slope at a distance from here; the parameters are put back."""
-        here = [p.value for p in self._params]
+        here = [_own(p).value for p in self._params]
 
         def evaluate(step: float) -> tuple[float, Value, float]:
             self._move(step, direction)
             loss = closure()
             gradient = self._flat_gradient()
             for p, value in zip(self._params, here, strict=True):
-                p._update(value.detach())
+                _own(p)._update(value.detach())
             found, slope = _read(loss, _dot(gradient, direction))
             return found, gradient, slope
 
         return evaluate
+
+
+def _own(p: Any) -> Tensor:
+    """This process's part of a parameter that is divided; others as they are."""
+    found: Tensor = p._local_tensor if p._is_dtensor else p
+    return found
 
 
 class _Point:

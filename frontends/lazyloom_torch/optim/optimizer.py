@@ -210,6 +210,11 @@ class Optimizer:
             if not own.isdisjoint(id(p) for p in group["params"]):
                 raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
+        if any(p._is_dtensor for p in params):
+            self._divide()
+
+    def _divide(self) -> None:
+        """Look after parameters that are tensors of torch.distributed.tensor."""
 
     def _begin(self) -> None:
         """Look at how things are before a step does anything."""
@@ -322,14 +327,19 @@ def _loaded(value: Any, p: Tensor, name: Any) -> Any:
 
         value = as_tensor(value)
     if isinstance(value, Tensor):
+        if value._is_dtensor or p._is_dtensor:
+            from .._dtensor.optimizing import loaded
+
+            made = loaded(value, p, name != "step" and p.is_floating_point())
+            if made is not None:
+                return made
         # a tensor of its own: later steps must not write into what was loaded
         if value._is_dtensor:
             return value._with(_loaded(value._local_tensor, p, name))  # type: ignore[attr-defined]
         found = value.detach()
         if name != "step" and p.is_floating_point():
             found = found.to(p.dtype)
-        made: Tensor = Tensor.from_value(lazyloom.boundary(found._operand()))
-        return made
+        return Tensor.from_value(lazyloom.boundary(found._operand()))
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
         return type(value)(_loaded(v, p, None) for v in value)  # type: ignore[call-arg]
     return value

@@ -9,6 +9,7 @@ from typing import Any
 
 from lazyloom.errors import type_name
 
+from ..._foreign import of_dtensor
 from ..._functions import reductions, shaping
 from ..._functions.creation import tensor
 from ..._grad_mode import no_grad
@@ -31,8 +32,14 @@ def get_total_norm(
     if not given:
         return tensor(0.0)
     norm_type = float(norm_type)
-    norms = [reductions.norm(t, norm_type) for t in given]
-    total: Tensor = reductions.norm(shaping.stack(norms), norm_type)
+    total: Tensor
+    if any(t._is_dtensor for t in given):
+        # of parts there are norms of parts, and one reduction at the end
+        norms = [t.norm(norm_type) for t in given]
+        total = of_dtensor[0](shaping.stack, "stack", (norms,), {}).norm(norm_type)
+    else:
+        norms = [reductions.norm(t, norm_type) for t in given]
+        total = reductions.norm(shaping.stack(norms), norm_type)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, "
@@ -50,7 +57,9 @@ def clip_grads_with_norm_(
     for p in _listed(parameters):
         grad = p.grad
         if grad is not None:
-            grad.mul_(scale if grad.dtype is scale.dtype else scale.to(grad.dtype))
+            factor = scale if grad.dtype is scale.dtype else scale.to(grad.dtype)
+            grad.mul_(factor.full_tensor() if scale._is_dtensor and not grad._is_dtensor
+                      else factor)
 
 
 @no_grad()
