@@ -32,7 +32,6 @@ from .._core import cast, record, spec
 from .._functions.creation import full_value
 from .._grad_mode import enable_grad
 from .._tensor import Tensor
-from ._parts import Parts, part
 from .optimizer import Optimizer
 
 
@@ -145,7 +144,7 @@ class Kept:
         self.leaves = [p._leaf for p in self.params]
         self.batches = [(b, [p._leaf for p in b.params]) for b in batches]
         taken = {id(p) for b in batches for p in b.params}
-        self.idle = [p for p in self.params if id(part(p)) not in taken]
+        self.idle = [p for p in self.params if id(p) not in taken]
         self.settings: list[Any] | None = None
 
     def again(self, group: dict[str, Any]) -> bool:
@@ -207,13 +206,6 @@ class RecordedOptimizer(Optimizer):
     def _update(self, batch: Batch, group: dict[str, Any]) -> None:
         """Record the op of some parameters; usually one call of :meth:`_record`."""
         raise NotImplementedError(f"{type(self).__name__} does not define an update")
-
-    def _keep_state(self, p: Tensor, state: dict[str, Any]) -> None:
-        """Keep the state of a parameter of a batch, which had none."""
-        if type(state) is Parts:
-            self.state[state.owner] = state.state
-        else:
-            self.state[p] = state
 
     def _start_counter(self, name: str, group: dict[str, Any]) -> Tensor:
         return counter(self.counters[name])
@@ -356,7 +348,7 @@ class RecordedOptimizer(Optimizer):
         states = self.state
         params = group["params"]
         # one that shares its memory with another is updated after it, by an op of its own
-        repeated = len({id(storage_of(part(p))) for p in params}) != len(params)
+        repeated = len({id(storage_of(p)) for p in params}) != len(params)
         differentiable = self.defaults.get("differentiable")
         times: dict[int, int] = {}
         turn = 0
@@ -366,8 +358,6 @@ class RecordedOptimizer(Optimizer):
             if grad is None:
                 continue
             kind = p.tensor_type.dtype
-            if p._is_dtensor:
-                grad = part(grad)
             value = grad._operand() if differentiable else grad.value
             if value.type.dtype is not kind:
                 value = cast(value, kind)
@@ -380,11 +370,7 @@ class RecordedOptimizer(Optimizer):
                         fresh[name] = self._start_counter(name, group)
                     state[name] = fresh[name]
                 for name in names:
-                    state[name] = (p._with(self._start(part(p), name, group))  # type: ignore[attr-defined]
-                                   if p._is_dtensor else self._start(p, name, group))
-            if p._is_dtensor:
-                # the op takes this process's part, and what there is of it
-                p, state = part(p), Parts(p, state, counters)
+                    state[name] = self._start(p, name, group)
             if repeated:
                 place = id(storage_of(p))
                 times[place] = turn = times.get(place, 0) + 1
@@ -497,8 +483,6 @@ class RecordedOptimizer(Optimizer):
             return False
         given: list[Any] = []
         states = batch.states
-        if type(states[0]) is Parts and not all(s.is_current() for s in states):  # type: ignore[attr-defined]
-            return False
         for name in self.counters:
             count = states[0].get(name)
             if not all(map(is_, map(itemgetter(name), states), repeat(count))):

@@ -334,8 +334,6 @@ def _loaded(value: Any, p: Tensor, name: Any) -> Any:
             if made is not None:
                 return made
         # a tensor of its own: later steps must not write into what was loaded
-        if value._is_dtensor:
-            return value._with(_loaded(value._local_tensor, p, name))  # type: ignore[attr-defined]
         found = value.detach()
         if name != "step" and p.is_floating_point():
             found = found.to(p.dtype)

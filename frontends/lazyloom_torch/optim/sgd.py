@@ -82,7 +82,7 @@ class SGD(RecordedOptimizer):
             share, detached = 1.0, lazyloom.grad_enabled()
             for p, state in zip(batch.params, batch.states, strict=True):
                 state["momentum_buffer"] = filled(p, 0)
-                self._keep_state(p, state)
+                self.state[p] = state
         decay = group["weight_decay"]
         numbers = (group["lr"], decay, group["momentum"], share)
         if group["foreach"] is False and not lazyloom.grad_enabled() and not any(
@@ -103,7 +103,7 @@ class SGD(RecordedOptimizer):
         if not momentous and self.state:
             for p, state in zip(batch.params, batch.states, strict=True):
                 if not state:
-                    self.state.pop(getattr(state, "owner", p), None)
+                    self.state.pop(p, None)
 
 
 def _one_by_one(batch: Batch, group: dict[str, Any], share: float) -> None:
