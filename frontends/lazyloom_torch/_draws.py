@@ -186,6 +186,7 @@ def _restored(seed: int, number: int) -> Generator:
 
 
 default_generator = Generator()
+_dtypes.generators.append(default_generator)
 
 
 def drawn(

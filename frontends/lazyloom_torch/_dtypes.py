@@ -220,24 +220,20 @@ class device:  # noqa: N801
         memory or time for parameters that are replaced before they are used.
         """
         if self.type == "meta":
-            _before_meta.append(_generator()._state())
+            _before_meta.append(generators[0]._state())
         else:
             check_device(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
         if self.type == "meta":
-            _generator()._place(*_before_meta.pop())
+            generators[0]._place(*_before_meta.pop())
 
 
 #: where the default generator was before each ``with torch.device("meta")``, the innermost last
 _before_meta: list[tuple[int, int]] = []
-
-
-def _generator() -> Any:
-    from ._draws import default_generator
-
-    return default_generator
+#: the default generator, put here where it is made
+generators: list[Any] = []
 
 
 CPU = device("cpu")

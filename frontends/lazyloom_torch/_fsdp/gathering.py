@@ -92,7 +92,8 @@ def _back(x: Value, axes: tuple[int, ...]) -> Value:
     """The array whose axes were put into this order."""
     if not axes[0]:
         return x
-    found: Value = record("transpose", [x], {"axes": tuple(axes.index(d) for d in range(len(axes)))})
+    back = tuple(axes.index(d) for d in range(len(axes)))
+    found: Value = record("transpose", [x], {"axes": back})
     return found
 
 

@@ -37,7 +37,7 @@ class FSDPModule:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         # a part of a container is made by its class, and is a plain one
-        own = cls.__mro__[2] if cls.__mro__[1] is FSDPModule else cls
+        own: Any = cls.__mro__[2] if cls.__mro__[1] is FSDPModule else cls
         made = own.__new__(own)
         made.__init__(*args, **kwargs)
         return made

@@ -80,7 +80,7 @@ def of_one(
                     f"Missing optimizer state for parameter '{name}' in checkpoint. The parameter "
                     "requires gradients but has no saved optimizer state. To load anyway, use "
                     "StateDictOptions(strict=False).")
-        given = next((g for g in state["param_groups"]
+        given: dict[str, Any] = next((g for g in state["param_groups"]
                       if own and own[0] in g["params"] or not own and not g["params"]), {})
         rest = {k: v for k, v in group.items() if k != "params"}
         groups.append({**rest, **{k: v for k, v in given.items() if k != "params"}, "params": own})

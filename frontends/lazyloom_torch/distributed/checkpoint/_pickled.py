@@ -12,6 +12,7 @@ from ... import _checkpoint_objects as objects
 from ..._checkpoint_pickles import Pickler, _named
 from ..._formats import contiguous_format, layout, strided
 from . import metadata as names
+from ._places import _StorageInfo, _StoragePrefix
 
 _ROOT: Final = __name__.partition(".")[0]
 _CHECKPOINT: Final = "torch.distributed.checkpoint."
@@ -45,8 +46,6 @@ def _get_layout(name: str) -> Any:
 
 
 def _known() -> dict[str, Any]:
-    from .filesystem import _StorageInfo, _StoragePrefix
-
     found: dict[str, Any] = {
         f"{_CHECKPOINT}metadata.{kind.__name__}": kind for kind in (
             names.BytesStorageMetadata, names.ChunkStorageMetadata, names.Metadata,

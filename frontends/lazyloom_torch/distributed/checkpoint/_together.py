@@ -115,7 +115,7 @@ def _tried(call: Callable[[], Any]) -> dict[str, Any]:
     except Exception as error:
         trace = traceback.extract_tb(error.__traceback__)
         plain = traceback.StackSummary.from_list(
-            [(f.filename, f.lineno, f.name, f.line) for f in trace])
+            [(f.filename, f.lineno or 0, f.name, f.line) for f in trace])
         try:
             pickle.loads(pickle.dumps(error))
         except Exception:

@@ -16,8 +16,7 @@ import re
 import threading
 import uuid
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 from typing import IO, Any, Final
@@ -27,6 +26,7 @@ from ...futures import Future
 from ...serialization import load as load_file
 from ...serialization import save as save_file
 from ._pickled import read_metadata, write_metadata
+from ._places import _StorageInfo, _StoragePrefix
 from .default_planner import narrowed
 from .metadata import Metadata, StorageMeta
 from .planner import (
@@ -45,27 +45,6 @@ CURRENT_DCP_VERSION: Final = "1.0.0"
 DEFAULT_SUFFIX: Final = ".distcp"
 _METADATA: Final = ".metadata"
 _DATA: Final = re.compile(r"__\d+_(\d+)\.distcp")
-
-
-@dataclass
-class _StorageInfo:
-    """Where a part is: in which file, at which byte, of how many."""
-
-    relative_path: str
-    offset: int
-    length: int
-    transform_descriptors: Sequence[str] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if v is not None}
-
-
-@dataclass
-class _StoragePrefix:
-    """How the files of a process are named: ``prefix``, and numbers from ``first`` on."""
-
-    prefix: str
-    first: int = 0
 
 
 class SerializationFormat(Enum):

@@ -40,8 +40,8 @@ from .fully_sharded_data_parallel import FullyShardedDataParallel
 __all__ = [
     "BackwardPrefetch", "CPUOffload", "CPUOffloadPolicy", "DataParallelMeshDims", "FSDPModule",
     "FullOptimStateDictConfig", "FullStateDictConfig", "FullyShardedDataParallel",
-    "LocalOptimStateDictConfig", "LocalStateDictConfig", "MixedPrecision", "MixedPrecisionPolicy", "OffloadPolicy",
-    "OptimStateDictConfig", "OptimStateKeyType", "ShardedOptimStateDictConfig",
+    "LocalOptimStateDictConfig", "LocalStateDictConfig", "MixedPrecision", "MixedPrecisionPolicy",
+    "OffloadPolicy", "OptimStateDictConfig", "OptimStateKeyType", "ShardedOptimStateDictConfig",
     "ShardedStateDictConfig", "ShardingStrategy", "StateDictConfig", "StateDictSettings",
     "StateDictType", "UnshardHandle", "api", "fully_shard", "register_fsdp_forward_method",
     "share_comm_ctx", "wrap",

@@ -147,7 +147,7 @@ class OptimizerStates:
         model: Module, optim: Optimizer, optim_state_dict: dict[str, Any] | None = None,
         group: Any = None,
     ) -> dict[str, Any]:
-        """The optimizer's state, of the kind that the model's state dicts are; all processes call it.
+        """The optimizer's state, as the model's state dicts are; all processes call it.
 
         Args:
             model: the outermost module.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from ...nn.modules.module import Module
 from ...nn.modules.batchnorm import _BatchNorm
+from ...nn.modules.module import Module
 
 
 class ShardingStrategy(Enum):

@@ -16,10 +16,9 @@ from ..._fsdp import modules as sharding
 from ..._fsdp.gradients import clip_by_norm
 from ..._fsdp.parameters import Meshes
 from ..._fsdp.policies import MixedPrecisionPolicy
-from ..._processes import groups
+from ..._processes import calls, groups
 from ..._processes.arguments import launched, ready
 from ..._processes.buckets import LARGE, together
-from ..._processes import calls
 from ..._tensor import Tensor
 from ...nn.modules.container import ModuleDict, ModuleList
 from ...nn.modules.module import Module
@@ -148,7 +147,8 @@ class FullyShardedDataParallel(Module, StateDicts, OptimizerStates):
             return getattr(self._fsdp_wrapped_module, name)
 
     def __getitem__(self, key: Any) -> Any:
-        return self._fsdp_wrapped_module[key]
+        wrapped: Any = self._fsdp_wrapped_module
+        return wrapped[key]
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         state = self.__dict__["_fsdp_state"]
@@ -212,7 +212,7 @@ class FullyShardedDataParallel(Module, StateDicts, OptimizerStates):
                 p.reduces, p.reduces_copies = reduces, copies
 
     def clip_grad_norm_(self, max_norm: float | int, norm_type: float | int = 2.0) -> Tensor:
-        """Scale gradients so that the norm of all of them, in all processes, is at most ``max_norm``.
+        """Scale gradients so that the norm of all, in all processes, is at most ``max_norm``.
 
         Returns the norm before. All processes call it. Raises RuntimeError for gradients of no
         parameter.

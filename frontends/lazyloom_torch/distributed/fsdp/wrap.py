@@ -94,8 +94,8 @@ def _or_policy(
     module: Module, recurse: bool, nonwrapped_numel: int, policies: Iterable[Callable[..., bool]]
 ) -> bool:
     """Whether one of several policies says so."""
-    return any([p(module=module, recurse=recurse, nonwrapped_numel=nonwrapped_numel)
-                for p in policies])
+    return any(p(module=module, recurse=recurse, nonwrapped_numel=nonwrapped_numel)
+               for p in policies)
 
 
 def size_based_auto_wrap_policy(
