@@ -39,12 +39,12 @@ _DISTRIBUTED: Final = """
     algorithms.ddp_comm_hooks.debugging_hooks algorithms.ddp_comm_hooks.mixed_precision_hooks
     algorithms.ddp_comm_hooks.optimizer_overlap_hooks algorithms.ddp_comm_hooks.post_localSGD_hook
     algorithms.ddp_comm_hooks.powerSGD_hook algorithms.ddp_comm_hooks.quantization_hooks
-    algorithms.join algorithms.model_averaging argparse_util autograd c10d_logger checkpoint
+    algorithms.join algorithms.model_averaging argparse_util autograd c10d_logger
     collective_utils config constants debug elastic.agent elastic.control_plane
     elastic.events elastic.metrics elastic.multiprocessing.api
     elastic.multiprocessing.redirects elastic.multiprocessing.subprocess_handler
     elastic.multiprocessing.tail_log elastic.rendezvous elastic.timer elastic.utils flight_recorder
-    fsdp launch launcher logging_handlers nn.api nn.jit optim._deprecation_warning
+    launch launcher logging_handlers nn.api nn.jit optim._deprecation_warning
     optim.apply_optimizer_in_backward optim.functional_adadelta optim.functional_adagrad
     optim.functional_adam optim.functional_adamax optim.functional_adamw optim.functional_rmsprop
     optim.functional_rprop optim.functional_sgd optim.named_optimizer optim.optimizer

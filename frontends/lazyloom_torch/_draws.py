@@ -186,6 +186,7 @@ def _restored(seed: int, number: int, device: str = "cpu") -> Generator:
 
 
 default_generator = Generator()
+_dtypes.generators.append(default_generator)
 
 
 def drawn(

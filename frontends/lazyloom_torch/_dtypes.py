@@ -222,6 +222,10 @@ class device:  # noqa: N801
         raise NotImplementedError
 
 
+#: the default generator, put here where it is made
+generators: list[Any] = []
+
+
 CPU = device("cpu")
 
 

@@ -22,6 +22,8 @@ class _Thread(threading.local):
     def __init__(self) -> None:
         self.default: device | None = None
         self.entered: list[device] = []
+        #: where the default generator was before each block of "meta", the innermost last
+        self.before_meta: list[tuple[int, int]] = []
 
 
 _thread = _Thread()
@@ -50,7 +52,14 @@ def get_default_device() -> device:
 
 
 def _enter(self: device) -> device:
+    """New tensors are here; where that is "meta", random numbers are drawn again after it.
+
+    What is recorded is computed when it is needed, so a model can be made on "meta" without
+    memory or time for parameters that are replaced before they are used.
+    """
     _dtypes.check_device(self)
+    if self.type == "meta":
+        _thread.before_meta.append(_dtypes.generators[0]._state())
     _thread.entered.append(self)
     chosen[:] = [None]
     return self
@@ -58,6 +67,8 @@ def _enter(self: device) -> device:
 
 def _exit(self: device, *exc: object) -> None:
     _thread.entered.pop()
+    if self.type == "meta":
+        _dtypes.generators[0]._place(*_thread.before_meta.pop())
 
 
 device.__enter__, device.__exit__ = _enter, _exit  # type: ignore[method-assign]

@@ -24,7 +24,6 @@ from .moves import Line, all_reduce, of_gradient, redistributed
 from .placements import Partial, Placement, Replicate, Shard, normalized
 from .spec import DTensorSpec, global_shape, local_shape_and_offset
 
-
 #: what is done when the first DTensor is made
 at_first: list[Callable[[], None]] = []
 

@@ -238,6 +238,9 @@ def _load_one(module: Any, name: str, key: str, here: Any, given: Any, assign: b
                     else:
                         given = Parameter(given, requires_grad=here.requires_grad)
                 setattr(module, name, given)
+            elif here._is_dtensor:
+                here.copy_(given)
+                lazyloom.boundary(storage_of(here._local_tensor).value)
             else:
                 here.copy_(given)
                 lazyloom.boundary(storage_of(here).value)

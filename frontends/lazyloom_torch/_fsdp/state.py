@@ -1,0 +1,204 @@
+"""The parameters of a module that are gathered together, before its forward pass and after."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import lazyloom
+
+from .. import _ends
+from .._leaf import Leaf
+from .._processes.pending import pending
+from .._tensor import Tensor
+from ..nn.modules.module import Module
+from ..nn.parameter import Parameter
+from .gathering import Gathered, Plan
+from .parameters import Meshes, Sharded
+from .policies import MixedPrecisionPolicy
+
+
+class _Forward(threading.local):
+    """The states whose modules' forward passes this thread is in, the outermost first."""
+
+    running: tuple[State, ...] = ()
+
+
+_forward: Final = _Forward()
+#: states that keep whole parameters, at most until the end of the backward pass
+_keeping: Final[weakref.WeakSet[State]] = weakref.WeakSet()
+
+
+class State:
+    """What ``fully_shard`` knows of a module.
+
+    Args:
+        modules: those whose parameters these are; more than one for a list.
+        params: the parameters.
+        meshes: the processes.
+        policy: the dtypes.
+        reshards: whether whole parameters go after the forward pass; None for all modules but the
+            outermost.
+    """
+
+    def __init__(
+        self, modules: Sequence[Module], params: Sequence[Sharded], meshes: Meshes,
+        policy: MixedPrecisionPolicy, reshards: bool | None,
+    ) -> None:
+        self.modules = list(modules)
+        self.params = list(params)
+        self.meshes = meshes
+        self.policy = policy
+        self.reshards = reshards
+        self.casts_root_inputs = False
+        self.plan = Plan(
+            [p.divided for p in params], meshes.shards, meshes.place, meshes.copies,
+            policy.param_dtype, policy.reduce_dtype)
+        self._users = 0
+        self._placed = False
+        self._asked = False
+        #: the DTensors that modules have while whole parameters are not in their place
+        self._parts: list[Any] = []
+        #: whole parameters to write to, and their versions
+        self._summoned: list[tuple[Any, int]] = []
+        #: whole parameters, and of which versions of the parts they are
+        self._wholes: tuple[Any, list[Tensor]] | None = None
+
+    # -- whole parameters ------------------------------------------------------------------
+
+    def _place(self) -> None:
+        if self._placed or not self.params:
+            return
+        parts = [p.held for p in self.params]
+        locals_ = [p.local(held) for p, held in zip(self.params, parts, strict=True)]
+        key = (lazyloom.grad_enabled(), tuple((id(t), t.version, t.requires_grad)
+                                              for t in locals_))
+        if self._wholes is None or self._wholes[0] != key:
+            found = Gathered.apply(self.plan, self._reduced, *locals_)
+            self._wholes = key, [p.as_whole(w) for p, w in zip(self.params, found, strict=True)]
+        for p, whole in zip(self.params, self._wholes[1], strict=True):
+            p.put(whole)
+        self._parts = parts
+        self._placed = True
+        _keeping.add(self)
+
+    def _remove(self, forget: bool) -> None:
+        if self._placed:
+            for p, part in zip(self.params, self._parts, strict=True):
+                p.put(part)
+            self._parts, self._placed = [], False
+        if forget:
+            self._wholes = None
+            _keeping.discard(self)
+
+    def unshard(self) -> None:
+        """Let the module have whole parameters until :meth:`reshard`, or its passes are over."""
+        self._place()
+        self._asked = True
+
+    def reshard(self) -> None:
+        """Let the module have the parts again."""
+        self._asked = False
+        if not self._users:
+            self._remove(forget=True)
+
+    def summon(self, with_grads: bool) -> None:
+        """Let the module have whole parameters that are its own to write to.
+
+        Raises AssertionError in a forward pass of the module.
+        """
+        if self._users:
+            raise AssertionError("Cannot manually unshard parameters during forward/backward")
+        self._remove(forget=True)
+        self._parts = [p.held for p in self.params]
+        locals_ = [p.local(held) for p, held in zip(self.params, self._parts, strict=True)]
+        plan = Plan(self.plan.divided, self.plan.shards, self.plan.place, self.plan.copies)
+        found = Gathered.apply(plan, None, *locals_)
+        grads: Any = [None] * len(locals_)
+        if with_grads:
+            some = [t.grad is not None for t in locals_]
+            held = Gathered.apply(plan, None, *[
+                t.detach() * 0 if t.grad is None else t.grad for t in locals_])
+            grads = [g if is_there else None for g, is_there in zip(held, some, strict=True)]
+        self._summoned = []
+        for p, local, whole, grad in zip(self.params, locals_, found, grads, strict=True):
+            made = Parameter(whole, local.requires_grad)
+            made.grad = grad
+            p.put(made if p.inner is None else p.as_whole(made))
+            self._summoned.append((made, made.version))
+        if self.meshes.mesh.size() > 1:
+            pending.hand_over_all()
+        self._asked = True
+
+    def dismiss(self, writeback: bool) -> None:
+        """Let the module have the parts again, with what was written to whole parameters."""
+        for p, part, (whole, version) in zip(
+                self.params, self._parts, self._summoned, strict=True):
+            p.put(part)
+            if writeback and whole.version != version:
+                begin, extent = p.divided.of(self.meshes.place)
+                new = whole.detach().narrow(p.divided.dim, begin, extent).clone()
+                p.local(part)._update(new.value)
+        self._parts, self._summoned, self._asked = [], [], False
+
+    def _reduced(self) -> None:
+        """Gradients of the parts were recorded: they are handed over after the next step."""
+        if self.meshes.mesh.size() > 1 and self.plan.reduces:
+            parts = self._parts if self._placed else [p.held for p in self.params]
+            pending.add(p.local(h) for p, h in zip(self.params, parts, strict=True))
+
+    def end_pass(self) -> None:
+        """The backward pass is over."""
+        self._asked = False
+        if not self._users:
+            self._remove(forget=True)
+
+    # -- forward passes --------------------------------------------------------------------
+
+    @contextmanager
+    def running(self) -> Any:
+        """A forward pass of the module."""
+        before = _forward.running
+        if not before and lazyloom.grad_enabled() and self.meshes.mesh.size() > 1:
+            pending.hand_over()  # a step that no optimizer has ended
+        outermost = not before
+        self._place()
+        self._users += 1
+        _forward.running = (*before, self)
+        try:
+            yield outermost
+        finally:
+            _forward.running = before
+            self._users -= 1
+            if not self._users and not self._asked:
+                goes = (not outermost) if self.reshards is None else self.reshards
+                self._remove(forget=goes or not lazyloom.grad_enabled())
+            elif not self._users and self.reshards:
+                self.reshard()
+
+
+def _end_pass(leaves: list[Leaf]) -> None:
+    for state in list(_keeping):
+        state.end_pass()
+
+
+_ends.after_pass.append(_end_pass)
+
+
+def around() -> Callable[[], Any]:
+    """The forward passes that this thread is in, for what is computed of them again later."""
+    states = _forward.running
+
+    @contextmanager
+    def again() -> Any:
+        from contextlib import ExitStack
+
+        with ExitStack() as stack:
+            for state in states:
+                stack.enter_context(state.running())
+            yield
+
+    return again
