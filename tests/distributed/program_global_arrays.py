@@ -48,6 +48,13 @@ def values(mesh: Any) -> Any:
                        whole[:: whole.shape[0] // mesh.shape["data"]].tolist())
     x[0] = 5.0
     found["written"] = float(x[0].sum())
+    x[1, 2] = 7.0
+    found["element written"] = (x[1, 2].item(), x[1].tolist()[2])
+    other = dist.make_mesh({"data": 2}, [0, 2])
+    found["moved"] = (float(lazyloom.shard(x, other, ("data",)).sum()), float(x.sum()))
+    total = dist.all_reduce(np.ones(8) * dist.rank(), "sum")
+    found["beside a collective"] = ((x[2] + total).tolist(), (whole[2] + 1).tolist())
+    found["dlpack"] = numpy.from_dlpack(x)[1].tolist()[2]
     torch.manual_seed(3)
     drawn = lazyloom.shard(torch.zeros(N // 8, 8), mesh, ("data",)).normal_()
     torch.manual_seed(3)

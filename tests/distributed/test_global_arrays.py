@@ -36,6 +36,10 @@ def test_values(tmp_path: Path) -> None:
         assert found["made"] == ((12, 2), 12.0, [2.0 * rank] * 2)
         assert found["divided otherwise"] == 12.0
         assert found["written"] == 40.0
+        assert found["element written"] == (7.0, 7.0)
+        assert found["dlpack"] == 7.0
+        for name in ("moved", "beside a collective"):
+            np.testing.assert_allclose(*found[name], rtol=1e-12)
         total, expected, firsts, rows = found["mapped"]
         np.testing.assert_allclose(total, expected, rtol=1e-12)
         assert firsts == rows

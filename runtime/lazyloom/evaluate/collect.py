@@ -115,13 +115,16 @@ def groups(nodes: list[Node]) -> list[list[Node]]:
 def by_devices(nodes: list[Node]) -> list[list[Node]]:
     """Split nodes that are on several devices or meshes, or go from one to another.
 
-    Nodes on the default device are part of the only other program there is; with several others
-    they have programs of their own.
+    Nodes on the default device are part of the only other program there is; with several others,
+    or with collectives of processes among them, they have programs of their own.
     """
     others: set[str] = set()
     split = False
+    collective = False
     for n in nodes:
         device = _runs_on(n)
+        if n.spec is not None and n.spec.shared:
+            collective = True
         if device != DEFAULT_PLACEMENT.device:
             others.add(device)
         for m in n.inputs:
@@ -129,7 +132,7 @@ def by_devices(nodes: list[Node]) -> list[list[Node]]:
                 m.spec.placement is not None and _runs_on(m) != device
             ):
                 split = True
-    if len(others) < 2 and not split:
+    if len(others) < 2 and not split and not (collective and others):
         return [nodes]
     #: of a node, how often the way to it goes from one device to another
     levels: dict[Node, int] = {}

@@ -85,7 +85,7 @@ def has_data(value: Value) -> bool:
     buffers = node.buffers
     buffer = None if buffers is None else buffers[value.index]
     return buffer is not None and buffer.checks is None and (
-        buffer.host is not None or backend().is_host())
+        buffer.host is not None or backend().is_host() and not value.type.placement.is_divided)
 
 
 def number_leaf(number: Any, t: TensorType) -> Value:

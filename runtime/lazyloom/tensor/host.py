@@ -16,6 +16,7 @@ from ..dtypes import DType, as_dtype, dtype_named
 from ..errors import ArgumentError, type_name
 from ..evaluate.reading import await_data, blind, materialize, read
 from ..host import host_arrays
+from ..placements import DEFAULT_PLACEMENT
 from ..settings import tuning
 from ..trace.graph import (
     Buffer,
@@ -29,6 +30,7 @@ from ..trace.graph import (
 )
 from ..types import tensor_type
 from .contents import let_go
+from .moving import moved
 from .tensor import Tensor
 
 
@@ -224,7 +226,12 @@ def _known(node: Node, index: int) -> tuple[int, int] | None:
 
 
 def to_device_array(value: Value) -> Any:
-    """The device array of a value, evaluated; it is shared from now on, so never donated."""
+    """The device array of a value, evaluated; it is shared from now on, so never donated.
+
+    Of a value on a mesh of several processes it is a copy on the default device.
+    """
+    if value.type.placement.is_shared:
+        value = moved(value, DEFAULT_PLACEMENT)
     buffer = materialize(value, "dlpack")
     buffer.shared = True
     return device_array(buffer)

@@ -174,7 +174,7 @@ def move(array: Any, placement: Placement) -> Any:
 
 
 def _onto_processes(array: Any, placement: Placement) -> Any:
-    if array.is_fully_addressable:
+    if array.is_fully_addressable or array.is_fully_replicated:
         return upload_to(jax_compat.to_host(array), placement)
     # a program of all processes: see lazyloom.distributed.together
     with x64():
