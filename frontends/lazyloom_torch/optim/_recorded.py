@@ -423,17 +423,21 @@ class RecordedOptimizer(Optimizer):
                 state[name] = counted
         differentiable = lazyloom.grad_enabled()
         write = Tensor._assign if differentiable else Tensor._update
+        there = True
         for p in params:
-            write(p, next(results))
+            value = next(results)
+            there = there and value.type is p.tensor_type
+            write(p, value)
         for name in names:
             for state in states:
                 tensor, value = state[name], next(results)
+                there = there and value.type is tensor.tensor_type
                 if tensor.tensor_type.dtype is kind:
                     write(tensor, value)
                 else:
                     state[name] = Tensor.from_value(value)
-        # elsewhere a result is moved to where the tensor is, or divided as that is
-        if not differentiable and all(v.type.placement.is_default for v in values):
+        # one that lies elsewhere was moved to where the tensor is, or divided as that is
+        if not differentiable and there:
             self._remember(batch, operands, op, names, attributes)
 
     def _remember(

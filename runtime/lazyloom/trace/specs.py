@@ -171,8 +171,23 @@ class Spec:
                 results = tuple([tensor_type(t.shape, t.dtype, self.placement) for t in results])
             elif placed:
                 results = placed_results(types, results, self.op.name)
+                if self.op.execution.aliases is not None:
+                    results = self._updated(types, results)
             self.types[types] = results
         return results
+
+    def _updated(
+        self, types: tuple[TensorType | None, ...], results: tuple[TensorType, ...]
+    ) -> tuple[TensorType, ...]:
+        """The types of results, where new values of operands are divided as those are."""
+        found: list[TensorType] = []
+        for r, t in enumerate(results):
+            position = self.op.aliased_operand(len(types), len(results), r)
+            old = types[position] if 0 <= position < len(types) else None
+            if old is not None and old.agrees(t) and old.placement.spec is not None:
+                t = old
+            found.append(t)
+        return tuple(found)
 
     def infer_two(self, a: TensorType, b: TensorType) -> tuple[TensorType, ...]:
         """:meth:`infer` for two operands that are present."""
