@@ -33,6 +33,9 @@ def environments(
             # each would use all cores
             found[rank].setdefault(
                 "OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
+            if rank:
+                # all compile the same, and one says so
+                found[rank].setdefault("LAZYLOOM_COMPILE_MESSAGES", "0")
     return found
 
 
