@@ -36,10 +36,10 @@ _DISTRIBUTED: Final = """
     _serialization _shard _sharded_tensor _sharding_spec _state_dict_utils _symmetric_memory
     _tools algorithms._checkpoint algorithms._comm_hooks algorithms._optimizer_overlap
     algorithms._quantization algorithms.ddp_comm_hooks.ddp_zero_hook
-    algorithms.ddp_comm_hooks.debugging_hooks algorithms.ddp_comm_hooks.mixed_precision_hooks
-    algorithms.ddp_comm_hooks.optimizer_overlap_hooks algorithms.ddp_comm_hooks.post_localSGD_hook
-    algorithms.ddp_comm_hooks.powerSGD_hook algorithms.ddp_comm_hooks.quantization_hooks
-    algorithms.join algorithms.model_averaging argparse_util autograd c10d_logger
+    algorithms.ddp_comm_hooks.mixed_precision_hooks
+    algorithms.ddp_comm_hooks.optimizer_overlap_hooks
+    algorithms.ddp_comm_hooks.quantization_hooks argparse_util autograd c10d_logger
+    checkpoint.hf_storage checkpoint.quantized_hf_storage
     collective_utils config constants debug elastic.agent elastic.control_plane
     elastic.events elastic.metrics elastic.multiprocessing.api
     elastic.multiprocessing.redirects elastic.multiprocessing.subprocess_handler
@@ -48,8 +48,7 @@ _DISTRIBUTED: Final = """
     optim.apply_optimizer_in_backward optim.functional_adadelta optim.functional_adagrad
     optim.functional_adam optim.functional_adamax optim.functional_adamw optim.functional_rmsprop
     optim.functional_rprop optim.functional_sgd optim.named_optimizer optim.optimizer
-    optim.post_localSGD_optimizer optim.utils pipelining remote_device rendezvous rpc run
-    tensor.debug utils"""
+    optim.utils pipelining remote_device rendezvous rpc run tensor.debug utils"""
 
 #: modules of which nothing is here, with all below them
 MODULES: Final[dict[str, str]] = {

@@ -18,7 +18,7 @@ from ._core import cast, record, scalar
 from ._filling import treat as _treat
 from ._functions.creation import arange
 from ._functions.shaping import roll
-from ._placing import placed
+from ._placing import placed as _placed
 from ._tensor import Tensor, operand
 
 _wrap = Tensor.from_value
@@ -255,7 +255,7 @@ def _floats(dtype: Any) -> Any:
     return _dtypes.get_default_dtype() if dtype is None else dtype
 
 
-@placed
+@_placed
 def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, layout: Any = None, device: Any = None,
             requires_grad: bool = False) -> Tensor:
     """The frequencies of the points of :func:`fft`, for samples d apart."""
@@ -263,7 +263,7 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, layout: Any = None, de
     return places.requires_grad_(requires_grad)
 
 
-@placed
+@_placed
 def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:
     """The frequencies of the points of :func:`rfft`, for samples d apart."""

@@ -12,7 +12,7 @@ from lazyloom.errors import type_name
 from . import _dtypes
 from ._dtypes import dtype as _dtype
 from ._interchange import is_foreign, own_copy
-from ._placing import placed
+from ._placing import placed as _placed
 from ._tensor import Tensor
 
 #: relative and absolute tolerance by dtype, PyTorch's defaults
@@ -121,7 +121,7 @@ def _number_dtype(x: Any) -> _dtype:
             "c": _dtypes.complex128}[x.dtype.kind]
 
 
-@placed
+@_placed
 def make_tensor(
     *shape: Any, dtype: _dtype, device: Any = None, low: float | None = None,
     high: float | None = None, requires_grad: bool = False, noncontiguous: bool = False,

@@ -109,7 +109,7 @@ _RULES: tuple[tuple[str, str, str], ...] = (
      "a step of PyTorch's own class; the class here does what its documentation says"),
     (r"torch\.nn\.parallel\.distributed", r"DistributedDataParallel\.(gather|scatter|to_kwargs|"
                                          r"join_.*|train)",
-     "a step of PyTorch's class over several GPUs, or of join(), which is not here"),
+     "a step of PyTorch's class over several GPUs"),
     (r"torch\.distributed(\..*)?", r".*", ALONE),
     (r"torch\.nn\.attention", r"WARN_.*|.*flash_attention.*",
      "kernels of PyTorch's own; XLA compiles attention"),

@@ -88,7 +88,7 @@ class FileStore(Store):
                 f"FileStore: {self.path} is none of a store, or a process was killed while it wrote"
                 " to it; remove it")
 
-    def _write(self, file: BinaryIO, key: str, value: bytes | None) -> None:
+    def _append_record(self, file: BinaryIO, key: str, value: bytes | None) -> None:
         encoded = key.encode()
         length = _NONE if value is None else len(value)
         record = _HEAD.pack(len(encoded), length) + encoded + (value or b"")
@@ -106,7 +106,7 @@ class FileStore(Store):
             before = self._data.get(key)
             after = change(before)
             if after != before:
-                self._write(file, key, after)
+                self._append_record(file, key, after)
             return after
 
     def _ask(self, key: str, seconds: float) -> bytes | None:
@@ -142,7 +142,7 @@ class FileStore(Store):
         with self._locked() as file:
             there = key in self._data
             if there:
-                self._write(file, key, None)
+                self._append_record(file, key, None)
             return there
 
     def num_keys(self) -> int:

@@ -15,7 +15,7 @@ from .. import _absent, _dtypes
 from .._core import record
 from .._functions import pointwise
 from .._functions.creation import linspace, ones
-from .._placing import placed
+from .._placing import placed as _placed
 from .._tensor import Tensor, operand
 
 
@@ -79,7 +79,7 @@ def _finish(window: Tensor, requires_grad: bool) -> Tensor:
     return window.requires_grad_() if requires_grad else window
 
 
-@placed
+@_placed
 def general_cosine(M: int, *, a: Sequence[float], sym: bool = True, dtype: Any = None,  # noqa: N803
                    layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A sum of cosines with the weights ``a``, of alternating signs."""
@@ -91,7 +91,7 @@ def general_cosine(M: int, *, a: Sequence[float], sym: bool = True, dtype: Any =
     return _finish(cosine_sum(M, a, sym, kind), requires_grad)
 
 
-@placed
+@_placed
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, dtype: Any = None,  # noqa: N803
                     layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """``alpha - (1 - alpha) * cos(x)``."""
@@ -99,7 +99,7 @@ def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, dtype: Any
                           device=device, requires_grad=requires_grad)
 
 
-@placed
+@_placed
 def hamming(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None,  # noqa: N803
             device: Any = None, requires_grad: bool = False) -> Tensor:
     """``0.54 - 0.46 * cos(x)``."""
@@ -107,7 +107,7 @@ def hamming(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, 
                            requires_grad=requires_grad)
 
 
-@placed
+@_placed
 def hann(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None,  # noqa: N803
          device: Any = None, requires_grad: bool = False) -> Tensor:
     """``0.5 - 0.5 * cos(x)``."""
@@ -115,7 +115,7 @@ def hann(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None,  # 
                            requires_grad=requires_grad)
 
 
-@placed
+@_placed
 def blackman(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None,  # noqa: N803
              device: Any = None, requires_grad: bool = False) -> Tensor:
     """``0.42 - 0.5 * cos(x) + 0.08 * cos(2 x)``."""
@@ -123,7 +123,7 @@ def blackman(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None,
                           device=device, requires_grad=requires_grad)
 
 
-@placed
+@_placed
 def nuttall(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None,  # noqa: N803
             device: Any = None, requires_grad: bool = False) -> Tensor:
     """The minimum 4-term window of Nuttall (1981)."""
@@ -131,7 +131,7 @@ def nuttall(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, 
                           layout=layout, device=device, requires_grad=requires_grad)
 
 
-@placed
+@_placed
 def bartlett(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None,  # noqa: N803
              device: Any = None, requires_grad: bool = False) -> Tensor:
     """A triangle that is 0 at both ends."""
@@ -139,7 +139,7 @@ def bartlett(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None,
     return _finish(triangle(M, sym, kind), requires_grad)
 
 
-@placed
+@_placed
 def cosine(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None,  # noqa: N803
            device: Any = None, requires_grad: bool = False) -> Tensor:
     """Half a period of a sine."""
@@ -148,7 +148,7 @@ def cosine(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None,  
     return _finish(pointwise.FUNCTIONS["sin"](_places(0.5, step, M, kind)), requires_grad)
 
 
-@placed
+@_placed
 def exponential(M: int, *, center: float | None = None, tau: float = 1.0,  # noqa: N803
                 sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None,
                 requires_grad: bool = False) -> Tensor:
@@ -163,7 +163,7 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0,  # noq
     return _finish(pointwise.FUNCTIONS["exp"](-pointwise.abs(x)), requires_grad)
 
 
-@placed
+@_placed
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: Any = None,  # noqa: N803
              layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """``exp(-((n - middle) / std)**2 / 2)``. Raises ValueError for std <= 0."""
@@ -174,7 +174,7 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: Any = None,  
     return _finish(pointwise.FUNCTIONS["exp"](-x * x), requires_grad)
 
 
-@placed
+@_placed
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: Any = None,  # noqa: N803
            layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """``I0(beta * sqrt(1 - x**2)) / I0(beta)``. Raises ValueError for beta < 0."""

@@ -17,7 +17,7 @@ from .._foreign import of_sparse as _of_sparse
 from .._formats import layout, sparse_coo, sparse_csc, sparse_csr
 from .._functions.creation import arange, as_tensor
 from .._functions.shaping import cat
-from .._placing import placed
+from .._placing import placed as _placed
 from .._tensor import Tensor
 from ._operations import addmm, attach, empty, log_softmax, mm, softmax
 from ._operations import call as _call
@@ -81,7 +81,7 @@ def _numbers(given: Any, dtype: Any) -> Tensor:
     return found if dtype is None else found.to(_dtypes.as_dtype(dtype))
 
 
-@placed
+@_placed
 def sparse_coo_tensor(
     indices: Any = None, values: Any = None, size: Any = None, *, dtype: Any = None,
     device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -153,7 +153,7 @@ def sparse_coo_tensor(
     return made
 
 
-@placed
+@_placed
 def sparse_compressed_tensor(
     compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *,
     dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
