@@ -26,6 +26,10 @@ def _initialiser(function: Callable[..., Any]) -> Callable[..., Tensor]:
     @functools.wraps(function)
     def wrapped(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         with no_grad():
+            if tensor._is_dtensor:
+                from .._dtensor.handlers import filled_as_one
+
+                return filled_as_one(tensor, function, args, kwargs)
             function(tensor, *args, **kwargs)
         lazyloom.boundary(storage_of(tensor).value)
         return tensor

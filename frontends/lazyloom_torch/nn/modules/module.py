@@ -366,7 +366,8 @@ class Module(Hooked, Stateful):
                     continue
                 grad = p.grad
                 p.data = new
-                lazyloom.boundary(storage_of(p).value)
+                own: Any = p
+                lazyloom.boundary(storage_of(own._local_tensor if p._is_dtensor else p).value)
                 if grad is not None:
                     with no_grad():
                         p.grad = fn(grad).requires_grad_(grad.requires_grad)
