@@ -25,7 +25,7 @@ from ._elementwise import alike
 from ._errors import TorchDTypeError
 from ._functions.bounds import require
 from ._functions.convert import overwritten
-from ._functions.creation import finish
+from ._functions.creation import check_contents, finish
 from ._placing import beside, put_beside
 from ._registry import declare
 from ._tensor import Tensor, operand
@@ -132,6 +132,8 @@ def randperm(
 
 def _like(make: Any) -> Any:
     def function(input: Tensor, **options: Any) -> Tensor:
+        if input.slow_path:
+            check_contents(input, f"{make.__name__}_like")
         options.setdefault("dtype", input.dtype)
         beside(input, options)
         memory_format = options.pop("memory_format", None)
@@ -147,6 +149,8 @@ rand_like, randn_like = _like(rand), _like(randn)
 
 def randint_like(input: Tensor, low: int, high: int | None = None, **options: Any) -> Tensor:
     """``randint`` of the input's shape and dtype."""
+    if input.slow_path:
+        check_contents(input, "randint_like")
     options.setdefault("dtype", input.dtype)
     beside(input, options)
     low, top = (0, low) if high is None else (low, high)

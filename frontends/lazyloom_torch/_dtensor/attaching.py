@@ -106,10 +106,9 @@ def wrap_functions() -> None:
     """
     for place in ("linalg", "special", "fft"):
         module = sys.modules.get(f"{_ROOT}.{place}")
-        for name, function in list(vars(module).items()) if module is not None else ():
-            if (callable(function) and not isinstance(function, type) and name[:1].isalpha()
-                    and getattr(function, "__module__", "").startswith(_ROOT)
-                    and not mixes(function)):
+        for name in getattr(module, "__all__", ()):
+            function = getattr(module, name)
+            if callable(function) and not isinstance(function, type) and not mixes(function):
                 setattr(module, name, _finding(function, name))
 
 

@@ -202,7 +202,7 @@ class DTensor(Tensor):
         return self._local_tensor.device
 
     def read(self) -> Any:
-        return self.full_tensor().read()
+        self._refuse()
 
     def numpy(self, *, force: bool = False) -> Any:
         return self.full_tensor().numpy(force=force)

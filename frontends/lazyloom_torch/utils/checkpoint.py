@@ -17,6 +17,7 @@ from .. import _absent
 from .._autocast import state as autocast_state
 from .._core import record
 from .._draws import default_generator
+from .._foreign import of_dtensor
 from .._tensor import Tensor, operand
 
 
@@ -75,6 +76,19 @@ def checkpoint(
     if determinism_check not in ("default", "none"):
         raise ValueError(
             f"determinism_check should be one of 'default' and 'none', not {determinism_check!r}")
+    if of_dtensor:
+        from .._dtensor.parts import of_parts
+
+        function, args, wrapped = of_parts(function, args, kwargs)
+        kwargs = {}
+        return wrapped(_checkpointed(function, args, kwargs, context_fn, preserve_rng_state))
+    return _checkpointed(function, args, kwargs, context_fn, preserve_rng_state)
+
+
+def _checkpointed(
+    function: Callable[..., Any], args: Any, kwargs: Any, context_fn: Callable[[], Any],
+    preserve_rng_state: bool,
+) -> Any:
     first, second = context_fn()
     if not lazyloom.grad_enabled():
         with first:
