@@ -41,9 +41,9 @@ def model(kind):
     if kind == "transformer":
         return nn.Sequential(Block(), nn.Flatten(1), nn.Linear(64, 5))
     return nn.Sequential(
-        nn.Sequential(nn.Conv2d(1, 6, 3), nn.BatchNorm2d(6), nn.ReLU()),
-        nn.Sequential(nn.Conv2d(6, 5, 3), nn.BatchNorm2d(5), nn.ReLU()),
-        nn.Flatten(), nn.Linear(80, 5))
+        nn.Sequential(nn.Conv2d(1, 8, 3), nn.BatchNorm2d(8), nn.ReLU()),
+        nn.Sequential(nn.Conv2d(8, 8, 3), nn.BatchNorm2d(8), nn.ReLU()),
+        nn.Flatten(), nn.Linear(128, 8))
 
 draw = np.random.RandomState(0)
 BATCH = {"transformer": draw.randn(24, 4, 16).astype("float32"),
@@ -126,7 +126,7 @@ def test_losses_are_those_of_one_process_with_the_whole_batch(
             np.testing.assert_allclose(losses, alone[kind], rtol=1e-5)
             assert steps == [1] * 17 and programs == 0
             # a part of the parameters, and of the optimizer's two moments of each; rows are whole
-            assert own < 1.4 / processes and taken < 1.4 / processes + .02
+            assert own < 1.05 / processes and taken < 1.05 / processes + .02
 
 
 #: what PyTorch's fully_shard does with the same program
@@ -244,7 +244,8 @@ class Tied(nn.Module):
 
 tied = fully_shard(filled(Tied(), 5))
 tied(torch.tensor([rank, 2])).sum().backward()
-found["tied"] = [grads(tied), [n for n, _ in tied.named_parameters()], tied.e.weight is tied.o.weight]
+found["tied"] = [grads(tied), [n for n, _ in tied.named_parameters()],
+                 tied.e.weight is tied.o.weight]
 register_fsdp_forward_method(tied, "twice")
 found["method"] = tied.twice(torch.tensor([1])).detach().numpy().round(5)
 columns = filled(nn.Linear(4, 3), 6)
@@ -298,7 +299,7 @@ dist.destroy_process_group()
 
 
 @PYTORCH
-@pytest.mark.parametrize("processes", [2, 4])
+@pytest.mark.parametrize("processes", [4])
 def test_it_is_pytorchs(processes: int, tmp_path: Path) -> None:
     program = script(tmp_path, SEMANTICS)
     theirs = launch(program, tmp_path, processes, pytorch=True)
@@ -338,7 +339,7 @@ def steps(module, clip, optimizer, parts):
 class Parts(list):
     pass
 
-def trained(strategy, **options):
+def trained(strategy, resumes, **options):
     module = FSDP(model("transformer"), sharding_strategy=strategy, **options)
     optimizer = torch.optim.SGD(module.parameters(), lr=.1, momentum=.9)
     parts = Parts([slice(0, 6), slice(6, None)])
@@ -354,6 +355,9 @@ def trained(strategy, **options):
             module.module[2].bias += 1
     with FSDP.state_dict_type(module, StateDictType.SHARDED_STATE_DICT):
         divided = module.state_dict()
+    if not resumes:
+        return [norms, sorted(state), whole, sorted(divided), type(divided["2.bias"]).__name__,
+                len(FSDP.fsdp_modules(module))]
     momenta = FSDP.optim_state_dict(module, optimizer)
     momentum = momenta["state"]["2.bias"]["momentum_buffer"].numpy().copy()
     again = FSDP(model("transformer"), sharding_strategy=strategy, **options)
@@ -363,17 +367,16 @@ def trained(strategy, **options):
     other.load_state_dict(FSDP.optim_state_dict_to_load(again, other, momenta))
     more = steps(module, module.clip_grad_norm_, optimizer, parts)
     parts.hold[0] = again.no_sync
-    return [norms, sorted(state), whole, sorted(divided), more,
-            steps(again, again.clip_grad_norm_, other, parts),
-            momentum,
-            type(divided["2.bias"]).__name__, len(FSDP.fsdp_modules(module))]
+    return [norms, sorted(state), whole, sorted(divided), type(divided["2.bias"]).__name__,
+            len(FSDP.fsdp_modules(module)), more,
+            steps(again, again.clip_grad_norm_, other, parts), momentum]
 
 strategies = ShardingStrategy
-found = [trained(strategies.FULL_SHARD, auto_wrap_policy=ModuleWrapPolicy({Block})),
-         trained(strategies.SHARD_GRAD_OP, use_orig_params=True, sync_module_states=True,
+found = [trained(strategies.FULL_SHARD, True, auto_wrap_policy=ModuleWrapPolicy({Block})),
+         trained(strategies.SHARD_GRAD_OP, False, use_orig_params=True, sync_module_states=True,
                  auto_wrap_policy=functools.partial(size_based_auto_wrap_policy,
                                                     min_num_params=2000)),
-         trained(strategies.NO_SHARD)]
+         trained(strategies.NO_SHARD, False)]
 low = FSDP(model("convolutions"), auto_wrap_policy=ModuleWrapPolicy({nn.Conv2d}),
            mixed_precision=MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16))
 z = low(torch.tensor(BATCH["convolutions"][rank::size]))
@@ -399,16 +402,18 @@ dist.destroy_process_group()
     for rank, each in enumerate(launch(program, tmp_path)):
         *strategies, low = each
         for number, found in enumerate(strategies):
-            ours, state, whole, divided, more, again, momentum, kind, count = found
+            ours, state, whole, divided, kind, count, *resumed = found
             np.testing.assert_allclose(ours, norms, rtol=1e-5)
             expected = dict(module.named_parameters())
             assert divided == sorted(expected) and list(whole) == list(expected)
             assert state == (sorted(expected) if rank == 0 else [])
             for name, p in expected.items():
                 np.testing.assert_allclose(whole[name], p.detach().numpy(), rtol=1e-4, atol=1e-6)
-            # it went on from a state as if there had been no other
-            assert more == again
-            np.testing.assert_allclose(
-                momentum, optimizer.state[module[2].bias]["momentum_buffer"].numpy(), rtol=1e-4)
             assert kind == "DTensor" and count == (2, 2, 1)[number]
+            if resumed:
+                # it went on from a state as if there had been no other
+                more, again, momentum = resumed
+                assert more == again
+                np.testing.assert_allclose(
+                    momentum, optimizer.state[module[2].bias]["momentum_buffer"].numpy(), rtol=1e-4)
         assert low == ["torch.bfloat16", {"torch.float32"}]
