@@ -74,7 +74,8 @@ class Pickler(_Base):  # type: ignore[misc]
         if isinstance(obj, _dtypes.dtype):
             return obj.name
         if isinstance(obj, Tensor):
-            return self._tensor(obj)
+            # one that is divided is its part and how it lies
+            return NotImplemented if obj._is_dtensor else self._tensor(obj)
         if isinstance(obj, _dtypes.Size):
             return _named("torch", "Size"), (tuple(obj),)
         if isinstance(obj, _dtypes.device):

@@ -25,7 +25,7 @@ from ._elementwise import alike
 from ._errors import TorchDTypeError
 from ._functions.bounds import require
 from ._functions.convert import overwritten
-from ._functions.creation import finish
+from ._functions.creation import check_contents, finish
 from ._registry import declare
 from ._tensor import Tensor, operand
 
@@ -131,6 +131,8 @@ def randperm(
 
 def _like(make: Any) -> Any:
     def function(input: Tensor, **options: Any) -> Tensor:
+        if input.slow_path:
+            check_contents(input, f"{make.__name__}_like")
         options.setdefault("dtype", input.dtype)
         memory_format = options.pop("memory_format", None)
         return alike(make(*input.tensor_type.shape, **options), input, memory_format)
@@ -145,6 +147,8 @@ rand_like, randn_like = _like(rand), _like(randn)
 
 def randint_like(input: Tensor, low: int, high: int | None = None, **options: Any) -> Tensor:
     """``randint`` of the input's shape and dtype."""
+    if input.slow_path:
+        check_contents(input, "randint_like")
     options.setdefault("dtype", input.dtype)
     low, top = (0, low) if high is None else (low, high)
     memory_format = options.pop("memory_format", None)

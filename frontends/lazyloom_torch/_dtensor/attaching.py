@@ -100,19 +100,15 @@ def _methods(cls: Any) -> None:
 
 
 def wrap_functions() -> None:
-    """Let functions of ``torch.nn.functional`` that take one tensor find DTensors, too.
+    """Let functions of one tensor of ``torch.linalg`` and its kin find DTensors.
 
-    Those of several do so already, as those of ``torch`` do.
+    Those of ``torch`` and ``torch.nn.functional`` do so already.
     """
-    for place in ("nn.functional", "linalg", "special", "fft"):
+    for place in ("linalg", "special", "fft"):
         module = sys.modules.get(f"{_ROOT}.{place}")
-        if module is None:
-            continue
-        for name, function in list(vars(module).items()):
-            if (callable(function) and not isinstance(function, type) and name[:1].isalpha()
-                    and name not in ("mixing_fast", "takes_several", "Any")
-                    and getattr(function, "__module__", "").startswith(_ROOT)
-                    and not mixes(function)):
+        for name in getattr(module, "__all__", ()):
+            function = getattr(module, name)
+            if callable(function) and not isinstance(function, type) and not mixes(function):
                 setattr(module, name, _finding(function, name))
 
 

@@ -158,6 +158,8 @@ def _bound(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
 #: a rule: the ways along one dimension of a mesh, the best first where they cost the same
 Rule = Callable[[Call], "Sequence[Way] | None"]
 RULES: dict[str, Rule] = {}
+#: names of functions whose results are also divided where no operand is: terms are reduced so
+FREE: set[str] = set()
 #: functions that are composed of others, or look after parts themselves; by name
 HANDLERS: dict[str, Callable[..., Any]] = {}
 
@@ -211,7 +213,16 @@ def call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any
     made = Call(function, name, args, kwargs, mesh_of(tensors, name))
     rule = RULES.get(name)
     ways = None if rule is None else rule(made)
+    if ways and name not in FREE:
+        ways = [way for way in ways if _follows(way, made)]
     return run(made, ways)
+
+
+def _follows(way: Way, made: Call) -> bool:
+    """Whether a result that is divided follows an operand that is divided now."""
+    return not isinstance(way.results, Shard) or any(
+        isinstance(p, Shard) and any(isinstance(q, Shard) and q.dim == p.dim for q in o.placements)
+        for o, p in zip(made.operands, way.operands, strict=True))
 
 
 def replicated(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
@@ -317,7 +328,7 @@ def _cost(o: Operand, at: Placement, to: Placement, size: int) -> float:
     if isinstance(at, Partial):
         return 1e4 + share * (2 if to.is_replicate() else 1)
     # an exchange of parts is no cheaper than to gather them, as PyTorch counts
-    return 1e4 + share + (1.0 if isinstance(to, Shard) else 0.0)
+    return 1e4 + share + (2e3 if isinstance(to, Shard) else 0.0)
 
 
 # -- results --------------------------------------------------------------------------------------

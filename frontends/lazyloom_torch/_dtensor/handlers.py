@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import lazyloom
+from lazyloom.frontend import storage_of
 
 from .._core import record, shape_of
 from .._dtypes import int64
@@ -164,6 +165,16 @@ def fills(name: str) -> Any:
 
     method.__name__ = method.__qualname__ = name
     return method
+
+
+def filled_as_one(tensor: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """Fill a DTensor as a function fills a whole tensor, by the same numbers."""
+    whole = creation.empty(tuple(tensor.shape), dtype=tensor.dtype)
+    function(whole, *args, **kwargs)
+    local = tensor._local_tensor
+    local.copy_(part_of_whole(whole, tensor))
+    lazyloom.boundary(storage_of(local).value)
+    return tensor
 
 
 # -- new tensors of other sizes -------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from .._core import broadcast_shapes
-from .calling import REPLICATE, RULES, Call, Operand, Way
+from .calling import FREE, REPLICATE, RULES, Call, Operand, Way
 from .placements import Partial, Shard
 from .rules import WHOLE, Labels, aligned, by_labels
 
@@ -187,5 +187,7 @@ RULES["embedding"] = _embedding
 RULES["cat"] = RULES["concat"] = RULES["concatenate"] = _concatenated
 RULES["stack"] = _stacked
 del RULES["inner"], RULES["vdot"]
+
+FREE.update(("matmul", "mm", "bmm", "mv", "dot", "linear", "addmm", "baddbmm", "einsum"))
 
 __all__ = ["REPLICATE", "contraction"]

@@ -74,8 +74,11 @@ def _added(call: Call) -> list[Way]:
 
 def _multiplied(call: Call) -> list[Way]:
     found = elementwise(call)
-    for i in range(len(call.operands)):
-        found += of_terms(call, [i])
+    for o in call.operands:
+        # what is divided is not gathered for the sake of a term
+        if not any(isinstance(p, Shard) for other in call.operands if other is not o
+                   for p in other.placements):
+            found += of_terms(call, [o.i])
     return found
 
 
@@ -276,7 +279,8 @@ def _register() -> None:
         RULES[name] = _divided
     for name in ("neg", "negative", "positive", "real", "imag", "conj", "deg2rad", "rad2deg"):
         RULES[name] = _linear
-    for name in ("clone", "contiguous", "resolve_conj", "resolve_neg", "alias", "detach",
+    RULES["clone"] = elementwise
+    for name in ("contiguous", "resolve_conj", "resolve_neg", "alias", "detach",
                  "conj_physical", "pin_memory"):
         RULES[name] = _same
     for name in ("to", "type", "type_as", "float", "double", "half", "bfloat16", "cpu", "cuda",

@@ -9,7 +9,6 @@ from typing import Any
 from .._core import axes, axis, numel, shape_of
 from .._tensor import Tensor
 from .calling import HANDLERS, REPLICATE, RULES, Call, Way, local_shape
-from .moves import of_gradient  # noqa: F401
 from .placements import Partial, Placement, Shard
 from .rules import WHOLE, by_labels
 from .tensors import DTensor, dtensor, laid
@@ -103,7 +102,9 @@ def _repeated_along(call: Call, o: Any) -> list[int] | None:
 
 for _name in ("transpose", "swapaxes", "swapdims"):
     RULES[_name] = _moving(_transposed)
-RULES["t"] = RULES["adjoint_"] = _moving(_t)
+RULES["t"] = _moving(_t)
+RULES["view_as_complex"] = _moving(lambda call, o: list(range(o.ndim - 1)))
+RULES["view_as_real"] = _moving(lambda call, o: [*range(o.ndim), -1])
 RULES["permute"] = _moving(_permuted)
 RULES["movedim"] = RULES["moveaxis"] = _moving(_movedim)
 RULES["unsqueeze"] = _moving(_unsqueezed)

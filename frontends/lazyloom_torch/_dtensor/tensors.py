@@ -203,7 +203,7 @@ class DTensor(Tensor):
         return self._local_tensor.device
 
     def read(self) -> Any:
-        return self.full_tensor().read()
+        self._refuse()
 
     def numpy(self, *, force: bool = False) -> Any:
         return self.full_tensor().numpy(force=force)
@@ -283,6 +283,28 @@ class DTensor(Tensor):
         if not isinstance(given, DTensor):
             return given
         return laid(given, tuple(map(of_gradient, self.placements)))._local_tensor
+
+    def for_gradient(self) -> DTensor:
+        """The tensor, with terms whose gradients are not those of the whole put together."""
+        where = [Replicate() if isinstance(p, Partial) and not (
+            p.is_partial("sum") or p.is_partial("avg")) else p for p in self.placements]
+        return laid(self, where)
+
+    def seed_of(self, given: Any) -> Tensor:
+        """What a backward pass of this process's part begins with, for a gradient of the whole."""
+        local = self._local_tensor
+        if given is None:
+            if self.numel() != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            # a part of one element may have none in this process
+            seed = local.new_ones(tuple(local.shape))
+        else:
+            seed = self._part_of_gradient(given)
+        count = 1
+        for i, p in enumerate(self.placements):
+            if p.is_partial("avg"):
+                count *= self._spec.mesh.size(i)
+        return seed if count == 1 else seed / count
 
     @property
     def grad(self) -> Tensor | None:

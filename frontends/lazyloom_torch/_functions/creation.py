@@ -312,6 +312,12 @@ def _without_elements(name: str, size: Any, dtype: Any, layout: Any) -> Tensor:
 zeros, ones, empty = _constant("zeros", 0), _constant("ones", 1), _constant("empty", 0)
 
 
+def check_contents(input: Tensor, name: str) -> None:
+    """Raise SparseOperandError for a tensor that has no contents of its own."""
+    if input.is_sparse or input._is_dtensor:
+        raise SparseOperandError(f"{name}(): a sparse tensor is like zeros only")
+
+
 def full_like(
     input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None,
     requires_grad: bool = False, memory_format: Any = None,
@@ -320,8 +326,8 @@ def full_like(
     _dtypes.check_device(device)
     if not isinstance(input, Tensor):
         raise not_a_tensor(input, "full_like(): ")
-    if input.is_sparse:
-        raise SparseOperandError("full_like(): a sparse tensor is like zeros only")
+    if input.slow_path:
+        check_contents(input, "full_like")
     kind = input.dtype if dtype is None else _dtypes.as_dtype(dtype)
     made = finish(full_value(input.tensor_type.shape, fill_value, kind), requires_grad)
     return alike(made, input, memory_format)

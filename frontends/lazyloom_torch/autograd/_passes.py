@@ -16,7 +16,7 @@ from .. import _ends
 from .._core import cast, record
 from .._errors import not_a_tensor
 from .._foreign import of_dtensor
-from .._functions.creation import ones_like, zeros_like
+from .._functions.creation import zeros_like
 from .._strides import memory_order
 from .._tensor import Leaf, Tensor, Token, operand
 from . import anomaly_mode
@@ -61,18 +61,17 @@ def _part(t: Any) -> Any:
 
 def _parts_and_seeds(outputs: Any, given: Any) -> tuple[list[Any], Any]:
     """This process's parts of tensors, and of the gradients given for them."""
-    outs = _listed(outputs, "tensors")
-    if given is not None:
-        given = [given] if isinstance(given, Tensor) else list(given)
-        given = [t._part_of_gradient(g) if isinstance(t, Tensor) and t._is_dtensor else g
-                 for t, g in zip(outs, given, strict=True)]
-    elif any(isinstance(t, Tensor) and t._is_dtensor and t.numel() != 1 for t in outs):
-        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    outs = [t.for_gradient() if isinstance(t, Tensor) and t._is_dtensor else t  # type: ignore[attr-defined]
+            for t in _listed(outputs, "tensors")]
+    if given is None:
+        given = [None] * len(outs)
     else:
-        # a part of one element may have none in this process
-        given = [ones_like(_part(t)) if isinstance(t, Tensor) and t._is_dtensor else None
-                 for t in outs]
-    return [_part(t) for t in outs], given
+        given = [given] if isinstance(given, Tensor) else list(given)
+        if len(given) != len(outs):
+            raise RuntimeError(f"got {len(outs)} tensors and {len(given)} gradients")
+    seeds = [t.seed_of(g) if isinstance(t, Tensor) and t._is_dtensor else g  # type: ignore[attr-defined]
+             for t, g in zip(outs, given, strict=True)]
+    return [_part(t) for t in outs], seeds
 
 
 def _seeds(outputs: Sequence[Tensor], given: Any) -> tuple[list[Value], list[Value | None]]:

@@ -16,7 +16,6 @@ from lazyloom.frontend import storage_of
 from .. import random
 from .._core import record, scalar
 from .._draws import drawn
-from .._functions.creation import empty
 from .._functions.creation import eye as identity
 from .._functions.creation import tensor as from_array
 from .._grad_mode import no_grad
@@ -28,25 +27,14 @@ def _initialiser(function: Callable[..., Any]) -> Callable[..., Tensor]:
     def wrapped(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         with no_grad():
             if tensor._is_dtensor:
-                _fill_part(tensor, lambda whole: function(whole, *args, **kwargs))
-                return tensor
+                from .._dtensor.handlers import filled_as_one
+
+                return filled_as_one(tensor, function, args, kwargs)
             function(tensor, *args, **kwargs)
         lazyloom.boundary(storage_of(tensor).value)
         return tensor
 
     return wrapped
-
-
-def _fill_part(tensor: Any, fill: Callable[[Tensor], Any]) -> None:
-    """Fill this process's part of a DTensor with that of a whole one, the same in all processes."""
-    whole: Tensor = empty(tuple(tensor.shape), dtype=tensor.dtype)
-    fill(whole)
-    local = tensor._local_tensor
-    for d, (size, begin) in enumerate(zip(*tensor._offsets(), strict=True)):
-        if size != whole.tensor_type.shape[d]:
-            whole = whole.narrow(d, begin, size)
-    local.copy_(whole)
-    lazyloom.boundary(storage_of(local).value)
 
 
 @_initialiser

@@ -13,10 +13,11 @@ from typing import Any
 import lazyloom
 from lazyloom import Value
 
-from .. import _absent
+from .. import _absent, _ends
 from .._autocast import state as autocast_state
 from .._core import record
 from .._draws import default_generator
+from .._foreign import of_dtensor
 from .._tensor import Tensor, operand
 
 
@@ -75,6 +76,19 @@ def checkpoint(
     if determinism_check not in ("default", "none"):
         raise ValueError(
             f"determinism_check should be one of 'default' and 'none', not {determinism_check!r}")
+    if of_dtensor:
+        from .._dtensor.parts import of_parts
+
+        function, args, wrapped = of_parts(function, args, kwargs)
+        kwargs = {}
+        return wrapped(_checkpointed(function, args, kwargs, context_fn, preserve_rng_state))
+    return _checkpointed(function, args, kwargs, context_fn, preserve_rng_state)
+
+
+def _checkpointed(
+    function: Callable[..., Any], args: Any, kwargs: Any, context_fn: Callable[[], Any],
+    preserve_rng_state: bool,
+) -> Any:
     first, second = context_fn()
     if not lazyloom.grad_enabled():
         with first:
@@ -108,6 +122,7 @@ class _Run:
         # what the arguments hold now; they may be written before the second run
         self.arguments = [operand(t) if isinstance(t, Tensor) else t for t in leaves]
         self.context = context
+        self.outer = [begin() for begin in _ends.again]
         self.random = default_generator._state() if keep_rng else None
         self.casts = autocast_state.enabled, autocast_state.dtypes["cpu"]
         self.sources: list[list[int]] = []
@@ -129,7 +144,10 @@ class _Run:
         create_graph = lazyloom.grad_enabled()
         with lazyloom.grad_mode(True):
             given = self._fresh([c for c in cotangents if c is not None], create_graph)
-            with self._random_state(), self.context, self._autocast():
+            with contextlib.ExitStack() as stack:
+                for context in (*[begin() for begin in self.outer], self._random_state(),
+                                self.context, self._autocast()):
+                    stack.enter_context(context)
                 args, kwargs = self.nesting.build(
                     Tensor.from_value(a) if isinstance(a, Value) else a for a in given)
                 result = self.function(*args, **kwargs)

@@ -243,7 +243,8 @@ def _load_one(module: Any, name: str, key: str, here: Any, given: Any, assign: b
                 lazyloom.boundary(storage_of(here._local_tensor).value)
             else:
                 here.copy_(given)
-                lazyloom.boundary(storage_of(here).value)
+                lazyloom.boundary(storage_of(
+                    here._local_tensor if here._is_dtensor else here).value)
     except Exception as error:
         return (f'While copying the parameter named "{key}", whose dimensions in the model are '
                 f"{here.shape} and whose dimensions in the checkpoint are {given.shape}, an "

@@ -366,8 +366,8 @@ class Module(Hooked, Stateful):
                     continue
                 grad = p.grad
                 p.data = new
-                held: Any = p._local_tensor if p._is_dtensor else p  # type: ignore[attr-defined]
-                lazyloom.boundary(storage_of(held).value)
+                own: Any = p
+                lazyloom.boundary(storage_of(own._local_tensor if p._is_dtensor else p).value)
                 if grad is not None:
                     with no_grad():
                         p.grad = fn(grad).requires_grad_(grad.requires_grad)
@@ -450,8 +450,7 @@ class Module(Hooked, Stateful):
         from ..._functions.creation import empty_like
 
         _dtypes.check_device(device)
-        return self._apply(lambda t: t._with(empty_like(t._local_tensor))  # type: ignore[attr-defined]
-                           if t._is_dtensor else empty_like(t), recurse=recurse)
+        return self._apply(lambda t: empty_like(t), recurse=recurse)
 
     def train(self, mode: bool = True) -> Self:
         """Set training mode for this module and all below it. ValueError for what is no bool."""

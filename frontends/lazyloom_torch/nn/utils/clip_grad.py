@@ -103,7 +103,10 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) ->
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All parameters, flattened, in one vector."""
-    return shaping.cat([p.reshape(-1) for p in parameters])
+    parts = [p.reshape(-1) for p in parameters]
+    found: Tensor = (of_dtensor[0](shaping.cat, "cat", (parts,), {})
+                     if any(p._is_dtensor for p in parts) else shaping.cat(parts))
+    return found
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:

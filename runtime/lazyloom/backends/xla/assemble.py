@@ -35,14 +35,13 @@ _FINISHED_TYPE: Final = "tensor<16x16xf32>"
 #: donated to no other. It takes 8,192 operations: XLA:CPU runs a program of less than 1,000 before
 #: the call that begins it returns, and so would wait for the other processes in there. The number
 #: of the replica is known at run time only, so that nothing of it is folded.
-_FINISHED: Final = f"""    %replica = stablehlo.replica_id : tensor<ui32>
+_FINISHED: Final = (f"""    %replica = stablehlo.replica_id : tensor<ui32>
     %replica_f = stablehlo.convert %replica : (tensor<ui32>) -> tensor<f32>
     %replica_b = stablehlo.broadcast_in_dim %replica_f, dims = [] : \
-(tensor<f32>) -> {_FINISHED_TYPE}
-    %replica_i = stablehlo.iota dim = 0 : {_FINISHED_TYPE}
+(tensor<f32>) -> {_FINISHED_TYPE}""", f"""    %replica_i = stablehlo.iota dim = 0 : {_FINISHED_TYPE}
     %replica_s = stablehlo.add %replica_b, %replica_i : {_FINISHED_TYPE}
     %finished = stablehlo.dot_general %replica_s, %replica_s, contracting_dims = [1] x [0] : \
-({_FINISHED_TYPE}, {_FINISHED_TYPE}) -> {_FINISHED_TYPE}"""
+({_FINISHED_TYPE}, {_FINISHED_TYPE}) -> {_FINISHED_TYPE}""")
 
 
 def module_text(
@@ -159,9 +158,12 @@ def module_text(
         """Have the operands of a collective depend on the result of the one before it.
 
         XLA would schedule independent ones as it likes, which need not be the same in processes
-        whose programs differ elsewhere. It does not look into the call.
+        whose programs differ elsewhere. It does not look into the call. A collective of no elements
+        is none for XLA, and would end the row: others may have some of them.
         """
         before = together[-1] if together else None
+        if number < len(instructions) and not any(t.size for t in instructions[number].types):
+            return arguments
         together.append(number)
         if before is None:
             return arguments
@@ -260,7 +262,13 @@ def module_text(
     returned = [plain(Result(n, r), t) for (n, r), t in zip(outputs, out, strict=True)]
     replicas = replicas_of(structure)
     if replicas > 1:
-        lines.append(_FINISHED)
+        lines.append(_FINISHED[0])
+        if together:
+            # the last collective runs as well where nothing here needs its result
+            (name,) = after(len(instructions), ["%replica_b"], [_FINISHED_TYPE])
+            lines.append(_FINISHED[1].replace("%replica_b,", f"{name},"))
+        else:
+            lines.append(_FINISHED[1])
         returned.append("%finished")
         out_types.append(_FINISHED_TYPE)
         out_attributes.append(_FINISHED_TYPE)
