@@ -450,7 +450,10 @@ class Module(Hooked, Stateful):
         from ..._functions.creation import empty_like
 
         _dtypes.check_device(device)
-        return self._apply(lambda t: empty_like(t), recurse=recurse)
+        def empty(t: Any) -> Any:
+            return t._with(empty_like(t._local_tensor)) if t._is_dtensor else empty_like(t)
+
+        return self._apply(empty, recurse=recurse)
 
     def train(self, mode: bool = True) -> Self:
         """Set training mode for this module and all below it. ValueError for what is no bool."""
