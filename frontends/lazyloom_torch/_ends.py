@@ -8,11 +8,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from ._leaf import Leaf
 
 #: called after each step of an optimizer
 after_step: list[Callable[[], None]] = []
+#: called where a part of a forward pass begins that is computed again in the backward pass: each
+#: gives a function whose context that is computed in
+again: list[Callable[[], Callable[[], Any]]] = []
 #: called after each backward pass with the leaves to which it has brought gradients
 after_pass: list[Callable[[list[Leaf]], None]] = []
 

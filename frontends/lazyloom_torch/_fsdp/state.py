@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 import lazyloom
@@ -179,6 +179,22 @@ class State:
             elif not self._users and self.reshards:
                 self.reshard()
 
+    @contextmanager
+    def with_wholes(self, wholes: list[Tensor]) -> Any:
+        """The module with the whole parameters of an earlier forward pass."""
+        before = [p.held for p in self.params]
+        for p, whole in zip(self.params, wholes, strict=False):
+            p.put(whole)
+        self._users += 1
+        running, _forward.running = _forward.running, (*_forward.running, self)
+        try:
+            yield
+        finally:
+            _forward.running = running
+            self._users -= 1
+            for p, held in zip(self.params, before, strict=True):
+                p.put(held)
+
 
 def _end_pass(leaves: list[Leaf]) -> None:
     for state in list(_keeping):
@@ -188,17 +204,18 @@ def _end_pass(leaves: list[Leaf]) -> None:
 _ends.after_pass.append(_end_pass)
 
 
-def around() -> Callable[[], Any]:
+def _around() -> Callable[[], Any]:
     """The forward passes that this thread is in, for what is computed of them again later."""
-    states = _forward.running
+    states = [(state, state._wholes[1] if state._wholes else []) for state in _forward.running]
 
     @contextmanager
     def again() -> Any:
-        from contextlib import ExitStack
-
         with ExitStack() as stack:
-            for state in states:
-                stack.enter_context(state.running())
+            for state, wholes in states:
+                stack.enter_context(state.with_wholes(wholes))
             yield
 
     return again
+
+
+_ends.again.append(_around)

@@ -13,7 +13,7 @@ from typing import Any
 import lazyloom
 from lazyloom import Value
 
-from .. import _absent
+from .. import _absent, _ends
 from .._autocast import state as autocast_state
 from .._core import record
 from .._draws import default_generator
@@ -122,6 +122,7 @@ class _Run:
         # what the arguments hold now; they may be written before the second run
         self.arguments = [operand(t) if isinstance(t, Tensor) else t for t in leaves]
         self.context = context
+        self.outer = [begin() for begin in _ends.again]
         self.random = default_generator._state() if keep_rng else None
         self.casts = autocast_state.enabled, autocast_state.dtypes["cpu"]
         self.sources: list[list[int]] = []
@@ -143,7 +144,10 @@ class _Run:
         create_graph = lazyloom.grad_enabled()
         with lazyloom.grad_mode(True):
             given = self._fresh([c for c in cotangents if c is not None], create_graph)
-            with self._random_state(), self.context, self._autocast():
+            with contextlib.ExitStack() as stack:
+                for context in (*[begin() for begin in self.outer], self._random_state(),
+                                self.context, self._autocast()):
+                    stack.enter_context(context)
                 args, kwargs = self.nesting.build(
                     Tensor.from_value(a) if isinstance(a, Value) else a for a in given)
                 result = self.function(*args, **kwargs)
