@@ -124,7 +124,7 @@ class Figures:
         return table in self.tables and row in self.tables[table]["rows"]
 
     def reduction(self, size: str, row: str) -> float:
-        return self.of(f"all-reduce, {size}", row)
+        return self.of(f"all-reduce: {size}", row)
 
     def step(self, kind: str, row: str) -> float:
         return self.of(f"{kind}: {STEP}", row)
@@ -178,7 +178,7 @@ def _rings(figures: Figures) -> dict[str, Ring]:
     for name, row in (("devices of one process", "2 devices"), ("processes", "2 processes"),
                       ("processes, PyTorch", "2 processes, PyTorch")):
         points = [(2, 4.0 * count, figures.reduction(size, row)) for size, count in SIZES.items()
-                  if size != HELD_OUT and figures.has(f"all-reduce, {size}", row)]
+                  if size != HELD_OUT and figures.has(f"all-reduce: {size}", row)]
         if points:
             found[name] = fitted(points)
     return found

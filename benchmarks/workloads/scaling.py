@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import os
+import statistics
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from programs.scaling import RATE_OF_IMAGES, SHARE, SIZES, STEP, STRONG, WEAK, on_mesh
 from suite import Case, Contender, Turn, Workload
+from suite.common import in_new_process
 from suite.machine import cores
 
 DEVICES, PROCESSES = (1, 2, 4, 8), (1, 2, 4)
-#: of this process, once there is one: a process joins others once
-_group: list[Any] = []
+#: steps, and all-reduces of each size, that are measured in a process, and those before
+MEASURED = {STEP: 5, "all-reduce": 30}
+BEFORE = {STEP: 2, "all-reduce": 10}
 
 
 def counted(n: int, what: str, plural: str) -> str:
@@ -26,51 +29,66 @@ def name_of(library: str, n: int) -> str:
     return counted(n, "process", "processes") + of
 
 
-def program_of(parts: int, total: int | None, each: int | None, size: str | None) -> str:
-    return size or f"{total or parts * (each or 0)} images"
+def measured(library: str, n: int, programs: list[str]) -> dict[str, float]:
+    """In a new process: the medians of each program's units."""
+    found: dict[str, float] = {}
+    turn_of: Callable[[str], Turn]
+    if library == "mesh":
+        def turn_of(program: str) -> Turn:
+            unit = on_mesh(n, program)
 
+            def turn(units: int) -> Mapping[str, float | None] | None:
+                (found,) = [unit() for _ in range(units)]
+                return found
 
-def devices(n: int) -> Callable[..., Turn]:
-    def make(total: int | None = None, each: int | None = None, size: str | None = None) -> Turn:
-        os.environ["JAX_NUM_CPU_DEVICES"] = str(n)
-        unit = on_mesh(n, program_of(n, total, each, size))
-
-        def turn(units: int) -> Mapping[str, float | None] | None:
-            found = [unit() for _ in range(units)]
-            if found[0] is None:
-                return None
-            return {name: sum(f[name] for f in found) / units for name in found[0]}
-
-        return turn
-
-    return make
-
-
-def processes(library: str, n: int) -> Callable[..., Turn]:
-    def make(total: int | None = None, each: int | None = None, size: str | None = None) -> Turn:
+            return turn
+    else:
         from programs.process_group import Group
 
-        if not _group:
-            _group.append(Group(library, "programs.scaling", n))
-        turn: Turn = _group[0].turn_of(program_of(n, total, each, size))
+        turn_of = Group(library, "programs.scaling", n).turn_of
+    for program in programs:
+        kind = "all-reduce" if program in SIZES else STEP
+        turn = turn_of(program)
+        for _ in range(BEFORE[kind]):
+            turn(1)
+        samples: dict[str, list[float]] = {}
+        for _ in range(MEASURED[kind]):
+            begun = time.perf_counter()
+            took = turn(1) or {program: time.perf_counter() - begun}
+            for measure, value in took.items():
+                assert value is not None
+                samples.setdefault(measure, []).append(value)
+        found.update({m: statistics.median(values) for m, values in samples.items()})
+    return found
+
+
+def row(library: str, n: int) -> Callable[..., Turn]:
+    """A contender: each turn starts its processes, which have the memory for themselves."""
+
+    def make(total: int | None = None, each: int | None = None) -> Turn:
+        programs = [f"{total or n * each} images"] if total or each else list(SIZES)
+        environment = {"JAX_NUM_CPU_DEVICES": str(n)} if library == "mesh" else {}
+
+        def turn(units: int) -> Mapping[str, float | None] | None:
+            arguments: dict[str, Any] = {"library": library, "n": n, "programs": programs}
+            return in_new_process("scaling", "measured", arguments, environment)
+
         return turn
 
     return make
 
 
-ROWS: list[tuple[str, int, str, Callable[..., Turn]]] = [
-    *[("mesh", n, "lazyloom", devices(n)) for n in DEVICES],
-    *[("lazyloom_torch", n, "lazyloom", processes("lazyloom_torch", n)) for n in PROCESSES],
-    *[("torch", n, "torch", processes("torch", n)) for n in PROCESSES],
+ROWS: list[tuple[str, int, str]] = [
+    *[("mesh", n, "lazyloom") for n in DEVICES],
+    *[("lazyloom_torch", n, "lazyloom") for n in PROCESSES],
+    *[("torch", n, "torch") for n in PROCESSES],
 ]
+REDUCTION = "all-reduce"
 STEPS = [
-    Case(f"strong: {STRONG} images of all", {"total": STRONG}, warm=2, rounds=7, units=1,
-         budget=50, quick=False),
-    Case(f"weak: {WEAK} images of each", {"each": WEAK}, warm=2, rounds=7, units=1, budget=60,
+    Case(f"strong: {STRONG} images of all", {"total": STRONG}, warm=0, rounds=2, units=1,
          quick=False),
+    Case(f"weak: {WEAK} images of each", {"each": WEAK}, warm=0, rounds=2, units=1, quick=False),
 ]
-REDUCTIONS = [Case(f"all-reduce, {size}", {"size": size}, warm=10, rounds=9, seconds=0.2,
-                   budget=20, per="all-reduce", quick=size == "1 kB") for size in SIZES]
 
 WORKLOAD = Workload(
     name="scaling",
@@ -83,16 +101,18 @@ WORKLOAD = Workload(
         "cores of this machine, so that more devices than cores add no speed: what the tables show "
         "beyond that is what dividing costs. The share of communication is, of processes, what a "
         "step without the all-reduce saves; of devices, what the step's all-reduces take alone. "
+        "Each row's processes are started for each round, one row after the other, and give the "
+        f"median of {MEASURED[STEP]} steps or {MEASURED[REDUCTION]} all-reduces. "
         "[What a cost model makes of these figures](scaling.md)."
     ),
-    cases=[*REDUCTIONS, *STEPS],
+    cases=[Case(REDUCTION, {}, warm=0, rounds=3, units=1, per="all-reduce"), *STEPS],
     contenders=[
-        Contender(name_of(library, n), peer, make,
+        Contender(name_of(library, n), peer, row(library, n),
                   threads=None if library == "mesh" else max(1, cores() // n),
                   only=[] if n > 1 else [c.name for c in STEPS])
-        for library, n, peer, make in ROWS],
+        for library, n, peer in ROWS],
     base="2 processes",
-    measures={STEP: "s", RATE_OF_IMAGES: "", SHARE: ""},
+    measures={**dict.fromkeys(SIZES, "s"), STEP: "s", RATE_OF_IMAGES: "", SHARE: ""},
     columns=3,
     headline=[f"{c.name}: {STEP}" for c in STEPS],
 )

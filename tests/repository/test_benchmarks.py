@@ -259,12 +259,13 @@ def scaling(latency: float, bandwidth: float, module: Any) -> dict[str, Any]:
     ring, four = module.Ring(latency, bandwidth), 4
     tables: dict[str, Any] = {}
     for case in workload.WORKLOAD.cases:
-        measures = [""] if "size" in case.parameters else list(workload.WORKLOAD.measures)
-        for measure in measures:
+        of_sizes = case.name == workload.REDUCTION
+        steps = (workload.STEP, workload.RATE_OF_IMAGES, workload.SHARE)
+        for measure in workload.SIZES if of_sizes else steps:
             rows = {}
-            for library, n, _, _ in workload.ROWS:
-                if "size" in case.parameters:
-                    value = ring.seconds(n, 4 * workload.SIZES[case.parameters["size"]])
+            for library, n, _ in workload.ROWS:
+                if of_sizes:
+                    value = ring.seconds(n, 4 * workload.SIZES[measure])
                 else:
                     images = case.parameters.get("each", 0) * n or case.parameters["total"]
                     alone, together = 0.02 * images / min(n, 2), module.communication(ring, n)
@@ -272,7 +273,7 @@ def scaling(latency: float, bandwidth: float, module: Any) -> dict[str, Any]:
                     value = {workload.STEP: step, workload.RATE_OF_IMAGES: images / step,
                              workload.SHARE: together / step}[measure]
                 rows[workload.name_of(library, n)] = {"median": value}
-            tables[f"{case.name}: {measure}" if measure else case.name] = {"rows": rows}
+            tables[f"{case.name}: {measure}"] = {"rows": rows}
     assert four in workload.PROCESSES
     return {"machine": {"cores": 2, "processor": "processor"},
             "workloads": {"scaling": {"tables": tables, "date": "today"}}}
