@@ -26,7 +26,7 @@ from .mesh import DeviceMesh
 from .moves import varying
 from .placements import Partial, Placement, Replicate, Shard, _StridedShard
 from .spec import global_shape, is_even, local_shape_and_offset
-from .tensors import DTensor, dtensor, laid
+from .tensors import dtensor, laid
 
 
 class _Mixed(threading.local):

@@ -35,9 +35,7 @@ def current_mesh() -> DeviceMesh | None:
 
 def _ranks_of(mesh: Any) -> np.ndarray:
     """Ranks given as a tensor, an array or nested lists."""
-    if isinstance(mesh, Tensor):
-        mesh = mesh.tolist()
-    elif hasattr(mesh, "tolist"):
+    if isinstance(mesh, Tensor) or hasattr(mesh, "tolist"):
         mesh = mesh.tolist()
     found = np.asarray(mesh)
     if found.dtype.kind not in "iu" and found.size:

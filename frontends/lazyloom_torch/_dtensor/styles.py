@@ -6,18 +6,17 @@ The ways of Megatron-LM (Shoeybi et al., 2019) and of its sequence parallelism (
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fnmatch import fnmatch
 from typing import Any
 
-import warnings
-
-from ..nn.modules.sparse import Embedding
+from .._tensor import Tensor
 from ..nn.modules.linear import Linear
 from ..nn.modules.module import Module
+from ..nn.modules.sparse import Embedding
 from ..nn.parameter import Parameter
-from .._tensor import Tensor
 from .mesh import DeviceMesh, current_mesh
 from .placements import Placement, Replicate, Shard
 

@@ -24,7 +24,6 @@ from .moves import Line, all_reduce, of_gradient, redistributed
 from .placements import Partial, Placement, Replicate, Shard, normalized
 from .spec import DTensorSpec, global_shape, local_shape_and_offset
 
-
 #: what is done when the first DTensor is made
 at_first: list[Callable[[], None]] = []
 
@@ -162,7 +161,7 @@ class DTensor(Tensor):
                 raise RuntimeError(
                     "Can not redistribute to Partial, redistributing to Partial is for internal "
                     "use only!")
-        given = self if forward_dtype is None else self.to(forward_dtype)
+        given: Any = self if forward_dtype is None else self.to(forward_dtype)
         if where == self.placements:
             return dtensor(given._local_tensor, mesh, where, given._spec.shape)
         return laid(given, where)
@@ -186,7 +185,7 @@ class DTensor(Tensor):
     def _operand(self) -> Any:
         self._refuse()
 
-    value = property(_refuse)
+    value = property(_refuse)  # type: ignore[assignment]
     shared = property(_refuse)
     element_offset = 0
 
@@ -247,7 +246,7 @@ class DTensor(Tensor):
     def _leaf(self) -> Any:
         return self._local_tensor._leaf
 
-    @property
+    @property  # type: ignore[override]
     def _inactive(self) -> Any:
         return self._local_tensor._inactive
 
@@ -311,7 +310,8 @@ class DTensor(Tensor):
         local = self._local_tensor.grad
         held = self.__dict__.get("_held_grad")
         if held is not None and held._local_tensor is local:
-            return held  # type: ignore[no-any-return]
+            kept: Tensor = held
+            return kept
         found: Tensor | None = self._gradient(local)
         self.__dict__["_held_grad"] = found
         return found
@@ -412,7 +412,7 @@ class DTensor(Tensor):
         return _again, (type(self), self._local_tensor, self._spec.mesh, self._spec.placements,
                         tuple(self._spec.shape), self.requires_grad)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self) -> str:
         return (f"DTensor(local_tensor={self._local_tensor}, device_mesh={self._spec.mesh}, "
                 f"placements={self._spec.placements})")
 
@@ -434,7 +434,7 @@ class DTensorParameter(DTensor, Parameter):
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         return _new(cls) if data is None else data._as_parameter(requires_grad)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self) -> str:
         return "Parameter containing:\n" + DTensor.__repr__(self)
 
 
