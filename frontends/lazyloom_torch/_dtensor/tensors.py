@@ -185,13 +185,10 @@ class DTensor(Tensor):
     def _operand(self) -> Any:
         self._refuse()
 
-    value = property(_refuse)  # type: ignore[assignment]
+    value = property(_refuse)
     shared = property(_refuse)
-    element_offset = 0
-
-    @property
-    def element_strides(self) -> Any:
-        return None
+    element_strides = property(lambda self: None)
+    element_offset = property(lambda self: 0)
 
     @property
     def version(self) -> int:
@@ -242,17 +239,9 @@ class DTensor(Tensor):
 
     # -- gradients ----------------------------------------------------------------------------
 
-    @property
-    def _leaf(self) -> Any:
-        return self._local_tensor._leaf
-
-    @property  # type: ignore[override]
-    def _inactive(self) -> Any:
-        return self._local_tensor._inactive
-
-    @property
-    def _watch(self) -> Any:
-        return self._local_tensor._watch
+    _leaf: Any = property(lambda self: self._local_tensor._leaf)
+    _inactive: Any = property(lambda self: self._local_tensor._inactive)
+    _watch: Any = property(lambda self: self._local_tensor._watch)
 
     @property
     def requires_grad(self) -> bool:
