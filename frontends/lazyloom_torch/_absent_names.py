@@ -31,7 +31,7 @@ _PROFILED: Final = (
 UNCOUNTED: Final = "operations are not counted as they are recorded; " + _PROFILED
 
 _DISTRIBUTED: Final = """
-    _checkpointable _composable_state _dist2 _functional_collectives
+    _checkpointable _composable_state _dist2
     _functional_collectives_impl _local_tensor _mesh_layout _meta_registrations _ops _pycute
     _serialization _shard _sharded_tensor _sharding_spec _state_dict_utils _symmetric_memory
     _tools algorithms._comm_hooks algorithms._optimizer_overlap

@@ -96,7 +96,8 @@ case("linear bias", F.linear, [x48, data(6, 8), data(6)], (S0, R, R), (R, S0, S0
 case("linear 3d", F.linear, [x268, data(6, 8), data(6)], (S0, R, R), (R, S0, S0), (S2, S1, R),
      (S1, R, R))
 case("addmm", torch.addmm, [data(6), x48, data(8, 6)], (R, S0, R), (S0, R, S1), (R, S1, S0))
-case("einsum", lambda a, b: torch.einsum("bij,jk->bik", a, b), [x268, data(8, 6)], (S0, R), (S2, S0))
+case("einsum", lambda a, b: torch.einsum("bij,jk->bik", a, b), [x268, data(8, 6)], (S0, R),
+     (S2, S0))
 case("t", lambda a: a.t(), [x48], (S0,), (S1,), (P,))
 case("transpose", lambda a: a.transpose(0, 2), [x268], (S0,), (S1,), (S2,))
 case("permute", lambda a: a.permute(2, 0, 1), [x268], (S0,), (S1,))
@@ -122,7 +123,8 @@ case("tril", lambda a: a.tril(), [x268], (S0,))
 case("masked_fill", lambda a, b: a.masked_fill(b > 0, 0.0), [x48, y48], (S0, S0))
 case("layer_norm", lambda a, w, b: F.layer_norm(a, (8,), w, b), [x268, x4, data(8, seed=3)],
      (S0, R, R), (S1, R, R), (R, R, R))
-case("embedding", lambda i, w: F.embedding(i, w), [indices, words], (R, R), (S0, R), (R, S1), (R, S0))
+case("embedding", lambda i, w: F.embedding(i, w), [indices, words], (R, R), (S0, R),
+     (R, S1), (R, S0))
 case("attention", F.scaled_dot_product_attention, heads, (S0, S0, S0), (S1, S1, S1), (R, R, R))
 case("cross_entropy", F.cross_entropy, [x48, whole(4)], (S0, S0), (R, R))
 case("cross_entropy sum", lambda a, t: F.cross_entropy(a, t, reduction="sum"), [x48, whole(4)],
@@ -145,11 +147,13 @@ def everywhere(x):
     return x.redistribute(placements=[R]).to_local().detach()
 
 
-def result(function, tensors, way):
+def result(function, tensors, way, valued):
     given = [put(x, p) for x, p in zip(tensors, way, strict=True)]
     made = function(*given)
     found = {"placements": str(made.placements[0]), "local": tuple(made.to_local().shape),
              "shape": tuple(made.shape)}
+    if not valued:
+        return found, {}
     values = {"value": everywhere(made)}
     leaves = [g for g in given if g.requires_grad]
     if made.requires_grad:
@@ -163,6 +167,8 @@ def result(function, tensors, way):
 
 everything = {}
 pending = []
+#: of every third case, and of all with parts of several sizes, values are compared, too
+VALUED = {n for i, n in enumerate(CASES) if i % 3 == 0 or n.startswith(("uneven", "one row"))}
 
 
 def read():
@@ -178,13 +184,14 @@ def read():
 
 for name, (function, tensors, way) in CASES.items():
     try:
-        made = result(function, tensors, way)
+        made = result(function, tensors, way, name in VALUED)
     except Exception as error:
         everything[name] = {"error": f"{type(error).__name__}: {error}"}
         continue
     everything[name] = made[0]
-    pending.append(made)
-    if len(pending) == 24:
+    if made[1]:
+        pending.append(made)
+    if len(pending) == 16:
         read()
 read()
 leave(everything)

@@ -8,12 +8,24 @@ import sys
 from typing import Any
 
 from .. import _foreign, _registry
+from .._divided import divided
 from .._foreign import mixes
 from .._promotion import is_number
 from .._tensor import Tensor
 from . import losses, products, rules, shapes  # noqa: F401  (they fill the tables)
 from .calling import call
-from .handlers import FILLING, fills, named, new, setitem, writes
+from .handlers import (
+    FILLING,
+    filled_as_one,
+    fills,
+    named,
+    new,
+    part_of_whole,
+    setitem,
+    writes,
+)
+from .optimizing import Divided, loaded
+from .parts import of_parts
 from .tensors import DTensor, DTensorParameter, at_first
 
 _ROOT = __name__.partition(".")[0]
@@ -131,6 +143,8 @@ def attach() -> None:
     _properties(DTensor)
     DTensorParameter.__hash__ = DTensor.__hash__  # type: ignore[method-assign]
     _foreign.of_dtensor.append(call)
+    divided.update(optimizer=Divided, loaded=loaded, filled=filled_as_one, part=part_of_whole,
+                   of_parts=of_parts)
 
 
 attach()

@@ -64,7 +64,8 @@ def distribute_tensor(
                 local = local.clone()  # a part has memory of its own
     made = dtensor(local, mesh, where, tuple(tensor.shape))
     if isinstance(tensor, Parameter):
-        return made._as_parameter(tensor.requires_grad)  # type: ignore[no-any-return]
+        found: DTensor = made._as_parameter(tensor.requires_grad)
+        return found
     if tensor.requires_grad:
         made.requires_grad_()
     return made
@@ -104,7 +105,7 @@ def distribute_module(
         module.register_forward_pre_hook(lambda mod, inputs: input_fn(mod, inputs, mesh))
     if output_fn is not None:
         module.register_forward_hook(lambda mod, inputs, outputs: output_fn(mod, outputs, mesh))
-    module._distribute_module_applied = True  # type: ignore[attr-defined, assignment]
+    module._distribute_module_applied = True
     return module
 
 

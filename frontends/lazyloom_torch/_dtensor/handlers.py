@@ -310,7 +310,7 @@ def setitem(self: DTensor, index: Any, value: Any) -> None:
         self._local_tensor[index] = value
         return
     if order is not None and isinstance(value, DTensor):
-        target = self[index]
+        target: Any = self[index]
         if all(a is b for a, b in zip(target.placements, self.placements, strict=True)) or (
                 _is_view_of(target, self)):
             target.copy_(value)

@@ -56,7 +56,7 @@ class Shard(Placement):
     _local_shard_size_and_offset = local_shard_size_and_offset
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.dim == self.dim  # type: ignore[attr-defined]
+        return type(other) is type(self) and other.dim == self.dim
 
     def __hash__(self) -> int:
         return hash((Shard, self.dim))

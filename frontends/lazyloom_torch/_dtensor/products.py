@@ -70,7 +70,7 @@ def _added(names: tuple[str, str], batch: int) -> Any:
             return []
         before: list[Hashable] = list(range(batch))
         shape = (*a.shape[:batch], a.shape[-2], b.shape[-1])
-        named = dict(enumerate((*before, "m", "n")))
+        named: dict[Any, Hashable] = dict(enumerate((*before, "m", "n")))
         added = [WHOLE if x is WHOLE else named[x] for x in aligned(c, shape)]
         ways = contraction(call, [(*before, "m", "k"), (*before, "k", "n"), added],
                            (*before, "m", "n"), 2)

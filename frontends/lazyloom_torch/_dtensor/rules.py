@@ -259,7 +259,7 @@ def _padded(call: Call) -> list[Way]:
 
 
 def _glu(call: Call) -> list[Way]:
-    return _along("dim", default=-1)(call)  # type: ignore[no-any-return]
+    return _along("dim", default=-1)(call)
 
 
 def _register() -> None:

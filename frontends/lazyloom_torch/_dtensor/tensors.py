@@ -161,7 +161,7 @@ class DTensor(Tensor):
                 raise RuntimeError(
                     "Can not redistribute to Partial, redistributing to Partial is for internal "
                     "use only!")
-        given = self if forward_dtype is None else self.to(forward_dtype)
+        given: Any = self if forward_dtype is None else self.to(forward_dtype)
         if where == self.placements:
             return dtensor(given._local_tensor, mesh, where, given._spec.shape)
         return laid(given, where)
@@ -187,11 +187,8 @@ class DTensor(Tensor):
 
     value = property(_refuse)
     shared = property(_refuse)
-    element_offset = 0
-
-    @property
-    def element_strides(self) -> Any:
-        return None
+    element_strides = property(lambda self: None)
+    element_offset = property(lambda self: 0)
 
     @property
     def version(self) -> int:
@@ -242,17 +239,9 @@ class DTensor(Tensor):
 
     # -- gradients ----------------------------------------------------------------------------
 
-    @property
-    def _leaf(self) -> Any:
-        return self._local_tensor._leaf
-
-    @property
-    def _inactive(self) -> Any:
-        return self._local_tensor._inactive
-
-    @property
-    def _watch(self) -> Any:
-        return self._local_tensor._watch
+    _leaf: Any = property(lambda self: self._local_tensor._leaf)
+    _inactive: Any = property(lambda self: self._local_tensor._inactive)
+    _watch: Any = property(lambda self: self._local_tensor._watch)
 
     @property
     def requires_grad(self) -> bool:
@@ -310,7 +299,8 @@ class DTensor(Tensor):
         local = self._local_tensor.grad
         held = self.__dict__.get("_held_grad")
         if held is not None and held._local_tensor is local:
-            return held  # type: ignore[no-any-return]
+            kept: Tensor = held
+            return kept
         found: Tensor | None = self._gradient(local)
         self.__dict__["_held_grad"] = found
         return found
@@ -411,7 +401,7 @@ class DTensor(Tensor):
         return _again, (type(self), self._local_tensor, self._spec.mesh, self._spec.placements,
                         tuple(self._spec.shape), self.requires_grad)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self) -> str:
         return (f"DTensor(local_tensor={self._local_tensor}, device_mesh={self._spec.mesh}, "
                 f"placements={self._spec.placements})")
 
@@ -433,7 +423,7 @@ class DTensorParameter(DTensor, Parameter):
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         return _new(cls) if data is None else data._as_parameter(requires_grad)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self) -> str:
         return "Parameter containing:\n" + DTensor.__repr__(self)
 
 

@@ -56,7 +56,8 @@ def _are_divided(given: Any) -> bool:
 
 def _part(t: Any) -> Any:
     """This process's part of a tensor of torch.distributed.tensor; others as they are."""
-    return t._local_tensor if isinstance(t, Tensor) and t._is_dtensor else t
+    whole: Any = t
+    return whole._local_tensor if isinstance(t, Tensor) and t._is_dtensor else t
 
 
 def _parts_and_seeds(outputs: Any, given: Any) -> tuple[list[Any], Any]:
@@ -258,10 +259,10 @@ def grad(
     if of_dtensor and _are_divided([outputs, inputs]):
         ins = _listed(inputs, "inputs")
         outputs, grad_outputs = _parts_and_seeds(outputs, grad_outputs)
-        found = grad(outputs, [_part(t) for t in ins], grad_outputs, retain_graph, create_graph,
+        parts = grad(outputs, [_part(t) for t in ins], grad_outputs, retain_graph, create_graph,
                      only_inputs, allow_unused, is_grads_batched, materialize_grads)
         return tuple([t._gradient(g) if t._is_dtensor else g
-                      for t, g in zip(ins, found, strict=True)])
+                      for t, g in zip(ins, parts, strict=True)])
     if registered and unnoted():
         with one_pass():
             return grad(outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs,

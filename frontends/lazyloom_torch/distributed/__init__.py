@@ -6,6 +6,9 @@
 # ruff: noqa: F403
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from .. import _absent
 from .._absent_names import ALONE
 from .._processes.reducer import BuiltinCommHookType as BuiltinCommHookType
@@ -17,4 +20,12 @@ from .distributed_c10d import *
 
 __all__ = distributed_c10d.__all__
 
-__getattr__ = _absent.missing(__name__, reason=ALONE)
+_LAZY_MODULES = frozenset(("_functional_collectives", "_tensor", "device_mesh", "tensor"))
+_missing = _absent.missing(__name__, reason=ALONE)
+
+
+def __getattr__(name: str) -> Any:
+    """Names of modules that few programs need, and of what is not here."""
+    if name in ("DeviceMesh", "init_device_mesh"):
+        return getattr(importlib.import_module(f"{__name__}.device_mesh"), name)
+    return _missing(name)

@@ -15,6 +15,7 @@ from lazyloom.frontend import storage_of
 
 from .. import random
 from .._core import record, scalar
+from .._divided import divided
 from .._draws import drawn
 from .._functions.creation import eye as identity
 from .._functions.creation import tensor as from_array
@@ -28,9 +29,8 @@ def _initialiser(function: Callable[..., Any]) -> Callable[..., Tensor]:
     def wrapped(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         with no_grad():
             if tensor._is_dtensor:
-                from .._dtensor.handlers import filled_as_one
-
-                return filled_as_one(tensor, function, args, kwargs)
+                filled: Tensor = divided["filled"](tensor, function, args, kwargs)
+                return filled
             function(tensor, *args, **kwargs)
         lazyloom.boundary(storage_of(tensor).value)
         return tensor

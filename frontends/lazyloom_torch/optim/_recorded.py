@@ -29,6 +29,7 @@ from lazyloom.frontend import (
 
 from .. import _dtypes
 from .._core import cast, record, spec
+from .._divided import divided
 from .._functions.creation import full_value
 from .._grad_mode import enable_grad
 from .._placing import put_beside
@@ -293,9 +294,7 @@ class RecordedOptimizer(Optimizer):
 
     def _divide(self) -> None:
         if self.divided is None:
-            from .._dtensor.optimizing import Divided
-
-            self.divided = Divided(self, self._of_whole)
+            self.divided = divided["optimizer"](self, self._of_whole)
 
     def _groups(self) -> list[dict[str, Any]]:
         """The groups; in a captured call those whose numbers note what they are used for."""

@@ -15,6 +15,7 @@ from lazyloom import Value
 from lazyloom.frontend import write_lock
 
 from .._core import cast, record, scalar
+from .._divided import divided
 from .._grad_mode import enable_grad
 from .._tensor import Tensor
 from ._recorded import check_rate
@@ -185,7 +186,7 @@ class LBFGS(Optimizer):
                 parts.append(record("full", [scalar(0, kind)], {"shape": shape}))
                 continue
             if grad._is_dtensor:
-                grad = grad.full_tensor()  # type: ignore[attr-defined]
+                grad = grad.full_tensor()
             value = grad.value.detach()
             if p.is_complex():
                 value = record("stack", [_real_part(value), record("imag", [value])],
@@ -216,9 +217,7 @@ class LBFGS(Optimizer):
             moved = record("multiply", [part, _number(step, part)])
             own = _own(p)
             if own is not p:
-                from .._dtensor.handlers import part_of_whole
-
-                moved = part_of_whole(_wrap(moved), p).value
+                moved = divided["part"](_wrap(moved), p).value
             with write_lock(own):
                 own._update(record("add", [own.value, moved]))
 

@@ -13,6 +13,7 @@ import lazyloom
 from lazyloom.errors import LoomError, type_name
 
 from .. import _ends
+from .._divided import divided
 from .._errors import as_torch, described
 from .._grad_mode import set_grad_enabled
 from .._hooks import RemovableHandle
@@ -328,9 +329,7 @@ def _loaded(value: Any, p: Tensor, name: Any) -> Any:
         value = as_tensor(value)
     if isinstance(value, Tensor):
         if value._is_dtensor or p._is_dtensor:
-            from .._dtensor.optimizing import loaded
-
-            made = loaded(value, p, name != "step" and p.is_floating_point())
+            made = divided["loaded"](value, p, name != "step" and p.is_floating_point())
             if made is not None:
                 return made
         # a tensor of its own: later steps must not write into what was loaded

@@ -16,8 +16,8 @@ from lazyloom import Value
 from .. import _absent, _ends
 from .._autocast import state as autocast_state
 from .._core import record
+from .._divided import divided
 from .._draws import default_generator
-from .._foreign import of_dtensor
 from .._tensor import Tensor, operand
 
 
@@ -76,12 +76,9 @@ def checkpoint(
     if determinism_check not in ("default", "none"):
         raise ValueError(
             f"determinism_check should be one of 'default' and 'none', not {determinism_check!r}")
-    if of_dtensor:
-        from .._dtensor.parts import of_parts
-
-        function, args, wrapped = of_parts(function, args, kwargs)
-        kwargs = {}
-        return wrapped(_checkpointed(function, args, kwargs, context_fn, preserve_rng_state))
+    if divided:
+        function, given, wrapped = divided["of_parts"](function, args, kwargs)
+        return wrapped(_checkpointed(function, given, {}, context_fn, preserve_rng_state))
     return _checkpointed(function, args, kwargs, context_fn, preserve_rng_state)
 
 

@@ -27,4 +27,5 @@ __all__ = [
     "distribute_tensor", "empty", "full", "init_device_mesh", "ones", "rand", "randn", "zeros",
 ]  # fmt: skip
 
+_LAZY_MODULES = frozenset(("api", "device_mesh", "placement_types"))
 __getattr__ = _absent.missing(__name__, reason=ALONE)

@@ -26,4 +26,7 @@ __all__ = [
     "distribute_tensor", "empty", "full", "ones", "rand", "randn", "zeros",
 ]  # fmt: skip
 
+_LAZY_MODULES = frozenset(
+    ("_api", "_dtensor_spec", "_utils", "device_mesh", "experimental", "parallel",
+     "placement_types"))
 __getattr__ = _absent.missing(__name__, reason=ALONE)

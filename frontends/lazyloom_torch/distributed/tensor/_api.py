@@ -1,4 +1,4 @@
-"""``torch.distributed.tensor._api``: where PyTorch defines what ``torch.distributed.tensor`` has."""
+"""``torch.distributed.tensor._api``: where PyTorch defines DTensor."""
 
 from __future__ import annotations
 

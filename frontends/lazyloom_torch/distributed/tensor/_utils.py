@@ -1,4 +1,4 @@
-"""``torch.distributed.tensor._utils``: shapes and offsets of parts, which libraries ask for here."""
+"""``torch.distributed.tensor._utils``: shapes and offsets of parts."""
 
 from __future__ import annotations
 

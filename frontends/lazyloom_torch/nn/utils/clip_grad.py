@@ -58,8 +58,10 @@ def clip_grads_with_norm_(
         grad = p.grad
         if grad is not None:
             factor = scale if grad.dtype is scale.dtype else scale.to(grad.dtype)
-            grad.mul_(factor.full_tensor() if scale._is_dtensor and not grad._is_dtensor
-                      else factor)
+            if factor._is_dtensor and not grad._is_dtensor:
+                whole: Any = factor
+                factor = whole.full_tensor()
+            grad.mul_(factor)
 
 
 @no_grad()

@@ -22,4 +22,5 @@ __all__ = [
     "parallelize_module",
 ]  # fmt: skip
 
+_LAZY_MODULES = frozenset(("api", "loss", "style"))
 __getattr__ = _absent.missing(__name__, reason=ALONE)
