@@ -145,11 +145,13 @@ def everywhere(x):
     return x.redistribute(placements=[R]).to_local().detach()
 
 
-def result(function, tensors, way):
+def result(function, tensors, way, valued):
     given = [put(x, p) for x, p in zip(tensors, way, strict=True)]
     made = function(*given)
     found = {"placements": str(made.placements[0]), "local": tuple(made.to_local().shape),
              "shape": tuple(made.shape)}
+    if not valued:
+        return found, {}
     values = {"value": everywhere(made)}
     leaves = [g for g in given if g.requires_grad]
     if made.requires_grad:
@@ -163,6 +165,8 @@ def result(function, tensors, way):
 
 everything = {}
 pending = []
+#: of every third case, and of all with parts of several sizes, values are compared, too
+VALUED = {n for i, n in enumerate(CASES) if i % 3 == 0 or n.startswith(("uneven", "one row"))}
 
 
 def read():
@@ -178,13 +182,14 @@ def read():
 
 for name, (function, tensors, way) in CASES.items():
     try:
-        made = result(function, tensors, way)
+        made = result(function, tensors, way, name in VALUED)
     except Exception as error:
         everything[name] = {"error": f"{type(error).__name__}: {error}"}
         continue
     everything[name] = made[0]
-    pending.append(made)
-    if len(pending) == 24:
+    if made[1]:
+        pending.append(made)
+    if len(pending) == 16:
         read()
 read()
 leave(everything)
