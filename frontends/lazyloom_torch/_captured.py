@@ -58,6 +58,7 @@ capture.register_readers(capture.Readers(
     RecordedOptimizer, "param_groups",
     (RecordedOptimizer.step.__wrapped__, RecordedOptimizer._groups,  # type: ignore[attr-defined]
      RecordedOptimizer.zero_grad, _optimizer.Optimizer.zero_grad)))
+capture.composed_tensors(lambda x: bool(getattr(x, "_is_dtensor", False)))
 capture.constant_classes(RemovableHandle, _dtypes.dtype, _dtypes.device)
 capture.ignore_attributes(Leaf, "owner", "strides", "lock", "token", "__weakref__")
 

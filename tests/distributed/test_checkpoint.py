@@ -185,7 +185,7 @@ with open(folder + f"/state{rank}", "wb") as out:
 train(module, optimizer, 1, rank, size)
 future.result()
 
-write = FileSystemWriter._write
+write = FileSystemWriter._write_file
 def dies(self, name, items, planner):
     found = write(self, name, items, planner)
     if rank == 1:
@@ -194,7 +194,7 @@ def dies(self, name, items, planner):
         os.kill(os.getpid(), signal.SIGKILL)
     return found
 
-FileSystemWriter._write = dies
+FileSystemWriter._write_file = dies
 saved(module, optimizer, folder)
 """)
     with pytest.raises(AssertionError, match=r"(?s)rank 1 \(process.*was killed by SIGKILL"):

@@ -132,10 +132,14 @@ def test_losses_are_those_of_one_process_with_the_whole_batch(
 #: what PyTorch's fully_shard does with the same program
 SEMANTICS = """
 import copy
+from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import (
+    apply_activation_checkpointing, checkpoint_wrapper)
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import (
     FSDPModule, MixedPrecisionPolicy, fully_shard, register_fsdp_forward_method)
 from torch.distributed.tensor import DTensor, Shard
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel, RowwiseParallel, parallelize_module)
 dist.init_process_group("gloo")
 rank, size = dist.get_rank(), dist.get_world_size()
 found = {}
@@ -256,6 +260,16 @@ left = net(7)
 fully_shard(left, ignored_params={left[2].weight})
 found["left out"] = [isinstance(p, DTensor) for p in left.parameters()]
 
+# computed again for gradients
+again = [filled(nn.Sequential(net(), net()), 14) for _ in range(3)]
+for i, m in enumerate(again):
+    if i == 1:
+        apply_activation_checkpointing(m, check_fn=lambda layer: isinstance(layer, nn.Tanh))
+    fully_shard(m[0])
+    fully_shard(m)
+    (m if i < 2 else checkpoint_wrapper(m))(x).sum().backward()
+found["again"] = [grads(m) for m in again]
+
 # what does not fit
 class Number(nn.Module):
     def __init__(self):
@@ -293,6 +307,19 @@ if size == 4:
     hybrid.set_requires_all_reduce(True)
     hybrid(x).sum().backward()
     found["hybrid, accumulated"] = grads(hybrid)
+
+    # divided among layers' processes, too
+    both = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    layers = filled(nn.Sequential(nn.Linear(3, 10), nn.Tanh(), nn.Linear(10, 3)), 13)
+    parallelize_module(layers, both["tp"], {"0": ColwiseParallel(), "2": RowwiseParallel()})
+    fully_shard(layers, mesh=both["dp"])
+    optimizer = torch.optim.AdamW(layers.parameters(), lr=.1)
+    for i in range(2):
+        optimizer.zero_grad()
+        layers(x * 0 + both["dp"].get_local_rank() + 1).sum().backward()
+        optimizer.step()
+    found["layers"] = [[str(p.placements) for p in layers.parameters()], grads(layers),
+                       full(layers)]
 leave(found)
 dist.destroy_process_group()
 """

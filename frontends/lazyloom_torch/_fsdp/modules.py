@@ -266,8 +266,8 @@ def fully_shard(
         module: a module, or several whose parameters are gathered together.
         mesh: the processes; all by default. Of two dimensions, the first one repeats parameters,
             and the second one divides them.
-        reshard_after_forward: whether whole parameters go after the forward pass. In a program
-            they are kept where the backward pass needs them.
+        reshard_after_forward: whether the whole parameters of ``unshard()`` go after the forward
+            pass. In a program they are kept where the backward pass needs them.
         shard_placement_fn: gives for a parameter the ``Shard`` that says along which dimension it
             is divided; None for the first.
         mp_policy: in which dtypes it computes.

@@ -40,8 +40,8 @@ class State:
         params: the parameters.
         meshes: the processes.
         policy: the dtypes.
-        reshards: whether whole parameters go after the forward pass; None for all modules but the
-            outermost.
+        reshards: whether whole parameters of :meth:`unshard` go after the forward pass; None for
+            all modules but the outermost.
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class State:
         self._parts: list[Any] = []
         #: whole parameters to write to, and their versions
         self._summoned: list[tuple[Any, int]] = []
-        #: whole parameters, and of which versions of the parts they are
-        self._wholes: tuple[Any, list[Tensor]] | None = None
+        #: whole parameters, while modules have them
+        self._wholes: list[Tensor] = []
 
     # -- whole parameters ------------------------------------------------------------------
 
@@ -74,25 +74,21 @@ class State:
             return
         parts = [p.held for p in self.params]
         locals_ = [p.local(held) for p, held in zip(self.params, parts, strict=True)]
-        key = (lazyloom.grad_enabled(), tuple((id(t), t.version, t.requires_grad)
-                                              for t in locals_))
-        if self._wholes is None or self._wholes[0] != key:
-            found = Gathered.apply(self.plan, self._reduced, *locals_)
-            self._wholes = key, [p.as_whole(w) for p, w in zip(self.params, found, strict=True)]
-        for p, whole in zip(self.params, self._wholes[1], strict=True):
+        found = Gathered.apply(self.plan, self._reduced, *locals_)
+        self._wholes = [p.as_whole(w) for p, w in zip(self.params, found, strict=True)]
+        for p, whole in zip(self.params, self._wholes, strict=True):
             p.put(whole)
         self._parts = parts
         self._placed = True
         _keeping.add(self)
 
-    def _remove(self, forget: bool) -> None:
+    def _remove(self) -> None:
         if self._placed:
             for p, part in zip(self.params, self._parts, strict=True):
                 p.put(part)
             self._parts, self._placed = [], False
-        if forget:
-            self._wholes = None
-            _keeping.discard(self)
+        self._wholes = []
+        _keeping.discard(self)
 
     def unshard(self) -> None:
         """Let the module have whole parameters until :meth:`reshard`, or its passes are over."""
@@ -103,7 +99,7 @@ class State:
         """Let the module have the parts again."""
         self._asked = False
         if not self._users:
-            self._remove(forget=True)
+            self._remove()
 
     def summon(self, with_grads: bool) -> None:
         """Let the module have whole parameters that are its own to write to.
@@ -112,7 +108,7 @@ class State:
         """
         if self._users:
             raise AssertionError("Cannot manually unshard parameters during forward/backward")
-        self._remove(forget=True)
+        self._remove()
         self._parts = [p.held for p in self.params]
         locals_ = [p.local(held) for p, held in zip(self.params, self._parts, strict=True)]
         plan = Plan(self.plan.divided, self.plan.shards, self.plan.place, self.plan.copies)
@@ -154,7 +150,7 @@ class State:
         """The backward pass is over."""
         self._asked = False
         if not self._users:
-            self._remove(forget=True)
+            self._remove()
 
     # -- forward passes --------------------------------------------------------------------
 
@@ -173,10 +169,8 @@ class State:
         finally:
             _forward.running = before
             self._users -= 1
-            if not self._users and not self._asked:
-                goes = (not outermost) if self.reshards is None else self.reshards
-                self._remove(forget=goes or not lazyloom.grad_enabled())
-            elif not self._users and self.reshards:
+            stays = outermost if self.reshards is None else not self.reshards
+            if not self._users and not (self._asked and stays):
                 self.reshard()
 
     @contextmanager
@@ -206,7 +200,7 @@ _ends.after_pass.append(_end_pass)
 
 def _around() -> Callable[[], Any]:
     """The forward passes that this thread is in, for what is computed of them again later."""
-    states = [(state, state._wholes[1] if state._wholes else []) for state in _forward.running]
+    states = [(state, state._wholes) for state in _forward.running]
 
     @contextmanager
     def again() -> Any:

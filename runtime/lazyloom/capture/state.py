@@ -183,6 +183,13 @@ class Snapshot:
 
 #: functions that return True for a source of random numbers (filled by frontends)
 is_generator: Final[list[Callable[[Any], bool]]] = []
+_composed: Final[list[Callable[[Any], bool]]] = []
+
+
+def composed_tensors(test: Callable[[Any], bool]) -> None:
+    """Add a function that says which tensors have no contents of their own, such as those whose
+    parts are in several processes: calls that use one are not captured."""
+    _composed.append(test)
 
 
 class Walk:
@@ -249,7 +256,10 @@ class Walk:
     def _visit(self, path: str, x: Any, named: bool) -> None:
         cls = type(x)
         if isinstance(x, Tensor):
-            self._tensor(path, x, named)
+            if any(test(x) for test in _composed):
+                self._opaque(path, x, True)
+            else:
+                self._tensor(path, x, named)
         elif isinstance(x, Value):
             self.found.values.append(x)
         elif any(test(x) for test in is_generator):
@@ -435,5 +445,5 @@ _PURE_CLASSES: Final = frozenset({
     types.FunctionType, types.MethodType, types.SimpleNamespace, types.MappingProxyType,
     weakref.ref, types.ModuleType})
 
-__all__ = ["IMMUTABLE", "LIBRARIES", "LIMIT", "Code", "Snapshot", "Walk", "constant_classes",
-           "ignore_attributes", "is_generator", "is_library"]
+__all__ = ["IMMUTABLE", "LIBRARIES", "LIMIT", "Code", "Snapshot", "Walk", "composed_tensors",
+           "constant_classes", "ignore_attributes", "is_generator", "is_library"]

@@ -277,7 +277,7 @@ class FileSystemWriter(StorageWriter):
                     return
                 name = f"{place.prefix}{place.first + i}{DEFAULT_SUFFIX}"
                 try:
-                    results[i] = self._write(name, parts[i], planner)
+                    results[i] = self._write_file(name, parts[i], planner)
                 except BaseException as error:
                     errors.append(error)
 
@@ -294,7 +294,7 @@ class FileSystemWriter(StorageWriter):
         done.set_result([r for some in results for r in some])
         return done
 
-    def _write(self, name: str, items: list[WriteItem], planner: SavePlanner
+    def _write_file(self, name: str, items: list[WriteItem], planner: SavePlanner
                ) -> list[WriteResult]:  # fmt: skip
         found = []
         with self.fs.create_stream(self.fs.concat_path(self.path, name), "wb") as stream:
