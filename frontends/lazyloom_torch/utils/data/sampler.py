@@ -209,10 +209,11 @@ class DistributedSampler(_Counted):
         shuffle: bool = True, seed: int = 0, drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            from ... import distributed  # late: it needs the data types of all of torch
+            # late: it needs the data types of all of torch
+            from ..._processes.groups import get_rank, get_world_size
 
-            num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
-            rank = distributed.get_rank() if rank is None else rank
+            num_replicas = get_world_size() if num_replicas is None else num_replicas
+            rank = get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(
                 f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
