@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tests.distributed import launches
 
 pytestmark = pytest.mark.slow
