@@ -13,9 +13,15 @@ import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+import lazyloom
+
 from .. import _ends
 from .._tensor import Tensor
 from . import calls
+
+
+#: after how many collectives without gradients all is handed over where no optimizer steps
+_MANY = 256
 
 
 class _Pending:
@@ -26,6 +32,14 @@ class _Pending:
         self._lock = threading.Lock()
         self._hooked = False
         self._held = False
+        self._noted = 0
+
+    def note(self) -> None:
+        """A collective was recorded, whose result may be of no interest here: after the next step
+        of an optimizer all that is pending is handed over, or after many without gradients."""
+        self._noted += 1
+        if self._noted >= _MANY and not lazyloom.grad_enabled() and not self._held:
+            self.hand_over()
 
     def add(self, tensors: Iterable[Tensor]) -> None:
         """Hand over what computes these, no later than after the next optimizer's step."""
@@ -34,7 +48,10 @@ class _Pending:
 
     def hand_over(self) -> None:
         """Hand it over now."""
-        if not self._tensors or self._held:
+        if self._held or not (self._tensors or self._noted):
+            return
+        if self._noted:
+            self.hand_over_all()
             return
         with self._lock:
             tensors, self._tensors = self._tensors, []
@@ -63,6 +80,7 @@ class _Pending:
         They may wait for it: steps that were captured are not known here.
         """
         self._tensors.clear()
+        self._noted = 0
         if self._hooked:
             calls.dispatch()
 

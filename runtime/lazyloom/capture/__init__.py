@@ -10,8 +10,8 @@ from .function import CaptureError, Explanation, Jitted, jit
 from .numbers import Readers, register_readers
 from .outputs import Views, register_views
 from .program import CapturedProgram, Section
-from .state import constant_classes, ignore_attributes
+from .state import constant_classes, ignore_attributes, uncapturable
 
 __all__ = ["CaptureError", "CapturedProgram", "Explanation", "Generators", "Jitted", "Readers",
            "Section", "Views", "constant_classes", "ignore_attributes", "jit", "register",
-           "register_generators", "register_readers", "register_views"]
+           "register_generators", "register_readers", "register_views", "uncapturable"]
