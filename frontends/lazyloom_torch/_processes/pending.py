@@ -14,14 +14,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import lazyloom
+from lazyloom import Value
 
 from .. import _ends
 from .._tensor import Tensor
 from . import calls
-
-
-#: after how many collectives without gradients all is handed over where no optimizer steps
-_MANY = 256
 
 
 class _Pending:
@@ -32,14 +29,23 @@ class _Pending:
         self._lock = threading.Lock()
         self._hooked = False
         self._held = False
-        self._noted = 0
+        self._noted = False
+        self._first: str | None = None
 
-    def note(self) -> None:
-        """A collective was recorded, whose result may be of no interest here: after the next step
-        of an optimizer all that is pending is handed over, or after many without gradients."""
-        self._noted += 1
-        if self._noted >= _MANY and not lazyloom.grad_enabled() and not self._held:
+    def note(self, value: Value) -> None:
+        """A collective was recorded, whose result may be of no interest here.
+
+        All that is pending is handed over after the next step of an optimizer. Where no gradients
+        are recorded there may be none: then it is when the program comes to the same line again.
+        """
+        self._noted = True
+        if lazyloom.grad_enabled() or self._held:
+            return
+        line = str(value.node.site)
+        if self._first == line:
             self.hand_over()
+        elif self._first is None:
+            self._first = line
 
     def add(self, tensors: Iterable[Tensor]) -> None:
         """Hand over what computes these, no later than after the next optimizer's step."""
@@ -80,7 +86,7 @@ class _Pending:
         They may wait for it: steps that were captured are not known here.
         """
         self._tensors.clear()
-        self._noted = 0
+        self._noted, self._first = False, None
         if self._hooked:
             calls.dispatch()
 
