@@ -7,6 +7,8 @@ import operator
 import sys
 from typing import Any
 
+from lazyloom import capture
+
 from .. import _foreign, _registry
 from .._divided import divided
 from .._foreign import mixes
@@ -142,6 +144,8 @@ def attach() -> None:
     _methods(DTensor)
     _properties(DTensor)
     DTensorParameter.__hash__ = DTensor.__hash__  # type: ignore[method-assign]
+    capture.uncapturable(
+        DTensor, "a tensor that is divided among processes is among what the call reads")
     _foreign.of_dtensor.append(call)
     divided.update(optimizer=Divided, loaded=loaded, filled=filled_as_one, part=part_of_whole,
                    of_parts=of_parts)

@@ -80,7 +80,7 @@ def _made(value: Any) -> Tensor:
     """The result of a collective, which is handed over with the program that it is a part of."""
     made: Tensor = Tensor.from_value(value)
     if value.is_pending:
-        pending.add([made])
+        pending.note(value)
     return made
 
 

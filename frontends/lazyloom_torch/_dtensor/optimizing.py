@@ -11,6 +11,7 @@ from typing import Any
 
 import lazyloom
 
+from .._processes.pending import pending
 from .._tensor import Tensor
 from ..optim._recorded import RecordedOptimizer
 from ..optim.optimizer import Optimizer
@@ -126,14 +127,14 @@ class Divided:
                 loss = closure()
         self._prepare()
         divided = [p for p in self._params() if p._is_dtensor] if self.whole else []
-        with lazyloom.grad_mode(False):
+        with lazyloom.grad_mode(False), pending.held():
             for p in divided:
                 self._gather(p)
         self.inner._begin()
         # hooks are the program's optimizer's, and ran; its step ends after this one
         RecordedOptimizer.step.__wrapped__(self.inner)  # type: ignore[attr-defined]
         self.inner._ended = lazyloom.last_sequence()
-        with lazyloom.grad_mode(False):
+        with lazyloom.grad_mode(False), pending.held():
             for p in divided:
                 self._keep(p)
         for p in self._params():

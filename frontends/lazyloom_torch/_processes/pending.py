@@ -13,6 +13,9 @@ import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+import lazyloom
+from lazyloom import Value
+
 from .. import _ends
 from .._tensor import Tensor
 from . import calls
@@ -26,6 +29,23 @@ class _Pending:
         self._lock = threading.Lock()
         self._hooked = False
         self._held = False
+        self._noted = False
+        self._first: str | None = None
+
+    def note(self, value: Value) -> None:
+        """A collective was recorded, whose result may be of no interest here.
+
+        All that is pending is handed over after the next step of an optimizer. Where no gradients
+        are recorded there may be none: then it is when the program comes to the same line again.
+        """
+        self._noted = True
+        if lazyloom.grad_enabled() or self._held:
+            return
+        line = str(value.node.site)
+        if self._first == line:
+            self.hand_over()
+        elif self._first is None:
+            self._first = line
 
     def add(self, tensors: Iterable[Tensor]) -> None:
         """Hand over what computes these, no later than after the next optimizer's step."""
@@ -34,7 +54,10 @@ class _Pending:
 
     def hand_over(self) -> None:
         """Hand it over now."""
-        if not self._tensors or self._held:
+        if self._held or not (self._tensors or self._noted):
+            return
+        if self._noted:
+            self.hand_over_all()
             return
         with self._lock:
             tensors, self._tensors = self._tensors, []
@@ -63,6 +86,7 @@ class _Pending:
         They may wait for it: steps that were captured are not known here.
         """
         self._tensors.clear()
+        self._noted, self._first = False, None
         if self._hooked:
             calls.dispatch()
 

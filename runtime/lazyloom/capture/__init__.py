@@ -10,8 +10,10 @@ from .function import CaptureError, Explanation, Jitted, jit
 from .numbers import Readers, register_readers
 from .outputs import Views, register_views
 from .program import CapturedProgram, Section
-from .state import composed_tensors, constant_classes, ignore_attributes
+from .state import composed_tensors, constant_classes, ignore_attributes, uncapturable
 
-__all__ = ["CaptureError", "CapturedProgram", "Explanation", "Generators", "Jitted", "Readers",
-           "Section", "Views", "composed_tensors", "constant_classes", "ignore_attributes", "jit",
-           "register", "register_generators", "register_readers", "register_views"]
+__all__ = [
+    "CaptureError", "CapturedProgram", "Explanation", "Generators", "Jitted", "Readers", "Section",
+    "Views", "composed_tensors", "constant_classes", "ignore_attributes", "jit", "register",
+    "register_generators", "register_readers", "register_views", "uncapturable",
+]  # fmt: skip

@@ -8,7 +8,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.views import ViewStep
 from ..types import TensorType
 from .guards import attributes_of, same
-from .state import IMMUTABLE
+from .state import IMMUTABLE, check_capturable
 from .tensor_checks import shown
 
 TENSOR: Final = 0
@@ -122,6 +122,7 @@ def argument_of(
     """Describe an argument; append its tensors, and objects that must stay the same, to the lists.
     """
     if isinstance(x, Tensor):
+        check_capturable(x)
         described = hasattr(x, "_info")  # the NumPy-like frontend's notes on its memory
         if attributes_of(x) or described and x.slow_path:
             objects.append((path, x))

@@ -84,6 +84,22 @@ def constant_classes(*classes: type) -> None:
     _constant.extend(classes)
 
 
+#: classes of tensors that a captured call cannot have, with the reason
+_refused: Final[list[tuple[type, str]]] = []
+
+
+def uncapturable(cls: type, reason: str) -> None:
+    """Declare that calls with tensors of a class are recorded each time, and why."""
+    _refused.append((cls, reason))
+
+
+def check_capturable(x: Tensor) -> None:
+    """Raise NotCapturable for a tensor of a class that no captured call can have."""
+    for cls, reason in _refused:
+        if isinstance(x, cls):
+            raise NotCapturable(reason)
+
+
 def _ignored_of(cls: type) -> frozenset[str]:
     ignored: frozenset[str] = frozenset()
     for base, names in _ignored.items():
@@ -341,6 +357,7 @@ class Walk:
             self.found.opaque.append((path, x))
 
     def _tensor(self, path: str, x: Tensor, named: bool) -> None:
+        check_capturable(x)
         self.found.tensors[id(x)] = (x, path)
         owner = x.alias_of
         # nothing can ask an alias without gradient for the tensor that it was taken from
