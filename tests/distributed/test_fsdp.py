@@ -353,7 +353,7 @@ y = torch.tensor(LABELS[rank::size])
 
 def steps(module, clip, optimizer, parts):
     found = []
-    for i in range(4):
+    for i in range(3):
         optimizer.zero_grad()
         for part, kept in zip(parts, parts.hold):
             with kept():
@@ -400,10 +400,9 @@ def trained(strategy, resumes, **options):
 
 strategies = ShardingStrategy
 found = [trained(strategies.FULL_SHARD, True, auto_wrap_policy=ModuleWrapPolicy({Block})),
-         trained(strategies.SHARD_GRAD_OP, False, use_orig_params=True, sync_module_states=True,
+         trained(strategies.NO_SHARD, False, use_orig_params=True, sync_module_states=True,
                  auto_wrap_policy=functools.partial(size_based_auto_wrap_policy,
-                                                    min_num_params=2000)),
-         trained(strategies.NO_SHARD, False)]
+                                                    min_num_params=2000))]
 low = FSDP(model("convolutions"), auto_wrap_policy=ModuleWrapPolicy({nn.Conv2d}),
            mixed_precision=MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16))
 z = low(torch.tensor(BATCH["convolutions"][rank::size]))
@@ -419,7 +418,7 @@ dist.destroy_process_group()
     module = names["model"]("transformer")
     optimizer = torch.optim.SGD(module.parameters(), lr=.1, momentum=.9)
     norms = []
-    for _ in range(4):
+    for _ in range(3):
         optimizer.zero_grad()
         for part in (slice(0, 12), slice(12, None)):
             functional.cross_entropy(module(torch.tensor(names["BATCH"]["transformer"][part])),
@@ -428,7 +427,7 @@ dist.destroy_process_group()
         optimizer.step()
     for rank, each in enumerate(launch(program, tmp_path)):
         *strategies, low = each
-        for number, found in enumerate(strategies):
+        for found in strategies:
             ours, state, whole, divided, kind, count, *resumed = found
             np.testing.assert_allclose(ours, norms, rtol=1e-5)
             expected = dict(module.named_parameters())
@@ -436,7 +435,7 @@ dist.destroy_process_group()
             assert state == (sorted(expected) if rank == 0 else [])
             for name, p in expected.items():
                 np.testing.assert_allclose(whole[name], p.detach().numpy(), rtol=1e-4, atol=1e-6)
-            assert kind == "DTensor" and count == (2, 2, 1)[number]
+            assert kind == "DTensor" and count == 2
             if resumed:
                 # it went on from a state as if there had been no other
                 more, again, momentum = resumed

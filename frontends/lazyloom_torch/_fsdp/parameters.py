@@ -9,7 +9,7 @@ import lazyloom
 
 from .._dtensor.mesh import DeviceMesh
 from .._dtensor.placements import Replicate, Shard, _StridedShard
-from .._dtensor.tensors import DTensor, dtensor
+from .._dtensor.tensors import DTensor, DTensorParameter, dtensor
 from .._tensor import Tensor
 from ..nn.modules.module import Module
 from .gathering import Divided
@@ -86,7 +86,12 @@ class Sharded:
             if extent != part.shape[dim]:
                 # memory of its own, so that the whole can go
                 part = part.narrow(dim, begin, extent).clone()
-        made = self._as_dtensor(part)._as_parameter(param.requires_grad)
+        # a tensor of its own, no alias of another: steps write to it in place
+        local: Tensor = Tensor.from_value(lazyloom.boundary(part.value.detach()))
+        if param.requires_grad:
+            local.requires_grad_()
+        made = DTensorParameter.__new__(DTensorParameter)
+        made._hold(local, self._as_dtensor(local)._spec)
         made.__dict__.update({k: v for k, v in param.__dict__.items() if not k.startswith("_")})
         self.put(made)
 

@@ -58,6 +58,7 @@ class State:
             [p.divided for p in params], meshes.shards, meshes.place, meshes.copies,
             policy.param_dtype, policy.reduce_dtype)
         self._users = 0
+        self._begun = False
         self._placed = False
         self._asked = False
         #: the DTensors that modules have while whole parameters are not in their place
@@ -74,6 +75,12 @@ class State:
             return
         parts = [p.held for p in self.params]
         locals_ = [p.local(held) for p, held in zip(self.params, parts, strict=True)]
+        if not self._begun:
+            # what fills the parts is no part of the first step, which has the structure of others
+            self._begun = True
+            values = [t.value for t in locals_ if t.value.is_pending]
+            if values:
+                lazyloom.sync(*values)
         found = Gathered.apply(self.plan, self._reduced, *locals_)
         self._wholes = [p.as_whole(w) for p, w in zip(self.params, found, strict=True)]
         for p, whole in zip(self.params, self._wholes, strict=True):
