@@ -122,6 +122,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if item.get_closest_marker("xla") is not None:
                 item.add_marker(pytest.mark.skip(reason=f"is about XLA, the backend is {backend}"))
     _skip_left_out(items)
+    if not config.getoption("--thorough"):
+        for item in items:
+            if item.get_closest_marker("thorough") is not None:
+                item.add_marker(pytest.mark.skip(reason="is for --thorough"))
     if not config.getoption("--quick"):
         return
     chosen = _quick(items)

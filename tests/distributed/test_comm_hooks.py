@@ -107,6 +107,7 @@ def test_hooks_and_averagers_are_pytorchs(tmp_path: Path) -> None:
             same(ours[rank][name], value, f"{name} on rank {rank}")
 
 
+@pytest.mark.thorough
 def test_what_is_lost_is_added_to_the_next_gradient(tmp_path: Path) -> None:
     """Gradients of rank one lose nothing; of others the sum of many passes loses little."""
     program = script(tmp_path, TRAINING + """

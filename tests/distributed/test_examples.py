@@ -54,7 +54,8 @@ def run(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "where"), [
-    ("resnet50", "mesh"), ("roberta_mlm", "processes")])
+    ("resnet50", "mesh"),
+    pytest.param("roberta_mlm", "processes", marks=pytest.mark.thorough)])
 def test_resuming_gives_the_losses_of_an_undisturbed_run(
     name: str, where: str, tmp_path: Path
 ) -> None:
@@ -78,7 +79,9 @@ def test_resuming_gives_the_losses_of_an_undisturbed_run(
 @pytest.mark.slow
 @pytest.mark.skipif(not TORCH, reason="PyTorch is not installed")
 @pytest.mark.parametrize(("name", "more"), [
-    ("resnet56", []), ("roberta_mlm", ["--dropout", "0", "--dtype", "float32"])])
+    ("resnet56", []),
+    pytest.param("roberta_mlm", ["--dropout", "0", "--dtype", "float32"],
+                 marks=pytest.mark.thorough)])
 def test_losses_are_those_of_pytorchs_processes(
     name: str, more: list[str], tmp_path: Path
 ) -> None:
@@ -97,6 +100,7 @@ def test_losses_are_those_of_pytorchs_processes(
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_synchronised_batch_norms_give_the_losses_of_one_process(tmp_path: Path) -> None:
     one = run("resnet50", tmp_path, "--steps", "4")
     two = run("resnet50", tmp_path, "--steps", "4", "--sync-batchnorm", processes=2)

@@ -116,7 +116,8 @@ def alone() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("processes, kinds", [
-    (2, ("transformer", "convolutions")), (4, ("convolutions",))])
+    (2, ("transformer", "convolutions")),
+    pytest.param(4, ("convolutions",), marks=pytest.mark.thorough)])
 def test_losses_are_those_of_one_process_with_the_whole_batch(
     processes: int, kinds: tuple[str, ...], alone: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -326,7 +327,7 @@ dist.destroy_process_group()
 
 
 @PYTORCH
-@pytest.mark.parametrize("processes", [4])
+@pytest.mark.parametrize("processes", [2, pytest.param(4, marks=pytest.mark.thorough)])
 def test_it_is_pytorchs(processes: int, tmp_path: Path) -> None:
     program = script(tmp_path, SEMANTICS)
     theirs = launch(program, tmp_path, processes, pytorch=True)

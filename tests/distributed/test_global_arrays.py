@@ -52,9 +52,8 @@ def test_training_has_the_losses_of_one_device(tmp_path: Path) -> None:
         _assert_losses(found)
 
 
-def test_training_in_four_processes_of_two_devices(tmp_path: Path, thorough: bool) -> None:
-    if not thorough:
-        pytest.skip("four processes take a minute on two cores; pass --thorough")
+@pytest.mark.thorough
+def test_training_in_four_processes_of_two_devices(tmp_path: Path) -> None:
     for model in ("block", "convolutions"):
         for found in launched(tmp_path, "training", 4, "data=4", "model=2", model):
             _assert_losses(found)

@@ -12,7 +12,7 @@ from tests.distributed.launches import HERE, launch, script
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("processes", [2, 4])
+@pytest.mark.parametrize("processes", [2, pytest.param(4, marks=pytest.mark.thorough)])
 def test_a_divided_model_learns_what_a_whole_one_does(tmp_path: Path, processes: int) -> None:
     every = launch(HERE / "program_tensor_parallel.py", tmp_path, processes)
     for found in every:

@@ -82,7 +82,7 @@ def _collective(number: int, i: Instruction) -> Collective:
     first = attrs.get("primals1", 0) if op.kind else 0
     nbytes = sum([t.nbytes for t in i.operand_types[first:] if t is not None])
     rest = ", ".join(
-        [f"{k}={v!r}" for k, v in attrs.items() if k not in ("group", "world")])
+        [f"{k}={v!r}" for k, v in attrs.items() if k not in ("group", "world") and v != ""])
     return Collective(
         number, op.name, str(attrs.get("reduction", "")), attrs["group"], attrs["world"], types,
         nbytes, f"{op.name}({', '.join(types)}; {rest})")
