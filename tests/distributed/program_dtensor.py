@@ -176,6 +176,8 @@ VALUED = {n for i, n in enumerate(CASES) if i % 3 == 0 or n.startswith(("uneven"
 
 def read():
     """The values of some cases: one program, or few."""
+    if not pending:
+        return
     flat = torch.cat([v.reshape(-1).double() for _, values in pending for v in values.values()])
     numbers, at = flat.numpy(), 0
     for found, values in pending:
