@@ -138,6 +138,9 @@ def _reshape_in_place(name: str) -> Any:
     function = _registry.functions[name].value
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if self._is_dtensor:
+            raise NotImplementedError(
+                f"{name}_(): a DTensor does not change its shape in place; use {name}()")
         return strided.become(self, function(self, *args, **kwargs), f"{name}_")
 
     method.__name__ = method.__qualname__ = f"{name}_"

@@ -19,6 +19,8 @@ Axes: TypeAlias = "tuple[str, ...]"
 _WHOLE: Final = "whole"
 _ROW_MAJOR: Final = "row-major"
 _MEMORY: Final = "device"
+#: places of a mesh
+_MOST_PLACES: Final = 1 << 20
 #: the sharding of a result whose division XLA chooses
 _PROPAGATED: Final = "propagated"
 
@@ -60,6 +62,10 @@ class Mesh:
                     f"Mesh: axis {name!r} has size {n!r}, expected an int of 1 or more")
             pairs.append((name, n))
             size *= n
+            if size > _MOST_PLACES:
+                raise ArgumentError(
+                    f"Mesh: the axes have more than {_MOST_PLACES} places, expected one for each "
+                    "device")
         self.axes: Final[tuple[tuple[str, int], ...]] = tuple(pairs)
         self.platform: Final[str] = platform
         numbers: tuple[int, ...] = tuple(range(size)) if devices is None else tuple(devices)

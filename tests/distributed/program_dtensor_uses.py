@@ -312,6 +312,35 @@ def computed_again():
 
 
 @case
+def parts_that_are_empty():
+    one = torch.ones(1, 6)
+    product = distribute_tensor(torch.ones(6, 1), mesh, [S1]) @ distribute_tensor(one, mesh, [S0])
+    return same(product, torch.ones(6, 6)) and same(
+        distribute_tensor(torch.ones(1), mesh, [S0]).max(), torch.tensor(1.0))
+
+
+@case
+def rolls():
+    y = torch.arange(8.0).view(2, 4)
+    divided = distribute_tensor(y, mesh, [S0])
+    return same(divided.roll(1), y.roll(1)) and same(divided.roll(1, 0), y.roll(1, 0))
+
+
+@case
+def any_of_bytes():
+    y = torch.tensor([3, 1, 1, 1, 0], dtype=torch.uint8)
+    return same(distribute_tensor(y, mesh, [S0]).any(), y.any())
+
+
+@case
+def shapes_in_place():
+    try:
+        distribute_tensor(x, mesh, [S0]).t_()
+    except NotImplementedError as error:
+        return "t_" in str(error)
+
+
+@case
 def casts():
     w = distribute_tensor(torch.randn(4, 8), mesh, [S0])
     with torch.autocast("cpu", torch.bfloat16):

@@ -54,6 +54,14 @@ def values(mesh: Any) -> Any:
     found["moved"] = (float(lazyloom.shard(x, other, ("data",)).sum()), float(x.sum()))
     total = dist.all_reduce(np.ones(8) * dist.rank(), "sum")
     found["beside a collective"] = ((x[2] + total).tolist(), (whole[2] + 1).tolist())
+    found["own of what was just put there"] = dist.local_array(
+        lazyloom.shard(np.arange(4), mesh, ("data",))).shape
+    y = lazyloom.shard(np.zeros(8), mesh, ("data",))
+    y[1:3] += 1
+    z = y * 2
+    y.tolist(), z.tolist()
+    found["divided after a read"] = [
+        (lazyloom.placement_of(v).spec, dist.local_array(v).shape) for v in (y, z)]
     found["dlpack"] = numpy.from_dlpack(x)[1].tolist()[2]
     torch.manual_seed(3)
     drawn = lazyloom.shard(torch.zeros(N // 8, 8), mesh, ("data",)).normal_()
@@ -105,6 +113,15 @@ def another_value(mesh: Any) -> Any:
         for _ in range(4000):
             x = x + 1
             float(x.sum())
+
+    return error_of(steps)
+
+
+def another_number(mesh: Any) -> Any:
+    def steps() -> None:
+        x = lazyloom.shard(np.ones((16,)), mesh, ("data",))
+        for _ in range(4000):
+            float((x * (0.5 + dist.rank())).sum())
 
     return error_of(steps)
 

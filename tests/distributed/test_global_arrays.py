@@ -38,6 +38,8 @@ def test_values(tmp_path: Path) -> None:
         assert found["written"] == 40.0
         assert found["element written"] == (7.0, 7.0)
         assert found["dlpack"] == 7.0
+        assert found["own of what was just put there"] == (2,)
+        assert found["divided after a read"] == [((("data",),), (4,))] * 2
         for name in ("moved", "beside a collective"):
             np.testing.assert_allclose(*found[name], rtol=1e-12)
         total, expected, firsts, rows = found["mapped"]
@@ -80,6 +82,11 @@ def test_another_value_is_an_error(tmp_path: Path) -> None:
     for text in launched(tmp_path, "another_value"):
         assert "a copy to the mesh of a float64[16] whose data have checksum" in text
         assert text.count("program_global_arrays.py:") == 2
+
+
+def test_another_run_time_scalar_is_an_error(tmp_path: Path) -> None:
+    for text in launched(tmp_path, "another_number"):
+        assert "the run-time scalars float64 [0.5]" in text and "float64 [1.5]" in text
 
 
 def test_a_process_that_is_killed_is_named(tmp_path: Path) -> None:

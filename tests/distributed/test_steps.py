@@ -50,7 +50,8 @@ def test_order_and_records() -> None:
         assert report["collectives"] == [["all_reduce", 24], ["all_gather", 24]]
         assert "together 2 collectives, 48 bytes" in report["record"]
         assert "all_gather of float32[2,3] in group 0, 1, 2: 24 bytes" in report["record"]
-        assert "all_reduce(%in0) {reduction='max', group=(0, 1, 2), world=3, axes=''}" in report["program"]
+        assert ("all_reduce(%in0) {reduction='max', group=(0, 1, 2), world=3, axes=''}"
+                in report["program"])
 
 
 def test_matched_steps_keep_the_order_of_collectives() -> None:

@@ -162,6 +162,25 @@ def _reduction(kind: Any, terms: tuple[str, ...] = ()) -> Any:
     return rule
 
 
+def _extremum_of_parts(reduce_op: str) -> Any:
+    """The maximum of maxima or the like, if no part is empty."""
+
+    def kind(call: Call, reduced: Sequence[int]) -> Placement | None:
+        size = call.mesh.size()
+        for d in reduced:
+            n = call.operands[0].shape[d]
+            if -(-n // size) * (size - 1) >= n:
+                return None
+        return Partial(reduce_op)
+
+    return kind
+
+
+def _any_of_parts(call: Call, reduced: Sequence[int]) -> Placement | None:
+    """The sum, which is "or" for bool; of uint8, whose result is a number, the largest."""
+    return Partial("max" if str(call.operands[0].dtype) == "torch.uint8" else "sum")
+
+
 def _mean_of_parts(call: Call, reduced: Sequence[int]) -> Placement | None:
     """The mean of means, if all parts have as many elements."""
     o = call.operands[0]
@@ -197,8 +216,10 @@ def _along(*names: str, linear: bool = False, default: Any = None) -> Any:
     def rule(call: Call) -> list[Way]:
         o = call.operands[0]
         given = call.given(*(names or ("dim", "axis", "dims")), default=default)
-        if given is None or isinstance(given, Operand):
-            return []
+        if given is None or isinstance(given, Operand) or (
+            call.name == "roll" and not isinstance(given, int) and not len(given)
+        ):
+            return []  # without dimensions elements go from one row to the next
         gone = axes(given, o.ndim)
         labels = [WHOLE if d in gone else d for d in range(o.ndim)]
         others: list[Labels] = [
@@ -296,11 +317,11 @@ def _register() -> None:
     RULES["mean"] = _reduction(_mean_of_parts, ("sum", "avg"))
     RULES["prod"] = _reduction(Partial("product"))
     for name in ("max", "amax"):
-        RULES[name] = _reduction(Partial("max"))
+        RULES[name] = _reduction(_extremum_of_parts("max"))
     for name in ("min", "amin"):
-        RULES[name] = _reduction(Partial("min"))
+        RULES[name] = _reduction(_extremum_of_parts("min"))
     RULES["all"] = _reduction(Partial("product"))
-    RULES["any"] = _reduction(Partial("sum"))
+    RULES["any"] = _reduction(_any_of_parts)
     for name in ("norm", "vector_norm", "linalg_vector_norm", "linalg_norm"):
         RULES[name] = _reduction(_norm_of_parts)
     for name in ("argmax", "argmin", "var", "std", "var_mean", "std_mean", "logsumexp", "median",

@@ -41,6 +41,11 @@ def axis_index(axes: str | Sequence[str]) -> Any:
     return wrap_as(_here.like, value)
 
 
+def is_mapped() -> bool:
+    """Return True while this thread records the function of a ``shard_map``."""
+    return getattr(_here, "sizes", None) is not None
+
+
 def attributes_of(function: str, axes: str | Sequence[str]) -> dict[str, Any]:
     """The attributes of a collective along axes. Raises ArgumentError for axes that are not there.
     """
@@ -51,6 +56,9 @@ def attributes_of(function: str, axes: str | Sequence[str]) -> dict[str, Any]:
             f"{function}: axes of a mesh ({', '.join(map(repr, names))}) were given outside a "
             "function that lazyloom.shard_map maps over it")
     size = 1
+    if not names:
+        raise ArgumentError(
+            f"{function}: no axis was given, expected some of the mesh's: {', '.join(sizes)}")
     for name in names:
         if name not in sizes or names.count(name) > 1:
             raise ArgumentError(

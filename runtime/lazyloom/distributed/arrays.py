@@ -104,9 +104,10 @@ def local_array(x: Any) -> Any:
         return x
     buffer = materialize(value, "local_array")
     placement = placement_now(value)
-    if buffer.placement is not None and placement.is_propagated:
-        placement = buffer.placement
-    made = from_host(backend().parts(buffer.array, placement))
+    array = buffer.array
+    if array is None:
+        array = given(backend().upload_to(buffer.host, placement), "upload_to")
+    made = from_host(backend().parts(array, placement))
     return wrap_as(x, made) if isinstance(x, Tensor) else made
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from ..control_flow.mesh_axes import attributes_of
-from ..errors import ArgumentError, DistributedError
+from ..control_flow.mesh_axes import attributes_of, is_mapped
+from ..errors import ArgumentError, DistributedError, type_name
 from ..evaluate.sync import sync
 from ..tensor.apply import apply
 from ..tensor.tensor import Tensor
@@ -28,6 +28,14 @@ Members = Group | str | tuple[str, ...] | None
 def _apply(name: str, x: Any, group: Members, attributes: dict[str, Any]) -> Any:
     if isinstance(group, (str, tuple)):
         return apply(name, [x], {**attributes, **attributes_of(name, group)})
+    if group is not None and not isinstance(group, Group):
+        raise ArgumentError(
+            f"{name}: the group is a {type_name(group)}, expected one of new_group, the name of an "
+            "axis of a mesh or a tuple of such names")
+    if is_mapped():
+        raise ArgumentError(
+            f"{name}: it was called for a group of processes in a function that lazyloom.shard_map "
+            "maps over a mesh; pass the name of an axis as the group, or a tuple of names")
     chosen = WORLD if group is None else group
     ranks = chosen.ranks
     if chosen.rank not in range(len(ranks)):

@@ -30,6 +30,8 @@ from .streams import Sites, Stream, group_of, key_of
 _GRACE: Final = 2.0
 #: bytes of a value of which a checksum is made
 _COMPARED: Final = 1 << 20
+#: characters of run-time scalars in an error
+_SHOWN: Final = 200
 #: programs that are known to have been compared
 _PROGRAMS: Final = 4096
 #: seconds for which a result is waited for without going to sleep, which takes 0.1 ms
@@ -126,6 +128,15 @@ class Together:
             f"a copy to the mesh of a {text} whose data have checksum {zlib.crc32(data):08x}")
         with self._changed:
             self._stream(group).add(described, zlib.crc32(described.encode()), self._site)
+
+    def same_numbers(self, scalars: Any, group: tuple[int, ...]) -> None:
+        """Likewise of the run-time scalars of a program, by dtype."""
+        text = "; ".join([f"{dtype.name} {numbers}" for dtype, numbers in scalars.items()])
+        checksum = zlib.crc32(text.encode())
+        if len(text) > _SHOWN:
+            text = f"{text[:_SHOWN]}... with checksum {checksum:08x}"
+        with self._changed:
+            self._stream(group).add(f"the run-time scalars {text}", checksum, self._site)
 
     def dispatched(self, finished: Any) -> None:
         """Note what is computed when the newest program has ended."""

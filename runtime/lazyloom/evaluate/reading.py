@@ -18,6 +18,7 @@ from ..trace.graph import DONE, FAILED, MAPPED, PENDING, SCHEDULED, Buffer, Valu
 from ..trace.mapping import unreadable
 from ..trace.source import Site, user_site
 from ..trace.tape import recompute
+from ..types import leaf_type
 from . import checks
 from .evaluate import await_dispatch, evaluate
 from .failures import not_copied, out_of_memory, read_error
@@ -112,7 +113,7 @@ def _read(value: Value, reason: str, form: int, place: int = 0) -> Any:
             "keep the computation on tensors, or read outside options(forbid_reads=True)",
             site=str(site))
     if value.type.placement is not DEFAULT_PLACEMENT:
-        value = undivided(value)
+        value = _in_each_process(value, reason, site)
     buffer = materialize(value, reason, site)
     if held_back:
         me = get_ident()
@@ -148,6 +149,20 @@ def _read(value: Value, reason: str, form: int, place: int = 0) -> Any:
         if out_of_memory(error):
             not_copied(value, buffer, error)
         raise read_error(value, buffer, error) from error
+
+
+def _in_each_process(value: Value, reason: str, site: Site) -> Value:
+    """A value whose data this process has as a whole: gathered if others have parts of it.
+
+    It is computed first, as a read does not decide how a mesh divides it.
+    """
+    t = value.type
+    if not t.placement.is_divided or t.size <= 1:
+        return value
+    buffer = materialize(value, reason, site)
+    chosen = buffer.placement
+    divided = True if chosen is None else leaf_type(t, chosen).placement.is_divided
+    return undivided(value) if divided else value
 
 
 def read_for_shape(value: Value, function: str) -> Any:

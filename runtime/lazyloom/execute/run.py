@@ -115,6 +115,9 @@ def _run_together(entry: memory.Entry, plan: Plan, donate: bool, started: float)
     # one program after the other, whatever threads hand them over
     with together.turn:
         together.begin(plan, entry, info)
+        placement: Placement | None = entry.placement
+        if plan.scalars and placement is not None and placement.mesh is not None:
+            together.same_numbers(plan.scalars, placement.mesh.ranks)
         run_whole(entry, info, plan, donate, started)
         together.dispatched(info.loaded.finished)
 

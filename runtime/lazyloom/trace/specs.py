@@ -8,9 +8,9 @@ from typing import Any, Final, final
 from ..compiled import mypyc_attr
 from ..errors import ArgumentError, LoomError, ShapeError
 from ..ops.bodies import held_ops
-from ..ops.derived import FORWARD
+from ..ops.derived import FORWARD, VMAP
 from ..ops.spec import OpDef, attribute_bits
-from ..placements import Placement, parsed
+from ..placements import Placement, on_mesh, parsed
 from ..types import TensorType, has_placed, placed_results, tensor_type, whole_type
 from .source import user_site
 
@@ -63,6 +63,19 @@ class Consuming:
 # tuples of them.
 
 
+def _placement_of(op: OpDef, attrs: dict[str, Any]) -> Placement | None:
+    """Where the results of an op that places lie; None for its derivatives."""
+    placement = parsed(attrs["placement"])
+    base: OpDef | None = op
+    while base is not None and base.kind == VMAP:
+        mesh, spec = placement.mesh, placement.spec
+        if mesh is not None and spec:
+            # the axis that it is mapped over comes first
+            placement = on_mesh(mesh, [(), *spec])
+        base = base.base
+    return placement if base is op.root else None
+
+
 @mypyc_attr(acyclic=True)
 @final
 class Spec:
@@ -102,7 +115,7 @@ class Spec:
         self.checked: Final[bool] = op.execution.checked
         #: where the results lie, of an op that says so; else where its operands do
         self.placement: Final[Placement | None] = (
-            parsed(attrs["placement"]) if op.execution.places and op is op.root else None)
+            _placement_of(op, attrs) if op.root.execution.places else None)
         self.differentiable: Final[bool] = op.derivative.differentiable is not False
         #: the ``OpKernel`` (execute/op_by_op) that runs it by itself, by operand types
         self.kernels: Final[dict[tuple[TensorType | None, ...], Any]] = {}

@@ -143,6 +143,17 @@ def test_one_program_that_is_found_again() -> None:
     assert "all-reduce for shard_map" in lazyloom.last_evaluation().text()
 
 
+def test_elements_of_an_axis() -> None:
+    """vmap around it, of what is on no mesh, and inside it, of a collective."""
+    x = numbers(3, 8)
+    around = lazyloom.vmap(mapped(lambda v: dist.all_reduce(v.sum(), "sum", "data"), ("data",), ()))
+    numpy.testing.assert_allclose(numpy.asarray(around(np.asarray(x))), x.sum(1), rtol=1e-12)
+    inside = mapped(lambda v: lazyloom.vmap(lambda q: dist.all_reduce(q, group="data"))(v),
+                    (None, "data"), (None, "data"))
+    numpy.testing.assert_allclose(
+        numpy.asarray(inside(np.asarray(x))), numpy.tile(x.reshape(3, 4, 2).sum(1), (1, 4)))
+
+
 def test_a_check_on_any_device_is_an_error() -> None:
     table = np.arange(12.0).reshape(6, 2)
     take = mapped(lambda i: torch.nn.functional.embedding(i, torch.ones(6, 2)), ("data",),
@@ -159,6 +170,11 @@ def test_a_check_on_any_device_is_an_error() -> None:
     (lambda: lazyloom.axis_index("data"), errors.ArgumentError, "outside"),
     (lambda: mapped(lambda x: dist.all_reduce(x, "sum", "rows"), (), ())(np.ones(8)),
      errors.ArgumentError, "expected different ones of the mesh's: data, model"),
+    (lambda: mapped(lambda x: dist.all_reduce(x), (), ())(np.ones(8)), errors.ArgumentError,
+     "pass the name of an axis"),
+    (lambda: mapped(lambda x: dist.all_reduce(x, "sum", ["data"]), (), ())(np.ones(8)),
+     errors.ArgumentError, "a tuple of such names"),
+    (lambda: lazyloom.make_mesh({"data": 10 ** 9}), errors.ArgumentError, "places"),
     (lambda: mapped(lambda x: x, ("data",), ("data",))(np.ones(6)), errors.PlacementError,
      "multiple of 4"),
     (lambda: mapped(lambda x: x, [()], [(), ()])(np.ones(8)), errors.ArgumentError, "out_specs"),

@@ -23,6 +23,7 @@ from .lowering import lower
 from .overlaps import separated
 from .padding.program import padded_ops
 from .statements import call, constant
+from .unforeseen import Unforeseen
 from .while_loops import LoopWriter, handed_on
 
 #: a call that XLA does not inline and that therefore ends a fusion
@@ -185,6 +186,7 @@ def module_text(
 
     #: the instructions that several processes run together, so far
     together: list[int] = []
+    unforeseen = Unforeseen(instructions)
     loops = LoopWriter(program, lowerings, stopped, ends, handed_on, plain, lines.append)
     begins = {loop.start: loop for loop in program.loops}
     for number, i in enumerate(instructions):
@@ -205,6 +207,7 @@ def module_text(
             arguments.insert(0, "%extents")
             types.insert(0, extents)
         if i.spec.shared:
+            arguments = unforeseen.hidden(number, arguments, types, lines)
             arguments = after(number, arguments, types)
         line, names = call(
             lowered, f"%{number}", arguments, types, f"{number}:{i.spec.op.name}")

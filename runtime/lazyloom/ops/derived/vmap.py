@@ -66,5 +66,6 @@ def vmap_of(base: OpDef) -> OpDef:
             residuals=base.derivative.residuals is not False, dependence=dependence),
         execution=Execution(
             heavy=base.execution.heavy, fallible=base.execution.fallible,
-            effect=base.execution.effect, aliases=base.execution.aliases),
+            effect=base.execution.effect, collective=base.execution.collective,
+            aliases=base.execution.aliases),
         access=Access(offset_reads=base.access.offset_reads, spreads=base.access.spreads))
