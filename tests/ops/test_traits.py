@@ -28,6 +28,7 @@ LOOKED_AT = 12
 
 #: ops that are linear and are not declared so, and why
 UNDECLARED = {
+    "shard_map": "of what its function computes, which is a product in the samples",
     "nan_to_num": "of finite numbers only, as the samples are",
     **dict.fromkeys(["xlogy", "xlog1py"], "0 for an x of 0 where the logarithm is infinite"),
 }
