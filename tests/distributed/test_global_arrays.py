@@ -81,6 +81,7 @@ def test_another_program_is_an_error_that_names_the_op_and_the_line(tmp_path: Pa
 def test_another_value_is_an_error(tmp_path: Path) -> None:
     for text in launched(tmp_path, "another_value"):
         assert "a copy to the mesh of a float64[16] whose data have checksum" in text
+        assert "lazyloom.distributed.broadcast(x)" in text
         assert text.count("program_global_arrays.py:") == 2
 
 

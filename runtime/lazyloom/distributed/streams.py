@@ -16,6 +16,10 @@ from typing import Any, Final, NamedTuple
 KEPT: Final = 4096
 
 
+#: how it is said that a value went from each process to a mesh
+COPIED: Final = "a copy to the mesh of a "
+
+
 class Sites:
     """The user's lines of the ops of a program, in order, as a text of as many lines."""
 
@@ -126,12 +130,17 @@ class Stream:
                 if ours is not None and ours.described != described:
                     mine, line, other, their_line = _first_difference(
                         ours.described, str(ours.site), described, site)
+                    why = "every process of a group has to run the same collectives in the same " \
+                        "order"
+                    if mine.startswith(COPIED) and other.startswith(COPIED):
+                        why = ("what each process computes by itself may differ in its last bits; "
+                               "lazyloom.distributed.broadcast(x) before it is put onto the mesh "
+                               "gives all of them the data of rank 0")
                     return (
                         f"collective {n + 1} of the group of ranks "
                         f"{', '.join(map(str, self.group))} is not the same in all of them: "
                         f"rank {me} runs {mine} at {line}, and rank {rank} runs "
-                        f"{other} at {their_line}; every process of a group has to run the same "
-                        "collectives in the same order")
+                        f"{other} at {their_line}; {why}")
         return None
 
     def agrees(self, count: int, checksum: int) -> bool:

@@ -24,7 +24,7 @@ from ..program.collectives import Collective, collectives_of, whole
 from ..program.plan import Plan
 from .channel import Channel, Message, named
 from .runner import Runner
-from .streams import Sites, Stream, group_of, key_of
+from .streams import COPIED, Sites, Stream, group_of, key_of
 
 #: seconds for which a result may be missing after a process has ended that takes part in it
 _GRACE: Final = 2.0
@@ -125,7 +125,7 @@ class Together:
         if data.size > _COMPARED:
             data = np.ascontiguousarray(data[::-(-data.size // _COMPARED)])
         described = (
-            f"a copy to the mesh of a {text} whose data have checksum {zlib.crc32(data):08x}")
+            f"{COPIED}{text} whose data have checksum {zlib.crc32(data):08x}")
         with self._changed:
             self._stream(group).add(described, zlib.crc32(described.encode()), self._site)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 import lazyloom
+import lazyloom.distributed as dist
 import lazyloom_torch as torch
 from lazyloom_torch import nn
 
@@ -103,7 +104,8 @@ def train(
         x = lazyloom.shard(x, mesh, ("data",))
         y = lazyloom.shard(y, mesh, ("data",))
         for name, p in net.named_parameters():
-            p.data = lazyloom.shard(p.data, mesh, division(name, p))
+            # each process has computed them by itself
+            p.data = lazyloom.shard(dist.broadcast(p.data), mesh, division(name, p))
         for b in net.buffers():
             # the number of batches is in no program of the step
             if b.is_floating_point():
