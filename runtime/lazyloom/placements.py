@@ -156,6 +156,16 @@ class Placement:
         """True for a result whose division over the mesh XLA chooses."""
         return self.mesh is not None and self.spec is None
 
+    def parts(self, d: int) -> int:
+        """Into how many parts dimension ``d`` of the value is divided; 1 if that is not known."""
+        count = 1
+        mesh, spec = self.mesh, self.spec
+        if mesh is not None and spec is not None and d < len(spec):
+            sizes = mesh.shape
+            for axis in spec[d]:
+                count *= sizes[axis]
+        return count
+
     def __repr__(self) -> str:
         return f"{self.device}/{self.sharding}/{self.layout}/{self.memory}"
 
@@ -269,11 +279,8 @@ def check_divides(placement: Placement, shape: tuple[int, ...], what: str) -> No
         raise PlacementError(
             f"{what}: a partition spec for {len(spec)} dimensions was given for a value of shape "
             f"{shape}, expected at most {len(shape)}")
-    sizes = mesh.shape
     for d, axes in enumerate(spec):
-        parts = 1
-        for axis in axes:
-            parts *= sizes[axis]
+        parts = placement.parts(d)
         if shape[d] % parts:
             raise PlacementError(
                 f"{what}: dimension {d} of shape {shape} is divided into {parts} parts by the mesh "

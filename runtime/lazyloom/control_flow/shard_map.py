@@ -80,7 +80,7 @@ def _call(
     for number, (t, p) in enumerate(zip(leaves.types, placements, strict=True)):
         check_divides(p, t.shape, f"{NAME}: argument leaf {number}")
         own.append(tensor_type(
-            tuple([n // parts(p, d) for d, n in enumerate(t.shape)]), t.dtype))
+            tuple([n // p.parts(d) for d, n in enumerate(t.shape)]), t.dtype))
     body = _Body(f, of, leaves, nesting, like)
     outside = Outside()
     with mapped_over(mesh.shape, like):
@@ -111,16 +111,6 @@ def _call(
     return body.nesting.build([
         wrap_as(t if isinstance(t, Tensor) else like, moved(v, p))
         for t, v, p in zip(body.given, results, out, strict=True)])
-
-
-def parts(placement: Placement, d: int) -> int:
-    """Into how many parts a placement divides dimension ``d``."""
-    spec, mesh = placement.spec, placement.mesh
-    count = 1
-    if spec is not None and mesh is not None and d < len(spec):
-        for axis in spec[d]:
-            count *= mesh.shape[axis]
-    return count
 
 
 def _anywhere(recorded: Recorded, flag: Any, mesh: Mesh) -> Any:

@@ -9,7 +9,7 @@ from ..backends.data import given
 from ..backends.selection import backend
 from ..errors import ArgumentError, PlacementError, type_name
 from ..evaluate.reading import materialize, read
-from ..placements import Mesh, Placement, on_mesh
+from ..placements import Mesh, on_mesh
 from ..tensor.host import from_host
 from ..tensor.moving import placement_now
 from ..tensor.placing import shard, value_of
@@ -76,7 +76,7 @@ def array_from_local(x: Any, mesh: Mesh, spec: Any) -> Any:
             f"array_from_local: a partition spec for {len(placement.spec or ())} dimensions was "
             f"given for a value of shape {own}")
     # how many parts of each dimension there are, by what this process has of them
-    probe = tuple([_parts(placement, d) for d in range(len(own))])
+    probe = tuple([placement.parts(d) for d in range(len(own))])
     here = backend().parts_shape(probe, placement)
     shape = []
     for d, n in enumerate(own):
@@ -109,13 +109,3 @@ def local_array(x: Any) -> Any:
         array = given(backend().upload_to(buffer.host, placement), "upload_to")
     made = from_host(backend().parts(array, placement))
     return wrap_as(x, made) if isinstance(x, Tensor) else made
-
-
-def _parts(placement: Placement, d: int) -> int:
-    """Into how many parts a placement divides a dimension."""
-    spec, mesh = placement.spec, placement.mesh
-    parts = 1
-    if spec is not None and mesh is not None and d < len(spec):
-        for axis in spec[d]:
-            parts *= mesh.shape[axis]
-    return parts

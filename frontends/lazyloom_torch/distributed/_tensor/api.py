@@ -2,17 +2,5 @@
 
 from __future__ import annotations
 
-from ..._dtensor.functions import (
-    distribute_module,
-    distribute_tensor,
-    empty,
-    full,
-    ones,
-    rand,
-    randn,
-    zeros,
-)
-from ..._dtensor.tensors import DTensor
-
-__all__ = ["DTensor", "distribute_module", "distribute_tensor", "empty", "full", "ones", "rand",
-           "randn", "zeros"]
+from ..tensor._api import *  # noqa: F403
+from ..tensor._api import __all__ as __all__

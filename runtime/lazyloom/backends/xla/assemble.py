@@ -40,7 +40,7 @@ _FINISHED: Final = (f"""    %replica = stablehlo.replica_id : tensor<ui32>
     %replica_f = stablehlo.convert %replica : (tensor<ui32>) -> tensor<f32>
     %replica_b = stablehlo.broadcast_in_dim %replica_f, dims = [] : \
 (tensor<f32>) -> {_FINISHED_TYPE}""", f"""    %replica_i = stablehlo.iota dim = 0 : {_FINISHED_TYPE}
-    %replica_s = stablehlo.add %replica_b, %replica_i : {_FINISHED_TYPE}
+    %replica_s = stablehlo.add {{begin}}, %replica_i : {_FINISHED_TYPE}
     %finished = stablehlo.dot_general %replica_s, %replica_s, contracting_dims = [1] x [0] : \
 ({_FINISHED_TYPE}, {_FINISHED_TYPE}) -> {_FINISHED_TYPE}""")
 
@@ -266,12 +266,11 @@ def module_text(
     replicas = replicas_of(structure)
     if joined(structure):
         lines.append(_FINISHED[0])
+        begin = ["%replica_b"]
         if together:
             # the last collective runs as well where nothing here needs its result
-            (name,) = after(len(instructions), ["%replica_b"], [_FINISHED_TYPE])
-            lines.append(_FINISHED[1].replace("%replica_b,", f"{name},"))
-        else:
-            lines.append(_FINISHED[1])
+            begin = after(len(instructions), begin, [_FINISHED_TYPE])
+        lines.append(_FINISHED[1].format(begin=begin[0]))
         returned.append("%finished")
         out_types.append(_FINISHED_TYPE)
         out_attributes.append(_FINISHED_TYPE if mesh is None else (

@@ -2,17 +2,5 @@
 
 from __future__ import annotations
 
-from ...fsdp import (
-    CPUOffloadPolicy,
-    FSDPModule,
-    MixedPrecisionPolicy,
-    OffloadPolicy,
-    UnshardHandle,
-    fully_shard,
-    register_fsdp_forward_method,
-)
-
-__all__ = [
-    "CPUOffloadPolicy", "FSDPModule", "MixedPrecisionPolicy", "OffloadPolicy", "UnshardHandle",
-    "fully_shard", "register_fsdp_forward_method",
-]  # fmt: skip
+from ...fsdp._fully_shard import *  # noqa: F403
+from ...fsdp._fully_shard import __all__ as __all__
