@@ -17,6 +17,8 @@ from .workload import Turn
 #: seconds of runs after which what is worth compiling was found to be: JAX is imported once all
 #: programs together took part of a second op by op, and recording takes as long beside that
 SHORTEST = 1.5
+#: seconds after which a program that still runs op by op is measured as it is
+SETTLED = 30.0
 
 
 def threads() -> int | None:
@@ -56,6 +58,25 @@ def torch_training(loss_of: Callable[[], Any], optimizer: Any) -> Turn:
 
     turn.losses = losses  # type: ignore[attr-defined]
     return turn
+
+
+def settle(turn: Turn, units: int) -> None:
+    """Where our programs are compiled while they run, take turns until they run compiled."""
+    lazyloom = sys.modules.get("lazyloom")
+    finish = getattr(lazyloom, "finish_compiling", None)
+    if finish is None:
+        return
+    end = time.perf_counter() + SETTLED
+    while time.perf_counter() < end:
+        # what was compiled takes over at a later run, and others may then be worth it
+        before = lazyloom.stats()["promotions"]  # type: ignore[union-attr]
+        until = time.perf_counter() + SHORTEST
+        while time.perf_counter() < until:
+            turn(units)
+        found = lazyloom.stats()["promotions"]  # type: ignore[union-attr]
+        if finish(0.0) and found == before:
+            return
+        finish(SETTLED)
 
 
 def in_new_process(workload: str, function: str, arguments: dict[str, Any],

@@ -18,11 +18,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from suite.common import SHORTEST  # noqa: E402
+from suite.common import settle  # noqa: E402
 from suite.workload import EARLIER, Turn, Workload  # noqa: E402
-
-#: seconds after which a program that still runs op by op is measured as it is
-SETTLED = 30.0
 
 
 class Worker:
@@ -57,28 +54,10 @@ class Worker:
             if case.units is None:
                 unit = self._unit()
         # as many in one go as will be measured: what is cut from a long recording is new again
-        self._settle(case.units or max(1, round(case.seconds / unit)))
+        settle(self.turn, case.units or max(1, round(case.seconds / unit)))
         if case.units is None:
             unit = self._unit()
         return {"made": made, "unit": unit}
-
-    def _settle(self, units: int) -> None:
-        """Where our programs are compiled while they run, go on until they run compiled."""
-        lazyloom = sys.modules.get("lazyloom")
-        finish = getattr(lazyloom, "finish_compiling", None)
-        if finish is None or self.turn is None:
-            return
-        end = time.perf_counter() + SETTLED
-        while time.perf_counter() < end:
-            # what was compiled takes over at a later run, and others may then be worth it
-            before = lazyloom.stats()["promotions"]  # type: ignore[union-attr]
-            until = time.perf_counter() + SHORTEST
-            while time.perf_counter() < until:
-                self.turn(units)
-            found = lazyloom.stats()["promotions"]  # type: ignore[union-attr]
-            if finish(0.0) and found == before:
-                return
-            finish(SETTLED)
 
     def _unit(self) -> float:
         assert self.turn is not None

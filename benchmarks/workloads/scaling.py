@@ -9,7 +9,7 @@ from typing import Any
 
 from programs.scaling import RATE_OF_IMAGES, SHARE, SIZES, STEP, STRONG, WEAK, on_mesh
 from suite import Case, Contender, Turn, Workload
-from suite.common import in_new_process
+from suite.common import in_new_process, settle
 from suite.machine import cores
 
 DEVICES, PROCESSES = (1, 2, 4, 8), (1, 2, 4)
@@ -51,6 +51,8 @@ def measured(library: str, n: int, programs: list[str]) -> dict[str, float]:
         turn = turn_of(program)
         for _ in range(BEFORE[kind]):
             turn(1)
+        # each process of several settles as the first one does: all have the same programs
+        settle(turn, 1)
         samples: dict[str, list[float]] = {}
         for _ in range(MEASURED[kind]):
             begun = time.perf_counter()
