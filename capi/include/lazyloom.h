@@ -57,13 +57,16 @@
    Py_Finalize(), no other may be inside a call.
 
    Numbers of things. A list that is given has at most 2^20 entries (operands,
-   attributes, tensors, results, dimensions); a larger count is LOOM_ERROR_ARGUMENT.
+   attributes and their values, tensors, results, dimensions); a larger count is
+   LOOM_ERROR_ARGUMENT.
 
    Loading. The library may be linked with, or opened with dlopen(), also with RTLD_LOCAL;
-   it stays loaded after dlclose().
+   it stays loaded after dlclose(). One copy of it can be started in a process; the start of
+   another one is LOOM_ERROR_START, with the paths of both.
 
    ABI changes, newest first (major: something was removed or changed its meaning;
    minor: something was added):
+     1.8  loom_set_error()
      1.7  loom_devices(), loom_tensor_to_device(), loom_tensor_shard(), loom_tensor_placement(),
           loom_distributed_initialize(), _rank(), _finalize()
      1.6  loom_capture, loom_capture_begin(), _end(), _cancel(), _run(), _release(),
@@ -85,7 +88,7 @@ extern "C" {
 #endif
 
 #define LOOM_ABI_MAJOR 1
-#define LOOM_ABI_MINOR 7
+#define LOOM_ABI_MINOR 8
 
 #if defined(__GNUC__)
 #define LOOM_API __attribute__((visibility("default")))
@@ -139,6 +142,11 @@ LOOM_API loom_status loom_error_status(void);
 LOOM_API const char *loom_error_message(void);
 LOOM_API const char *loom_error_op(void);
 LOOM_API const char *loom_error_site(void);
+
+/* Makes an error of the caller's own this thread's last failure: for a loom_function that fails,
+   which returns what this returns. message: in, copied; NULL is "". Returns status, or
+   LOOM_ERROR_ARGUMENT for LOOM_OK. May be called at any time. */
+LOOM_API loom_status loom_set_error(loom_status status, const char *message);
 
 /* Forgets this thread's last failure. */
 LOOM_API void loom_error_clear(void);
@@ -315,8 +323,13 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_clear_gradient(loom_tensor tensor);
    use any tensor, and calls of this section.
    inputs: in, released after the function returns. outputs: output_count entries to fill,
    each a new handle that the caller of the function takes, or one of the inputs; of a tensor
-   that is to stay, loom_tensor_retain() the handle. context: as given. Returns LOOM_OK, or
-   the status of a call that failed, which is then that of the loop, with its message.
+   that is to stay, or is given twice, loom_tensor_retain() the handle. context: as given.
+   Returns LOOM_OK, or the status of a call that failed, which is then that of the loop, with
+   its message, or what loom_set_error() returns, for an error of its own.
+   It must return: longjmp() out of it, an exception that leaves it, the end of its thread are
+   errors that cannot be undone. Later calls of the thread are then LOOM_ERROR, and other
+   threads may wait for ever. Functions in functions may be some dozens deep, beyond that
+   LOOM_ERROR_STACK.
    The function runs in C's default floating-point environment. */
 typedef loom_status (*loom_function)(const loom_tensor *inputs, size_t input_count,
                                      loom_tensor *outputs, size_t output_count, void *context);
@@ -552,7 +565,7 @@ LOOM_API LOOM_CHECK loom_status loom_op_describe(const char *op, char *buffer, s
 }
 #endif
 
-/* Calls that record or compute note the caller's line first. A name in parentheses,
+/* Calls that can fail note the caller's line first. A name in parentheses,
    (loom_apply)(...), and a function pointer skip that; so does defining
    LOOM_NO_SOURCE_LOCATIONS before the header is included. */
 #ifndef LOOM_NO_SOURCE_LOCATIONS
@@ -582,6 +595,46 @@ LOOM_API LOOM_CHECK loom_status loom_op_describe(const char *op, char *buffer, s
 #define loom_tensor_to_device(...) (LOOM_HERE, loom_tensor_to_device(__VA_ARGS__))
 #define loom_tensor_shard(...) (LOOM_HERE, loom_tensor_shard(__VA_ARGS__))
 #define loom_program_of(...) (LOOM_HERE, loom_program_of(__VA_ARGS__))
+#define loom_buffer_release(...) (LOOM_HERE, loom_buffer_release(__VA_ARGS__))
+#define loom_capture_cancel(...) (LOOM_HERE, loom_capture_cancel(__VA_ARGS__))
+#define loom_capture_release(...) (LOOM_HERE, loom_capture_release(__VA_ARGS__))
+#define loom_codegen_available(...) (LOOM_HERE, loom_codegen_available(__VA_ARGS__))
+#define loom_codegen_in_use(...) (LOOM_HERE, loom_codegen_in_use(__VA_ARGS__))
+#define loom_codegen_use(...) (LOOM_HERE, loom_codegen_use(__VA_ARGS__))
+#define loom_devices(...) (LOOM_HERE, loom_devices(__VA_ARGS__))
+#define loom_distributed_finalize(...) (LOOM_HERE, loom_distributed_finalize(__VA_ARGS__))
+#define loom_distributed_initialize(...) (LOOM_HERE, loom_distributed_initialize(__VA_ARGS__))
+#define loom_distributed_rank(...) (LOOM_HERE, loom_distributed_rank(__VA_ARGS__))
+#define loom_get_option(...) (LOOM_HERE, loom_get_option(__VA_ARGS__))
+#define loom_initialize(...) (LOOM_HERE, loom_initialize(__VA_ARGS__))
+#define loom_last_evaluation(...) (LOOM_HERE, loom_last_evaluation(__VA_ARGS__))
+#define loom_last_program(...) (LOOM_HERE, loom_last_program(__VA_ARGS__))
+#define loom_live_handles(...) (LOOM_HERE, loom_live_handles(__VA_ARGS__))
+#define loom_op_count(...) (LOOM_HERE, loom_op_count(__VA_ARGS__))
+#define loom_op_describe(...) (LOOM_HERE, loom_op_describe(__VA_ARGS__))
+#define loom_op_name(...) (LOOM_HERE, loom_op_name(__VA_ARGS__))
+#define loom_program_explain(...) (LOOM_HERE, loom_program_explain(__VA_ARGS__))
+#define loom_program_key(...) (LOOM_HERE, loom_program_key(__VA_ARGS__))
+#define loom_program_op_count(...) (LOOM_HERE, loom_program_op_count(__VA_ARGS__))
+#define loom_program_release(...) (LOOM_HERE, loom_program_release(__VA_ARGS__))
+#define loom_program_text(...) (LOOM_HERE, loom_program_text(__VA_ARGS__))
+#define loom_set_grad_enabled(...) (LOOM_HERE, loom_set_grad_enabled(__VA_ARGS__))
+#define loom_set_option(...) (LOOM_HERE, loom_set_option(__VA_ARGS__))
+#define loom_shutdown(...) (LOOM_HERE, loom_shutdown(__VA_ARGS__))
+#define loom_stat(...) (LOOM_HERE, loom_stat(__VA_ARGS__))
+#define loom_stats_json(...) (LOOM_HERE, loom_stats_json(__VA_ARGS__))
+#define loom_tensor_clear_gradient(...) (LOOM_HERE, loom_tensor_clear_gradient(__VA_ARGS__))
+#define loom_tensor_dtype(...) (LOOM_HERE, loom_tensor_dtype(__VA_ARGS__))
+#define loom_tensor_gradient(...) (LOOM_HERE, loom_tensor_gradient(__VA_ARGS__))
+#define loom_tensor_is_pending(...) (LOOM_HERE, loom_tensor_is_pending(__VA_ARGS__))
+#define loom_tensor_nbytes(...) (LOOM_HERE, loom_tensor_nbytes(__VA_ARGS__))
+#define loom_tensor_ndim(...) (LOOM_HERE, loom_tensor_ndim(__VA_ARGS__))
+#define loom_tensor_placement(...) (LOOM_HERE, loom_tensor_placement(__VA_ARGS__))
+#define loom_tensor_release(...) (LOOM_HERE, loom_tensor_release(__VA_ARGS__))
+#define loom_tensor_requires_grad(...) (LOOM_HERE, loom_tensor_requires_grad(__VA_ARGS__))
+#define loom_tensor_retain(...) (LOOM_HERE, loom_tensor_retain(__VA_ARGS__))
+#define loom_tensor_shape(...) (LOOM_HERE, loom_tensor_shape(__VA_ARGS__))
+#define loom_tensors_release(...) (LOOM_HERE, loom_tensors_release(__VA_ARGS__))
 #endif
 
 #endif /* LAZYLOOM_H */

@@ -19,6 +19,9 @@ _OPERAND_WORDS: Final = 5
 #: attributes beyond those of an op that are looked at; more were not meant to be there
 _MISTAKEN: Final = 4
 
+#: entries of a list, as in ``errors.c``
+LONGEST: Final = 1 << 20
+
 _ops: dict[bytes, Any] = {}
 
 
@@ -193,6 +196,11 @@ def attributes(op: Any, given: Any, count: int) -> dict[str, Any]:
 
 
 def _array(op: Any, name: str, pointer: Any, count: int) -> Any:
+    if count > LONGEST:
+        # before an entry is read: there are hardly that many
+        raise ArgumentError(
+            f"{op.name}: attribute {name!r} has {count} entries, expected at most {LONGEST}",
+            op=op.name)
     if pointer == ffi.NULL and count:
         raise ArgumentError(f"{op.name}: attribute {name!r} is a NULL pointer", op=op.name)
     return pointer if count else ffi.new("int64_t[]", 0)

@@ -25,7 +25,14 @@ from lazyloom.errors import (
     LoomError,
     ShapeError,
 )
-from lazyloom.frontend import fitted, look, write, write_all, write_lock
+from lazyloom.frontend import (
+    fitted,
+    look,
+    silence_messages,
+    write,
+    write_all,
+    write_lock,
+)
 
 from . import calls, capture, gradients, handles, loops, observation, places
 from .handles import BUFFER, TENSOR
@@ -40,6 +47,7 @@ from .serving import (
     placed,
     tensor_of,
     value_of,
+    values_of,
 )
 
 #: with this module, the library has all entries
@@ -56,6 +64,7 @@ def start(opened: bool) -> None:
         gc.set_threshold(10_000, *gc.get_threshold()[1:])
         # no function prints, and there is no Python program that could hear of a warning
         warnings.simplefilter("ignore")
+        silence_messages()
     _lazyloom_shims.setup({
         "Value": lazyloom.Value, "Scalar": lazyloom.Scalar, "Site": lazyloom.Site,
         "unknown": lazyloom.Site(None, 0), "record_one": lazyloom.record_one,
@@ -252,14 +261,12 @@ def loomp_assign(target: int, value: int) -> int:
 def loomp_assign_all(targets: Any, values: Any, count: int) -> int:
     if not count:
         return 1
-    given: list[lazyloom.Value] = []
-    try:
-        for value in ffi.unpack(values, count):
-            given.append(value_of(value))
-    except HandleError as error:
-        raise HandleError(f"loom_tensors_assign: values[{len(given)}]: {error}") from None
-    for target, contents in zip(ffi.unpack(targets, count), given, strict=True):
-        _assign("loom_tensors_assign", target, contents)
+    given = values_of(values, count, "loom_tensors_assign: values")
+    for i, (target, contents) in enumerate(zip(ffi.unpack(targets, count), given, strict=True)):
+        try:
+            _assign("loom_tensors_assign", target, contents)
+        except HandleError as error:
+            raise HandleError(f"loom_tensors_assign: targets[{i}]: {error}") from None
     return 1
 
 

@@ -1,8 +1,10 @@
 /* Errors of a thread, the state of the library, and what every exported function begins and
    ends with. Nothing here needs Python. */
 
+#include <errno.h>
 #include <fenv.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +120,15 @@ const char *loom_error_site(void) {
   return e == NULL || e->site == NULL ? "" : e->site;
 }
 
+loom_status loom_set_error(loom_status status, const char *message) {
+  char text[200];
+  if (status == LOOM_OK) {
+    snprintf(text, sizeof text, "loom_set_error: status is LOOM_OK, expected that of an error");
+    return fail(LOOM_ERROR_ARGUMENT, text);
+  }
+  return fail(status, message != NULL ? message : "");
+}
+
 void loom_error_clear(void) {
   error_record *e = error_of_thread(false);
   if (e != NULL) error_empty(e);
@@ -208,6 +219,21 @@ static size_t stack_left(void) {
   return here > stack_low && here < stack_high ? (size_t)(here - stack_low) : SIZE_MAX;
 }
 
+/* ---- functions of the caller's ----------------------------------------------------- */
+
+/* Where the innermost call of a function of the caller's was made, on this thread; NULL outside of
+   one. The function may call the library, deeper in the stack. A call from above that place was
+   made after longjmp(), or an exception, had left the function, and with it what the library does
+   around it. */
+static __thread char *function_called = NULL;
+
+static bool function_left(void) {
+  char *here = (char *)__builtin_frame_address(0);
+  if (function_called == NULL) return false;
+  if (stack_low == NULL) find_stack();
+  return here > function_called && here < stack_high && function_called >= stack_low;
+}
+
 /* ---- the floating-point environment ------------------------------------------------ */
 
 /* What XLA computes is meant for C's default environment: with traps on it would end the process,
@@ -255,6 +281,10 @@ static loom_status small_stack(void) {
 }
 
 static loom_status not_ready(void) {
+  if (function_left())
+    return fail(LOOM_ERROR,
+                "a function that was given to a loop or a branch was left by longjmp() or an "
+                "exception, expected it to return; this thread cannot call lazyloom any more");
   switch (state) {
     case FORKED:
       return fail(LOOM_ERROR_FORK,
@@ -284,7 +314,8 @@ static loom_status not_ready(void) {
 
 static bool ready(void) {
   if (calls_made == 0) watch_thread();
-  return state == RUNNING && !thread_ended && Py_IsInitialized() && stack_left() >= STACK_NEEDED;
+  return state == RUNNING && !thread_ended && Py_IsInitialized() && stack_left() >= STACK_NEEDED &&
+         !function_left();
 }
 
 static loom_status null_pointer(const char *function, const char *parameter) {
@@ -317,7 +348,8 @@ static loom_status finish(int answer) {
 /* for what does no more than count owners, which a thread that ends may still do */
 #define OWNED()                                                              \
   do {                                                                       \
-    if (state != RUNNING || !Py_IsInitialized()) return not_ready();         \
+    if (state != RUNNING || !Py_IsInitialized() || function_left())          \
+      return not_ready();                                                    \
   } while (0)
 #define NEED(pointer)                                                   \
   do {                                                                  \

@@ -7,7 +7,7 @@ from typing import Any
 from _lazyloom_abi import ffi  # type: ignore[import-not-found]
 
 import lazyloom
-from lazyloom.errors import GradientError
+from lazyloom.errors import GradientError, HandleError
 from lazyloom.frontend import write, write_lock
 
 from . import capture, handles
@@ -38,10 +38,16 @@ def loomp_set_grad_enabled(enabled: int, previous: Any) -> int:
     return 1
 
 
-def _cotangents(array: Any, count: int) -> list[Any] | None:
+def _cotangents(array: Any, count: int, call: str) -> list[Any] | None:
     if array == ffi.NULL:
         return None
-    return [value_of(bits) if bits else None for bits in ffi.unpack(array, count)]
+    found: list[Any] = []
+    try:
+        for bits in ffi.unpack(array, count):
+            found.append(value_of(bits) if bits else None)
+    except HandleError as error:
+        raise HandleError(f"{call}: cotangents[{len(found)}]: {error}") from None
+    return found
 
 
 @located
@@ -50,8 +56,9 @@ def loomp_grad(
     create_graph: int, gradients: Any,
 ) -> int:  # fmt: skip
     found = lazyloom.gradients(
-        values_of(outputs, output_count), values_of(inputs, input_count),
-        _cotangents(cotangents, output_count), create_graph=bool(create_graph))
+        values_of(outputs, output_count, "loom_grad: outputs"),
+        values_of(inputs, input_count, "loom_grad: inputs"),
+        _cotangents(cotangents, output_count, "loom_grad"), create_graph=bool(create_graph))
     for i, value in enumerate(found):
         if value is None:
             raise GradientError(f"loom_grad: inputs[{i}] does not reach an output")
@@ -63,7 +70,8 @@ def loomp_grad(
 @located
 def loomp_backward(outputs: Any, output_count: int, cotangents: Any) -> int:
     reached = lazyloom.backward(
-        values_of(outputs, output_count), _cotangents(cotangents, output_count))
+        values_of(outputs, output_count, "loom_backward: outputs"),
+        _cotangents(cotangents, output_count, "loom_backward"))
     for leaf, gradient in reached:
         if isinstance(leaf, Leaf):
             capture.refuse_gradient(leaf)

@@ -365,12 +365,48 @@ static struct PyModuleDef handles_module = {
 };
 
 /* Makes this side known to the entries, as the module _lazyloom_shims. */
+/* The file that this library was loaded from. */
+static const char *own_file(void) {
+  Dl_info found;
+  const bool known = dladdr((void *)(uintptr_t)&own_file, &found) != 0;
+  return known && found.dli_fname != NULL ? found.dli_fname : "a file that is not known";
+}
+
+/* Whether another copy of this library has been started in this process, and what to say. Both
+   would give the interpreter modules of one name. */
+static bool other_library(char *message, size_t room) {
+  PyObject *found = PyDict_GetItemString(PyImport_GetModuleDict(), "_lazyloom_shims");
+  PyObject *place, *file;
+  const char *path = NULL;
+  if (found == NULL) return false;
+  place = PyObject_GetAttrString(found, "library");
+  if (place != NULL && PyLong_AsVoidPtr(place) == (void *)&handles_module) {
+    Py_DECREF(place);
+    return false;
+  }
+  PyErr_Clear();
+  file = PyObject_GetAttrString(found, "file");
+  if (file != NULL) path = PyUnicode_AsUTF8(file);
+  PyErr_Clear();
+  snprintf(message, room,
+           "this process has started another copy of the library, %s, and tries to start %s; load "
+           "one of them, by one path", path != NULL ? path : "a file that is not known", own_file());
+  Py_XDECREF(place);
+  Py_XDECREF(file);
+  return true;
+}
+
 static bool offer_module(void) {
   PyObject *modules = PyImport_GetModuleDict();
   PyObject *module;
   if (PyDict_GetItemString(modules, "_lazyloom_shims") != NULL) return true;
   module = PyModule_Create(&handles_module);
   if (module == NULL) return false;
+  if (PyModule_AddObject(module, "library", PyLong_FromVoidPtr((void *)&handles_module)) != 0 ||
+      PyModule_AddObject(module, "file", PyUnicode_DecodeFSDefault(own_file())) != 0) {
+    Py_DECREF(module);
+    return false;
+  }
   if (PyDict_SetItemString(modules, "_lazyloom_shims", module) != 0) Py_CLEAR(module);
   Py_XDECREF(module);
   return module != NULL;

@@ -51,14 +51,14 @@ class _Given:
         finally:
             handles.apart(-1)
             own.since = before
-            # one that was given back is there once
-            used = sorted({*inputs, *given} - {0})
+            # an input that was given back has no owner but that of the input
+            used = [*inputs, *(bits for bits in given if bits and bits not in inputs)]
             if used:
                 self._let_go(ffi.new("uint64_t[]", used), len(used))
 
 
-def _tensors(array: Any, count: int) -> list[lazyloom.Tensor]:
-    return [lazyloom.Tensor(v) for v in values_of(array, count)]
+def _tensors(array: Any, count: int, named: str) -> list[lazyloom.Tensor]:
+    return [lazyloom.Tensor(v) for v in values_of(array, count, named)]
 
 
 def _hand_out(found: list[lazyloom.Tensor], results: Any) -> int:
@@ -82,7 +82,8 @@ def loomp_scan(
 
     one.__wrapped__ = f  # type: ignore[attr-defined]
     last, given = lazyloom.scan(
-        one, _tensors(init, carry_count), _tensors(xs, xs_count), None if length < 0 else length,
+        one, _tensors(init, carry_count, "loom_scan: init"),
+        _tensors(xs, xs_count, "loom_scan: xs"), None if length < 0 else length,
         bool(reverse))
     return _hand_out([*last, *given], results)
 
@@ -100,7 +101,7 @@ def loomp_while_loop(
 
     holds.__wrapped__ = goes_on  # type: ignore[attr-defined]
     found = lazyloom.while_loop(
-        holds, step, _tensors(init, carry_count),
+        holds, step, _tensors(init, carry_count, "loom_while_loop: init"),
         max_steps=None if max_steps < 0 else max_steps)
     return _hand_out(found, results)
 
@@ -114,5 +115,6 @@ def loomp_cond(
         _Given(name, "loom_cond", call, function, let_go, result_count)
         for name, function in (("if_true", if_true), ("if_false", if_false))]
     found = lazyloom.cond(
-        lazyloom.Tensor(value_of(which)), *branches, _tensors(operands, operand_count))
+        lazyloom.Tensor(value_of(which)), *branches,
+        _tensors(operands, operand_count, "loom_cond: operands"))
     return _hand_out(found, results)

@@ -22,7 +22,7 @@ def loomp_sync(given: Any, count: int, wait: int) -> int:
     capture.refuse_read("loom_sync")
     if count:
         # called with nothing, lazyloom.sync() runs all there is
-        lazyloom.sync(*values_of(given, count), wait=bool(wait))
+        lazyloom.sync(*values_of(given, count, "loom_sync: tensors"), wait=bool(wait))
     return 1
 
 
@@ -55,7 +55,8 @@ def loomp_mark_static(tensor: int, axes: Any, axis_count: int) -> int:
 
 @located
 def loomp_program_of(given: Any, count: int, result: Any) -> int:
-    result[0] = handles.give(PROGRAM, lazyloom.program_of(*values_of(given, count)))
+    result[0] = handles.give(PROGRAM, lazyloom.program_of(
+        *values_of(given, count, "loom_program_of: tensors")))
     return 1
 
 

@@ -83,7 +83,7 @@ static void key_free(key *k) {
 }
 
 static bool key_add_list(key *k, const void *elements, size_t count) {
-  return (elements != NULL || count == 0) && count <= SIZE_MAX / 16 &&
+  return (elements != NULL || count == 0) && count <= LONGEST &&
          key_add(k, &count, sizeof count) && (count == 0 || key_add(k, elements, count * 8));
 }
 

@@ -15,12 +15,17 @@ from typing import Any, Final
 from _lazyloom_abi import ffi, lib  # type: ignore[import-not-found]
 
 import lazyloom
-from lazyloom.errors import LoomError, OutOfMemoryError
+from lazyloom.errors import HandleError, LoomError, OutOfMemoryError
 
 from . import handles
 from .handles import TENSOR
 
 INTERNAL: Final = 102
+STACK: Final = 103
+
+TOO_DEEP: Final = (
+    b"functions of loops and branches are nested too deeply, or one calls itself without end; "
+    b"expected a few dozen levels")
 
 _UNKNOWN: Final = "<unknown>:0"
 
@@ -102,8 +107,13 @@ def failed(exception: type[BaseException], value: BaseException, traceback: Any)
         if issubclass(exception, KeyboardInterrupt):
             # the Python program around the caller is to hear of it, not this call alone
             _thread.interrupt_main()
+        op = site = ""
+        if issubclass(exception, RecursionError):
+            # the error of the innermost call would be one of a defect
+            lib.loomp_set_error(STACK, TOO_DEEP, b"", b"")
+            return -STACK
         out_of_memory = issubclass(exception, MemoryError)
-        code, op, site = OutOfMemoryError.code if out_of_memory else INTERNAL, "", ""
+        code = OutOfMemoryError.code if out_of_memory else INTERNAL
         message = f"{exception.__name__}: {value}"
         while traceback is not None and traceback.tb_next is not None:
             traceback = traceback.tb_next
@@ -182,7 +192,13 @@ def tensor_of(bits: int) -> Tensor:
     return found
 
 
-def values_of(array: Any, count: int) -> list[Any]:
-    """The values of a list of tensors; raises HandleError."""
+def values_of(array: Any, count: int, named: str) -> list[Any]:
+    """The values of a list of tensors; raises HandleError, which says which entry is none."""
     given = ffi.unpack(array, count) if count else ()
-    return [value_of(bits) for bits in given]
+    found: list[Any] = []
+    try:
+        for bits in given:
+            found.append(value_of(bits))
+    except HandleError as error:
+        raise HandleError(f"{named}[{len(found)}]: {error}") from None
+    return found

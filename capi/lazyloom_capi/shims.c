@@ -62,6 +62,38 @@ static loom_status python_failed(const char *doing) {
   return fail(LOOM_ERROR_START, message);
 }
 
+static volatile sig_atomic_t interrupted;
+
+static void note_interrupt(int number) {
+  (void)number;
+  interrupted = 1;
+}
+
+/* Python's module ``signal`` puts a handler of Python's in the place of SIGINT's default action
+   when it is first imported, whatever the configuration says. Where it finds another handler it
+   leaves that: so there is one while it is imported, which passes on what came meanwhile. */
+static int import_signal(void) {
+  struct sigaction before, during;
+  PyObject *module;
+  const bool replaced = sigaction(SIGINT, NULL, &before) == 0 &&
+                        !(before.sa_flags & SA_SIGINFO) && before.sa_handler == SIG_DFL;
+  if (replaced) {
+    interrupted = 0;
+    memset(&during, 0, sizeof during);
+    during.sa_handler = note_interrupt;
+    during.sa_flags = SA_RESTART;
+    sigemptyset(&during.sa_mask);
+    (void)sigaction(SIGINT, &during, NULL);
+  }
+  module = PyImport_ImportModule("signal");
+  if (replaced) {
+    (void)sigaction(SIGINT, &before, NULL);
+    if (interrupted) (void)raise(SIGINT);
+  }
+  Py_XDECREF(module);
+  return module != NULL;
+}
+
 static loom_status open_interpreter(void) {
   PyStatus status;
   PyConfig config;
@@ -78,6 +110,11 @@ static loom_status open_interpreter(void) {
              status.err_msg != NULL ? status.err_msg : "no reason is known",
              LOOM_BUILT_EXECUTABLE);
     return fail(LOOM_ERROR_START, message);
+  }
+  if (!import_signal()) {
+    loom_status failed = python_failed("Python's module signal could not be imported");
+    PyEval_SaveThread();
+    return failed;
   }
   /* Python is not ended with the process: by the time exit() could do it, the C++
      objects of the libraries that Python has loaded are gone. */
@@ -117,6 +154,14 @@ static loom_status start(void) {
   share_python();
   if (!Py_IsInitialized()) {
     if (access(LOOM_BUILT_EXECUTABLE, X_OK) != 0) {
+      if (errno != ENOENT && errno != ENOTDIR) {
+        char message[600];
+        snprintf(message, sizeof message,
+                 "the Python environment that the library was built in cannot be used by this "
+                 "user: %s: %s; give it the rights, or build the library in another one",
+                 LOOM_BUILT_EXECUTABLE, strerror(errno));
+        return fail(LOOM_ERROR_START, message);
+      }
       return fail(LOOM_ERROR_START,
                   "the Python environment that the library was built in is gone: "
                   LOOM_BUILT_EXECUTABLE "; build it again: python -m lazyloom_capi --build");
@@ -126,8 +171,10 @@ static loom_status start(void) {
     opened = true;
   }
   {
+    char message[1200];
     PyGILState_STATE gil = PyGILState_Ensure();
     if (!import_cffi()) status = python_failed("the Python package cffi could not be imported");
+    else if (other_library(message, sizeof message)) status = fail(LOOM_ERROR_START, message);
     else if (!offer_module()) status = python_failed("the library could not be set up");
     else if (!watched) watched = Py_AtExit(end_with_python) == 0 && atexit(end) == 0;
 #if PY_VERSION_HEX < 0x030C0000
@@ -169,6 +216,7 @@ loom_status loom_shutdown(void) {
   loom_status status = LOOM_OK;
   if (state == FORKED) return not_ready();
   if (state == ENDED || thread_ended || !Py_IsInitialized()) return LOOM_OK;
+  if (function_left()) return not_ready();
   if (state == RUNNING && !ready()) return not_ready();
   pthread_mutex_lock(&start_lock);
   if (state == RUNNING) {
@@ -501,14 +549,18 @@ static int call_given(void *given, const uint64_t *inputs, size_t input_count, u
   const char *file = source_file;
   const int line = source_line;
   const uint32_t before = errors_made;
-  const loom_status status = f->function((const loom_tensor *)inputs, input_count,
-                                         (loom_tensor *)outputs, output_count, f->context);
+  char *const outer = function_called;
+  loom_status status;
+  function_called = (char *)__builtin_frame_address(0);
+  status = f->function((const loom_tensor *)inputs, input_count, (loom_tensor *)outputs,
+                       output_count, f->context);
+  function_called = outer;
   loom_set_source_location(file, line);
   if (status != LOOM_OK && (errors_made == before || loom_error_status() != status)) {
     char message[200];
     snprintf(message, sizeof message,
              "%s: a function that was given to it returned the status %d (%s), and no call that "
-             "failed with it; expected LOOM_OK, or the status of such a call",
+             "failed with it; expected LOOM_OK, the status of such a call, or loom_set_error()",
              f->to, (int)status, loom_status_name(status));
     return (int)fail(LOOM_ERROR_ARGUMENT, message);
   }

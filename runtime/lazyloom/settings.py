@@ -67,6 +67,24 @@ MARGINS: Final = (2, 32, 128, 512)
 LOWERINGS_KEPT: Final = 4096
 
 
+#: whether what blocks the program for long says so on stderr, where no variable decides
+_messages: Final[list[bool]] = [True]
+
+
+def silence_messages() -> None:
+    """Print no message about compiling, for a host that is no Python program.
+
+    ``LAZYLOOM_COMPILE_MESSAGES=1`` has them printed all the same.
+    """
+    _messages[0] = False
+
+
+def says_messages(variable: str) -> bool:
+    """Return True if messages are printed: as the variable says, or else the host."""
+    given = os.environ.get(variable)
+    return _messages[0] if given is None else given != "0"
+
+
 def switched_on(variable: str) -> bool:
     """Return True unless an environment variable says no."""
     return os.environ.get(variable, "1").lower() not in ("0", "off", "no", "false")

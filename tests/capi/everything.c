@@ -471,7 +471,7 @@ static void options(void) {
   OK(loom_set_option(LOOM_OPTION_FORBID_READS, 0));
   loom_set_source_location("given.c", 42);
   OK((loom_tensor_read)(y, &back, sizeof back));
-  FAILS(LOOM_ERROR_ARGUMENT, loom_set_option((loom_option)9, 1));
+  FAILS(LOOM_ERROR_ARGUMENT, (loom_set_option)((loom_option)9, 1));
   EXPECT(strcmp(loom_error_site(), "given.c:42") == 0);
   FAILS(LOOM_ERROR_ARGUMENT, loom_set_option(LOOM_OPTION_DONATE, 2));
   OK(loom_tensor_release(x));

@@ -116,6 +116,8 @@ class Fuzz:
                 a.value.integers = self.kept[-1]
             else:
                 a.value.reals = self.kept[-1]
+            if self.random.random() < 0.05:
+                a.count = choice((2**20 + 1, 2**21, 2**30, 2**40, 2**64 - 1))
 
     def attributes(self, op: Any, sample: Sample) -> tuple[Any, int]:
         array = self.ffi.new("loom_attr[]", len(op.attributes) + 2)
@@ -222,7 +224,9 @@ class Fuzz:
             # else they would be gone
             arguments[0] = self.ffi.NULL
         status = getattr(self.lib, name)(*arguments)
-        if prototype.startswith("loom_status") and name != "loom_error_status":
+        if prototype.startswith("loom_status") and name not in (
+            "loom_error_status", "loom_set_error",  # what they return was asked for
+        ):
             self.look(name, status)
 
     def look(self, name: str, status: int) -> None:

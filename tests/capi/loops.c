@@ -72,6 +72,29 @@ static loom_status writing(const loom_tensor *inputs, size_t input_count, loom_t
   return loom_tensor_assign(*(loom_tensor *)context, inputs[0]);
 }
 
+static loom_status with_an_error_of_its_own(const loom_tensor *inputs, size_t input_count,
+                                            loom_tensor *outputs, size_t output_count,
+                                            void *context) {
+  (void)inputs, (void)input_count, (void)outputs, (void)output_count;
+  return loom_set_error(LOOM_ERROR_EXECUTION, (const char *)context);
+}
+
+static loom_status without_end(const loom_tensor *inputs, size_t input_count, loom_tensor *outputs,
+                               size_t output_count, void *context) {
+  EXPECT(input_count == 1 && output_count == 1);
+  return loom_scan(without_end, context, inputs, 1, NULL, 0, 3, 0, false, outputs);
+}
+
+/* Gives one new tensor twice, with an owner for each. */
+static loom_status the_same_twice(const loom_tensor *inputs, size_t input_count,
+                                  loom_tensor *outputs, size_t output_count, void *context) {
+  (void)context;
+  EXPECT(input_count == 2 && output_count == 2);
+  OK(loom_add(inputs[0], inputs[1], &outputs[0]));
+  outputs[1] = outputs[0];
+  return loom_tensor_retain(outputs[1]);
+}
+
 static loom_status giving_up(const loom_tensor *inputs, size_t input_count, loom_tensor *outputs,
                              size_t output_count, void *context) {
   (void)inputs, (void)input_count, (void)outputs, (void)output_count, (void)context;
@@ -182,6 +205,21 @@ int main(void) {
   FAILS(LOOM_ERROR_ALIAS, loom_scan(writing, &h, &h, 1, NULL, 0, 3, 0, false, results));
   FAILS(LOOM_ERROR_ARGUMENT, loom_scan(giving_up, NULL, &h, 1, NULL, 0, 3, 0, false, results));
   EXPECT(strstr(loom_error_message(), "returned the status 3 (LOOM_ERROR_SHAPE)") != NULL);
+  {
+    static char words[] = "out of cheese";
+    const loom_tensor pair[2] = {h, h};
+    size_t before, after;
+    FAILS(LOOM_ERROR_EXECUTION, loom_scan(with_an_error_of_its_own, words, &h, 1, NULL, 0, 3, 0,
+                                          false, results));
+    EXPECT(strcmp(loom_error_message(), words) == 0);
+    FAILS(LOOM_ERROR_ARGUMENT, loom_set_error(LOOM_OK, "nothing"));
+    FAILS(LOOM_ERROR_STACK, loom_scan(without_end, NULL, &h, 1, NULL, 0, 3, 0, false, results));
+    OK(loom_live_handles(&before));
+    OK(loom_scan(the_same_twice, NULL, pair, 2, NULL, 0, 3, 0, false, results));
+    OK(loom_tensors_release(results, 2));
+    OK(loom_live_handles(&after));
+    EXPECT(before == after);
+  }
   FAILS(LOOM_ERROR_HANDLE, loom_scan(forgetting, NULL, &h, 1, NULL, 0, 3, 0, false, results));
   EXPECT(strstr(loom_error_message(), "output 0 of function step is the null handle") != NULL);
   FAILS(LOOM_ERROR_ARGUMENT, loom_scan(step, &w, &h, 1, NULL, 0, -1, 1, false, results));

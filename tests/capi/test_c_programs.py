@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +21,7 @@ from .compilers import C99, CXX17, HERE, Compile
 EXAMPLES = HERE.parent.parent / "examples"
 PROGRAMS = ["everything", "loops", "threads", "captures", "fork"]
 #: run with several devices, and in several processes
-OTHERS = ["extents", "devices", "processes"]
+OTHERS = ["extents", "devices", "processes", "host"]
 
 
 def run(
@@ -97,6 +98,43 @@ def test_limits(name: str, compiled: Compile, either_environment: dict[str, str]
     assert "limits work" in done.stdout
     if name.startswith(("atexit", "destructor")):
         assert done.stdout.endswith("the end works\n")
+
+
+@pytest.mark.parametrize("name", ["state", "counts", "lines", "functions"])
+def test_host(name: str, compiled: Compile, either_environment: dict[str, str]) -> None:
+    """A host finds its process as it was, and its mistakes told, wherever it makes them."""
+    done = run([str(compiled(HERE / "host.c")), name], either_environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "host works\n"
+
+
+def test_interrupts_end_a_host_that_has_no_handler(
+    compiled: Compile, bare_environment: dict[str, str]
+) -> None:
+    done = run([str(compiled(HERE / "host.c")), "interrupt"], bare_environment)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+    assert done.stdout == "host works\n"
+
+
+def test_two_copies_of_the_library(
+    compiled: Compile, bare_environment: dict[str, str], tmp_path: Path
+) -> None:
+    copy = tmp_path / build.LIBRARY
+    shutil.copy(build.build(), copy)
+    done = run([str(compiled(HERE / "host.c")), "copies", str(copy)], bare_environment)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("variable, value", [
+    ("XLA_FLAGS", "--xla_no_such_flag=1"), ("JAX_PLATFORMS", "no_such_platform"),
+])  # fmt: skip
+def test_wrong_variables_are_errors(
+    variable: str, value: str, compiled: Compile, bare_environment: dict[str, str]
+) -> None:
+    """XLA would end the process."""
+    done = run([str(compiled(HERE / "host.c")), "state"], {**bare_environment, variable: value})
+    assert done.returncode == 1
+    assert "host.c" in done.stderr and variable in done.stderr and value in done.stderr
 
 
 def test_destructors_at_the_end(compiled: Compile, either_environment: dict[str, str]) -> None:

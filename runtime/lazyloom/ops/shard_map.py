@@ -25,19 +25,38 @@ Spec = tuple[tuple[str, ...], ...]
 
 
 def sizes_of(mesh: str) -> dict[str, int]:
-    """The sizes of a mesh's axes, from a text such as "data=2,model=4"."""
-    return {name: int(n) for name, n in (pair.split("=") for pair in mesh.split(","))}
+    """The sizes of a mesh's axes, from a text such as "data=2,model=4". Raises ArgumentError."""
+    sizes: dict[str, int] = {}
+    for pair in mesh.split(","):
+        name, _, size = pair.partition("=")
+        if not name or not size.isascii() or not size.isdigit() or not int(size) or name in sizes:
+            raise ArgumentError(
+                f"shard_map: mesh is {mesh!r}, expected axes with sizes of 1 or more, such as "
+                "'data=2,model=4'", op="shard_map")
+        sizes[name] = int(size)
+    return sizes
 
 
 def specs_of(text: str) -> list[Spec]:
-    """Partition specs from a text such as "(data;model) ()"."""
-    return [tuple(tuple(filter(None, axes.split(","))) for axes in part[1:-1].split(";"))
-            if part != "()" else () for part in text.split()]
+    """Partition specs from a text such as "(data;model) ()". Raises ArgumentError."""
+    specs: list[Spec] = []
+    for part in text.split():
+        if part[0] != "(" or part[-1] != ")" or len(part) < 2:
+            raise ArgumentError(
+                f"shard_map: the partition specs are {text!r}, expected axes of each dimension in "
+                "parentheses, such as '(data;model) ()'", op="shard_map")
+        specs.append(() if part == "()" else tuple(
+            tuple(filter(None, axes.split(","))) for axes in part[1:-1].split(";")))
+    return specs
 
 
 def _parts(spec: Spec, d: int, sizes: Mapping[str, int]) -> int:
     parts = 1
     for axis in spec[d] if d < len(spec) else ():
+        if axis not in sizes:
+            raise ArgumentError(
+                f"shard_map: a partition spec names the axis {axis!r}, expected one of "
+                f"{', '.join(sizes)}", op="shard_map")
         parts *= sizes[axis]
     return parts
 

@@ -20,6 +20,7 @@ from ...interrupts import Deferred, Postponed
 from ...jaxprs.tracing import load, versions, x64
 from ...settings import tuning
 from ..backend import Executable
+from .flags import check_flags
 from .jax_targets import DeviceTarget
 
 _lock = threading.Lock()
@@ -50,13 +51,29 @@ def _start() -> None:
         import jax
         from jaxlib import _jax
 
+        check_flags()
         with x64():
             # those of this process: the first of all may belong to another one
-            _device = _default_device(jax.local_devices())
+            _device = _default_device(_local_devices(jax))
             _device_list = _jax.DeviceList((_device,))
             _sharding = jax.sharding.SingleDeviceSharding(_device)
             _put = getattr(_jax, "batched_device_put", None)
             _client = _device.client
+
+
+def _local_devices(jax: Any) -> Sequence[Any]:
+    """Return JAX's devices. Raises ArgumentError where ``JAX_PLATFORMS`` asks for others."""
+    try:
+        found: Sequence[Any] = jax.local_devices()
+    except Exception as error:
+        wanted = os.environ.get("JAX_PLATFORMS", "")
+        if wanted in ("", "cpu"):
+            raise
+        raise ArgumentError(
+            f"the environment variable JAX_PLATFORMS is {wanted!r}, and JAX can start none of "
+            f"these ({str(error) or type(error).__name__}); expected platforms of this machine, "
+            "such as 'cpu': correct it or unset it") from error
+    return found
 
 
 def devices_of_processes() -> list[Any]:

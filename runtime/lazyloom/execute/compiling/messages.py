@@ -40,7 +40,7 @@ class told:  # noqa: N801 - used as a function
 
     def __enter__(self) -> None:
         self._started = time.perf_counter()
-        if os.environ.get(VARIABLE, "1") != "0":
+        if settings.says_messages(VARIABLE):
             timer = threading.Timer(
                 AFTER, say,
                 # an option of the thread that waits
