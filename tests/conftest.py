@@ -1,6 +1,7 @@
 """One private disk cache per test run, shared by its workers; forms; Ctrl-C; how much is run.
 
-``--quick`` leaves out what is slow, and most of what goes through every op. What multiplies all
+``--quick`` leaves out what is slow, most of what goes through every op, and two thirds of the tests
+outside the contract and conformance. What multiplies all
 samples of all ops by extents and derivatives takes, of each op, samples that are spread over all,
 and other extents at each; ``--thorough`` has it take them all, and fuses ops as for users.
 """
@@ -30,6 +31,9 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 #: Of tests that exist once for every op or function, and of others that have parameters,
 #: ``--quick`` runs one in this many.
 SAMPLE, SAMPLE_OF_OTHERS = 18, 8
+#: Of the tests of a module, ``--quick`` runs one in so many, but all in these folders.
+OF_A_MODULE = 3
+WHOLE = ("tests/contract/", "tests/conformance/")
 SAMPLED = ("tests/conformance/", "tests/ops/", "tests/numpy/", "tests/torch/")
 
 
@@ -206,7 +210,22 @@ def _quick(items: list[pytest.Item]) -> list[pytest.Item]:
         count = SAMPLE if name.startswith(SAMPLED) else SAMPLE_OF_OTHERS
         found += [item for *_, item in sorted(some)[: -(-len(some) // count)]]
     kept = set(found)
-    return [item for item in items if item in kept]
+    left = _some_of_each_module({item.nodeid.partition("[")[0] for item in kept})
+    return [item for item in items if item in kept and item.nodeid.partition("[")[0] in left]
+
+
+def _some_of_each_module(names: set[str]) -> set[str]:
+    """One in so many tests of each module; all of those of the contract and of conformance."""
+    left: set[str] = set()
+    modules: dict[str, list[tuple[int, str]]] = {}
+    for name in names:
+        if name.startswith(WHOLE):
+            left.add(name)
+        else:
+            modules.setdefault(name.partition("::")[0], []).append((zlib.crc32(name.encode()), name))
+    for some in modules.values():
+        left.update(name for _, name in sorted(some)[: -(-len(some) // OF_A_MODULE)])
+    return left
 
 
 @pytest.fixture
