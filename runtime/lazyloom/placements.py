@@ -245,6 +245,15 @@ def propagated(placement: Placement) -> Placement:
     return placement if placement.mesh is None else on_mesh(placement.mesh, None)
 
 
+def along_new_axis(placement: Placement) -> Placement:
+    """The placement of several values of one placement, stacked along a new first axis.
+
+    That axis is not divided.
+    """
+    mesh, spec = placement.mesh, placement.spec
+    return on_mesh(mesh, [(), *spec]) if mesh is not None and spec else placement
+
+
 def parsed(text: str) -> Placement:
     """The placement that a text stands for, as ``repr`` gives it. Raises ArgumentError."""
     known = _interned.get(text)
