@@ -239,8 +239,13 @@ def placed_on(given: Any) -> str | None:
         # cpu:0 is the default one in almost every process, and to ask starts XLA's client
         if not (asked.index or asked.index == 0 and os.environ.get("LAZYLOOM_DEVICE")):
             return None
-        if str(asked) in lazyloom.devices():
+        there = lazyloom.devices()
+        if str(asked) in there:
             return None if str(asked) == lazyloom.default_device() else str(asked)
+        raise RuntimeError(
+            f"device {str(asked)!r} is not available, expected 'cpu' or one of {', '.join(there)}; "
+            "the environment variable JAX_NUM_CPU_DEVICES, set before the first value is computed, "
+            "divides the processor into several")
     raise RuntimeError(
         f"device {str(asked)!r} is not available: lazyloom_torch runs on 'cpu'; leave the device "
         "out or pass 'cpu'")
