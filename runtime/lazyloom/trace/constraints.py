@@ -15,7 +15,7 @@ from .specs import Spec, spec_of
 
 def place_spec(placement: Placement) -> Spec:
     """The spec of the op whose result lies where a placement says."""
-    return spec_of(lookup("place"), {"placement": repr(placement)}, 1)
+    return spec_of(lookup("place"), {"placement": placement.text}, 1)
 
 
 def constrained(value: Value, placement: Placement) -> Value:

@@ -210,7 +210,10 @@ class Spec:
         return results
 
     def __repr__(self) -> str:
-        inner = ", ".join([f"{k}={v!r}" for k, v in self.attrs.items()])
+        attrs = self.attrs
+        if self.op.root.execution.places:
+            attrs = {**attrs, "placement": repr(parsed(attrs["placement"]))}
+        inner = ", ".join([f"{k}={v!r}" for k, v in attrs.items()])
         return f"{self.op.name}[{inner}]" if inner else self.op.name
 
 

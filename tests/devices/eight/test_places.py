@@ -185,8 +185,10 @@ def test_tensors_say_and_choose_where_they_are() -> None:
     assert {str(p.device) for p in net.parameters()} == {"cpu"}
     with pytest.raises(RuntimeError, match="'cuda' is not available"):
         x.to("cuda")
-    with pytest.raises(RuntimeError, match="'cpu:44' is not available"):
-        x.to("cpu:44")
+    there = "cpu:0, cpu:1, cpu:2, cpu:3, cpu:4, cpu:5, cpu:6, cpu:7; the environment variable JAX_"
+    for make in (lambda: x.to("cpu:8"), lambda: torch.zeros(2, device="cpu:8")):
+        with pytest.raises(RuntimeError, match=f"'cpu:8' is not available, expected .* {there}"):
+            make()
 
 
 MESH = lazyloom.make_mesh({"a": 2, "b": 2})
