@@ -253,8 +253,14 @@ def placed_on(given: Any) -> str | None:
 
 def device_of(tensor: lazyloom.Tensor) -> device:
     """Where a tensor lives: the CPU, or one of the devices that it is divided into."""
-    placement = tensor.tensor_type.placement
-    return CPU if placement.is_default or placement.mesh is not None else device(placement.device)
+    location = location_of(tensor.tensor_type)
+    return CPU if location == "cpu" else device(location)
+
+
+def location_of(kind: lazyloom.TensorType) -> str:
+    """What files say of where a tensor is: "cpu" on the default device or a mesh, or "cpu:3"."""
+    placement = kind.placement
+    return "cpu" if placement.is_default or placement.mesh is not None else placement.device
 
 
 def check_device(given: Any) -> None:

@@ -635,14 +635,22 @@ class Tensor(_Base):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return _rebuild, (type(self), self.read(), self.tensor_type.dtype, self.requires_grad,
-                          {k: v for k, v in self.__dict__.items() if not k.startswith("_")})
+                          self._attributes(), _dtypes.location_of(self.tensor_type))
+
+    def _attributes(self) -> dict[str, Any]:
+        """What a user has attached to the tensor."""
+        return {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
 
     def __copy__(self) -> Tensor:
         """Another tensor on the same memory; a copy of it if this one requires grad."""
         if type(self) is Tensor and all(n.startswith("_") for n in self.__dict__):
             if not self.requires_grad:
                 return self.detach()
-        return _rebuild(*self.__reduce_ex__(4)[1])
+        made = type(self).from_value(self.value.detach())
+        if self.requires_grad:
+            made._make_leaf()
+        made.__dict__.update(self._attributes())
+        return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if id(self) in memo:
@@ -663,8 +671,13 @@ class Tensor(_Base):
         return made
 
 
-def _rebuild(cls: type, array: np.ndarray, kind: Any, leaf: bool, extra: dict[str, Any]) -> Tensor:
-    made: Tensor = cls.from_value(lazyloom.from_host(array))  # type: ignore[attr-defined]
+def _rebuild(cls: type, array: np.ndarray, kind: Any, leaf: bool, extra: dict[str, Any],
+             location: str = "cpu") -> Tensor:  # fmt: skip
+    """The tensor of a pickle, on the device where it was. RuntimeError if that is not there."""
+    value, place = lazyloom.from_host(array), _dtypes.placed_on(location)
+    if place is not None:
+        value = lazyloom.to_device(value, place)
+    made: Tensor = cls.from_value(value)  # type: ignore[attr-defined]
     if leaf:
         made._make_leaf()
     made.__dict__.update(extra)
