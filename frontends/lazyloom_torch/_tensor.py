@@ -25,6 +25,7 @@ from lazyloom.frontend import write as write
 from lazyloom.frontend import write_lock as write_lock
 
 from . import _dtypes
+from ._copies import reduced, shallow_copy
 from ._core import axis
 from ._dlpack import exported, own_value, to_dlpack
 from ._dtypes import CPU, Size, dtype
@@ -634,23 +635,11 @@ class Tensor(_Base):
         return object.__format__(self, spec) if spec else repr(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return _rebuild, (type(self), self.read(), self.tensor_type.dtype, self.requires_grad,
-                          self._attributes(), _dtypes.location_of(self.tensor_type))
-
-    def _attributes(self) -> dict[str, Any]:
-        """What a user has attached to the tensor."""
-        return {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
+        return reduced(self)
 
     def __copy__(self) -> Tensor:
         """Another tensor on the same memory; a copy of it if this one requires grad."""
-        if type(self) is Tensor and all(n.startswith("_") for n in self.__dict__):
-            if not self.requires_grad:
-                return self.detach()
-        made = type(self).from_value(self.value.detach())
-        if self.requires_grad:
-            made._make_leaf()
-        made.__dict__.update(self._attributes())
-        return made
+        return shallow_copy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if id(self) in memo:
@@ -669,19 +658,6 @@ class Tensor(_Base):
             if not name.startswith("_"):
                 setattr(made, name, value)
         return made
-
-
-def _rebuild(cls: type, array: np.ndarray, kind: Any, leaf: bool, extra: dict[str, Any],
-             location: str = "cpu") -> Tensor:  # fmt: skip
-    """The tensor of a pickle, on the device where it was. RuntimeError if that is not there."""
-    value, place = lazyloom.from_host(array), _dtypes.placed_on(location)
-    if place is not None:
-        value = lazyloom.to_device(value, place)
-    made: Tensor = cls.from_value(value)  # type: ignore[attr-defined]
-    if leaf:
-        made._make_leaf()
-    made.__dict__.update(extra)
-    return made
 
 
 def to_array(data: Any) -> Any:

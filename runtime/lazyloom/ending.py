@@ -64,10 +64,7 @@ def _others(me: int) -> bool:
 
 def _computing(me: int) -> bool:
     """Whether another thread than this one runs or compiles a program that it wants."""
-    for ident, frame in sys._current_frames().items():
-        if ident != me and _runs(frame):
-            return True
-    return False
+    return any(ident != me and _runs(frame) for ident, frame in sys._current_frames().items())
 
 
 def _runs(frame: FrameType | None) -> bool:
