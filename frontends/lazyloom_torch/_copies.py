@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def reduced(self: Tensor) -> tuple[Any, ...]:
     """The tensor as ``pickle`` wants it; of one that a mesh divides the whole."""
     return rebuild, (type(self), self.read(), self.tensor_type.dtype, self.requires_grad,
-                     _attributes(self), _dtypes.location_of(self.tensor_type))
+                     attributes(self), _dtypes.location_of(self.tensor_type))
 
 
 def rebuild(
@@ -32,16 +32,11 @@ def rebuild(
 
 
 def shallow_copy(self: Tensor) -> Tensor:
-    """Another tensor on the same memory; a copy of it if this one requires grad."""
-    from ._tensor import Tensor
-
-    attributes = _attributes(self)
-    if type(self) is Tensor and not attributes and not self.requires_grad:
-        return self.detach()
-    return _made(type(self), self.value.detach(), self.requires_grad, attributes)
+    """A tensor of the same class and attributes, with memory of its own once it is written to."""
+    return _made(type(self), self.value.detach(), self.requires_grad, attributes(self))
 
 
-def _attributes(self: Tensor) -> dict[str, Any]:
+def attributes(self: Tensor) -> dict[str, Any]:
     """What a user has attached to the tensor."""
     return {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
 

@@ -25,7 +25,7 @@ from lazyloom.frontend import write as write
 from lazyloom.frontend import write_lock as write_lock
 
 from . import _dtypes
-from ._copies import reduced, shallow_copy
+from ._copies import attributes, reduced, shallow_copy
 from ._core import axis
 from ._dlpack import exported, own_value, to_dlpack
 from ._dtypes import CPU, Size, dtype
@@ -639,6 +639,8 @@ class Tensor(_Base):
 
     def __copy__(self) -> Tensor:
         """Another tensor on the same memory; a copy of it if this one requires grad."""
+        if type(self) is Tensor and not attributes(self) and not self.requires_grad:
+            return self.detach()
         return shallow_copy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
