@@ -480,8 +480,9 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_shard(loom_tensor tensor, const char
                                                   loom_tensor *result);
 
 /* Where a tensor is or will be: "default:0", a device, or a mesh and how it is divided, such as
-   "cpu:0,1[data=2](data)". A result that XLA divides as it likes ends without parentheses until
-   it is computed. Errors: LOOM_ERROR_HANDLE. */
+   "cpu:0,1[data=2](data)", or "cpu:0,1 of ranks 0,1[data=4](data)" on one of several processes.
+   A result that XLA divides as it likes ends without parentheses until it is computed.
+   Errors: LOOM_ERROR_HANDLE. */
 LOOM_API LOOM_CHECK loom_status loom_tensor_placement(loom_tensor tensor, char *buffer,
                                                       size_t capacity, size_t *needed);
 

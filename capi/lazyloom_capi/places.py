@@ -19,7 +19,7 @@ def text(value: lazyloom.Value) -> str:
     placement = lazyloom.placement_of(value)
     if placement.mesh is None:
         return placement.device
-    return placement.device + ("" if placement.spec is None else placement.sharding)
+    return placement.mesh.shown + ("" if placement.spec is None else placement.sharding)
 
 
 def _string(given: Any) -> str | None:

@@ -176,7 +176,8 @@ def _bytearray(text: str | bytes = b"", encoding: str = "latin1") -> bytearray:
 
 
 def _device(*args: Any) -> _dtypes.device:
-    return _dtypes.CPU  # wherever it was, it is here now
+    found = _dtypes.device(*args)
+    return found if found.type == "cpu" else _dtypes.CPU  # wherever it was, it is here now
 
 
 def _known() -> dict[str, Any]:

@@ -55,12 +55,14 @@ _Base: Any = pickle._Pickler
 class Pickler(_Base):  # type: ignore[misc]
     """Writes an object as ``torch.save`` does.
 
-    The arrays of the storages that its tensors use are collected in ``storages`` by key.
+    The arrays of the storages that its tensors use are collected in ``storages`` by key, and the
+    devices of those that are on another than the default one in ``devices``.
     """
 
     def __init__(self, file: Any) -> None:
         super().__init__(file, protocol=2)
         self.storages: dict[str, np.ndarray] = {}
+        self.devices: dict[str, str] = {}
         self._keys: dict[int, tuple[str, Any]] = {}
 
     def persistent_id(self, obj: Any) -> Any:
@@ -133,6 +135,9 @@ class Pickler(_Base):  # type: ignore[misc]
         if found is None:
             key = str(len(self.storages))
             self.storages[key] = np.ascontiguousarray(read())
+            location = _dtypes.location_of(owner.value.type)
+            if location != "cpu":
+                self.devices[key] = location
             # the owner is kept: another object must not get its id
             found = self._keys[id(owner)] = (key, owner)
         return found[0], self.storages[found[0]]

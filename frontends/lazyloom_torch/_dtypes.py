@@ -239,8 +239,13 @@ def placed_on(given: Any) -> str | None:
         # cpu:0 is the default one in almost every process, and to ask starts XLA's client
         if not (asked.index or asked.index == 0 and os.environ.get("LAZYLOOM_DEVICE")):
             return None
-        if str(asked) in lazyloom.devices():
+        there = lazyloom.devices()
+        if str(asked) in there:
             return None if str(asked) == lazyloom.default_device() else str(asked)
+        raise RuntimeError(
+            f"device {str(asked)!r} is not available, expected 'cpu' or one of {', '.join(there)}; "
+            "the environment variable JAX_NUM_CPU_DEVICES, set before the first value is computed, "
+            "divides the processor into several")
     raise RuntimeError(
         f"device {str(asked)!r} is not available: lazyloom_torch runs on 'cpu'; leave the device "
         "out or pass 'cpu'")
@@ -248,8 +253,14 @@ def placed_on(given: Any) -> str | None:
 
 def device_of(tensor: lazyloom.Tensor) -> device:
     """Where a tensor lives: the CPU, or one of the devices that it is divided into."""
-    placement = tensor.tensor_type.placement
-    return CPU if placement.is_default or placement.mesh is not None else device(placement.device)
+    location = location_of(tensor.tensor_type)
+    return CPU if location == "cpu" else device(location)
+
+
+def location_of(kind: lazyloom.TensorType) -> str:
+    """What files say of where a tensor is: "cpu" on the default device or a mesh, or "cpu:3"."""
+    placement = kind.placement
+    return "cpu" if placement.is_default or placement.mesh is not None else placement.device
 
 
 def check_device(given: Any) -> None:

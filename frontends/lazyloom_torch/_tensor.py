@@ -25,6 +25,7 @@ from lazyloom.frontend import write as write
 from lazyloom.frontend import write_lock as write_lock
 
 from . import _dtypes
+from ._copies import attributes, reduced, shallow_copy
 from ._core import axis
 from ._dlpack import exported, own_value, to_dlpack
 from ._dtypes import CPU, Size, dtype
@@ -634,15 +635,13 @@ class Tensor(_Base):
         return object.__format__(self, spec) if spec else repr(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return _rebuild, (type(self), self.read(), self.tensor_type.dtype, self.requires_grad,
-                          {k: v for k, v in self.__dict__.items() if not k.startswith("_")})
+        return reduced(self)
 
     def __copy__(self) -> Tensor:
         """Another tensor on the same memory; a copy of it if this one requires grad."""
-        if type(self) is Tensor and all(n.startswith("_") for n in self.__dict__):
-            if not self.requires_grad:
-                return self.detach()
-        return _rebuild(*self.__reduce_ex__(4)[1])
+        if type(self) is Tensor and not attributes(self) and not self.requires_grad:
+            return self.detach()
+        return shallow_copy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if id(self) in memo:
@@ -661,14 +660,6 @@ class Tensor(_Base):
             if not name.startswith("_"):
                 setattr(made, name, value)
         return made
-
-
-def _rebuild(cls: type, array: np.ndarray, kind: Any, leaf: bool, extra: dict[str, Any]) -> Tensor:
-    made: Tensor = cls.from_value(lazyloom.from_host(array))  # type: ignore[attr-defined]
-    if leaf:
-        made._make_leaf()
-    made.__dict__.update(extra)
-    return made
 
 
 def to_array(data: Any) -> Any:

@@ -8,6 +8,7 @@ memory do so again. :mod:`lazyloom_torch.safetensors` writes safetensors files.
 from __future__ import annotations
 
 import io
+import json
 import os
 import pickle
 import struct
@@ -23,11 +24,15 @@ import numpy as np
 from . import _absent, _dtypes, safetensors
 from . import _checkpoint_objects as objects
 from ._checkpoint_pickles import Pickler, read_anything, read_data
+from ._loading_places import Placer, placer
 from .safetensors import replacing
 
 _MAGIC = 0x1950A86A20F9469CFC6C  # of files that PyTorch wrote before 1.6
 _PROTOCOL = 1001
 _ALIGNMENT = 64
+#: of an archive, what PyTorch does not look for: the devices of storages by key, as JSON. PyTorch
+#: knows one "cpu" alone, which is what it reads as the place of each.
+_DEVICES = ".lazyloom_devices"
 
 #: what :func:`load` takes for ``f`` and ``map_location``
 FILE_LIKE: TypeAlias = str | os.PathLike[str] | IO[bytes]
@@ -77,9 +82,10 @@ def save(
 ) -> None:
     """Write tensors, numbers, strings and nested containers of them to a path or file.
 
-    The file is one of PyTorch's. Objects of other classes are pickled by the name of their
-    class, so that reading them takes ``load(..., weights_only=False)``. Raises TypeError or
-    PicklingError for what cannot be pickled.
+    The file is one of PyTorch's. Each storage is saved with the device that it is on; what a mesh
+    divides is saved whole, by each process that calls this, and has no place. Objects of other
+    classes are pickled by the name of their class, so that reading them takes
+    ``load(..., weights_only=False)``. Raises TypeError or PicklingError for what cannot be pickled.
     """
     if hasattr(f, "write"):
         if hasattr(f, "seekable") and f.seekable():
@@ -117,6 +123,8 @@ def _write_archive(obj: Any, out: Any, name: str) -> None:
         record("byteorder", sys.byteorder.encode())
         for key, array in pickler.storages.items():
             record(f"data/{key}", array.reshape(-1).view(np.uint8).data)
+        if pickler.devices:
+            record(_DEVICES, json.dumps(pickler.devices).encode())
         record("version", b"3\n")
 
 
@@ -129,13 +137,15 @@ def load(
 ) -> Any:
     """Read a file of :func:`save` or of PyTorch's, or a safetensors file (as a dict).
 
-    All tensors come to the CPU, wherever they were, or to the device that ``map_location`` names:
-    one for all, or a dict of devices by the names that the file has. Nothing in the file is
-    executed, and a name of something else than data is an UnpicklingError, unless ``weights_only``
-    is False: then the file can run any code. Raises ValueError for a damaged file, RuntimeError for
-    a device that is not there.
+    Tensors come to the device where they were, those of other machines' kinds of devices to the
+    CPU, unless ``map_location`` says where to: a device for all, a dict of devices by the places
+    that the file names, or a function of a storage and the name of its
+    place, which returns that storage, or what ``storage.to(device)`` returns, or None for the place
+    that the file names. Nothing in the file is executed, and a name of something else than data is
+    an UnpicklingError, unless ``weights_only`` is False: then the file can run any code. Raises
+    ValueError for a damaged file, RuntimeError for a device that is not there.
     """
-    to = _placer(map_location)
+    to = placer(map_location)
     trusting = weights_only is False
     if hasattr(f, "read"):
         if not (hasattr(f, "seekable") and f.seekable()):
@@ -146,22 +156,7 @@ def load(
         return _load(source, trusting, to)
 
 
-#: from the place of a storage, as the file names it, to that of its tensors
-_Placer = Callable[[str], "str | None"]
-
-
-def _placer(map_location: Any) -> _Placer:
-    """Where storages go. RuntimeError for a device that is not there."""
-    if callable(map_location) or map_location is None:
-        return lambda location: None
-    if isinstance(map_location, dict):
-        named = {str(k): _dtypes.placed_on(v) for k, v in map_location.items()}
-        return named.get
-    name = _dtypes.placed_on(map_location)
-    return lambda location: name
-
-
-def _load(f: Any, trusting: bool, to: _Placer) -> Any:
+def _load(f: Any, trusting: bool, to: Placer) -> Any:
     start = f.tell()
     head = f.read(16)
     f.seek(start)
@@ -170,7 +165,7 @@ def _load(f: Any, trusting: bool, to: _Placer) -> Any:
         return _read_archive(f, read, to)
     if head[8:9] == b"{" or len(head) < 8:
         found = safetensors.load(f.read())
-        return {k: t.to(name) for k, t in found.items()} if (name := to("cpu")) else found
+        return {k: t.to(name) for k, t in found.items()} if (name := to("cpu", 0)) else found
     if head[:1] == b"\x80":
         # from memory: a damaged length asks for no more than there is
         return _read_old(io.BytesIO(f.read()), read, to)
@@ -197,7 +192,7 @@ def _swapped(data: Any, kind: _dtypes.dtype | None) -> Any:
 _BAD_ARCHIVE = (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, RuntimeError)
 
 
-def _read_archive(f: Any, read: Callable[[Any, Any], Any], to: _Placer) -> Any:
+def _read_archive(f: Any, read: Callable[[Any, Any], Any], to: Placer) -> Any:
     try:
         archive = zipfile.ZipFile(f)
     except _BAD_ARCHIVE as error:
@@ -226,6 +221,15 @@ def _read_archive(f: Any, read: Callable[[Any, Any], Any], to: _Placer) -> Any:
         told = f"{stem}/byteorder" in names
         order = member("byteorder").decode() if told else _untold_order()
         storages: dict[str, objects.StoredBytes] = {}
+        devices: Any = {}
+        if f"{stem}/{_DEVICES}" in names:
+            try:
+                devices = json.loads(member(_DEVICES))
+            except ValueError as error:
+                raise ValueError(
+                    f"load: the archive is damaged: {_DEVICES}: {error}") from None
+            if not isinstance(devices, dict):
+                raise ValueError(f"load: the archive is damaged: {_DEVICES} is no dict")
 
         def storage(given: Any) -> Any:
             kind, key, numel = _storage_of(given, old=False)
@@ -236,13 +240,14 @@ def _read_archive(f: Any, read: Callable[[Any, Any], Any], to: _Placer) -> Any:
                                      f"elements has {len(data)} bytes")
                 if order != sys.byteorder:
                     data = _swapped(data, kind)
-                storages[key] = objects.StoredBytes(data, to(str(given[3])))
+                location = str(devices.get(key, given[3]))
+                storages[key] = objects.StoredBytes(data, to(location, len(data)))
             return storages[key], kind
 
         return read(io.BytesIO(member("data.pkl")), storage)
 
 
-def _read_old(f: Any, read: Callable[[Any, Any], Any], to: _Placer) -> Any:
+def _read_old(f: Any, read: Callable[[Any, Any], Any], to: Placer) -> Any:
     """A file of PyTorch before 1.6: five pickles, then the storages."""
 
     def nothing(given: Any) -> Any:
@@ -265,7 +270,8 @@ def _read_old(f: Any, read: Callable[[Any, Any], Any], to: _Placer) -> Any:
         kind, key, _ = _storage_of(given, old=True)
         if given[5] is not None:
             raise ValueError("load: the file is of a version of PyTorch before 0.4")
-        kinds[key], places[key] = kind, to(str(given[3]))
+        kinds[key] = kind
+        places[key] = to(str(given[3]), given[4] * (kind.itemsize if kind is not None else 1))
         return objects.StoredBytes(None), kind
 
     # the data stands behind the object: a first reading finds out where

@@ -15,8 +15,10 @@ from .errors import ReadForbiddenError
 
 #: by thread, the foreign code that it is in, what that does, and the frame of the ``with`` block
 _local: Final = threading.local()
+#: the thread in which the interpreter ends, once it does: no other one computes any more
+ending: Final[list[int]] = []
 #: reentrant, since a signal handler that computes arrays may get here while it is held
-_lock: Final = threading.RLock()
+lock: Final = threading.RLock()
 #: one number: how many threads are in such code; while it is 0 no check is needed.
 #: An interrupt may leave it too high
 inside: Final[list[int]] = [0]
@@ -38,17 +40,22 @@ class Foreign:
     def __enter__(self) -> None:
         self._before = getattr(_local, "who", None)
         _local.who = (self._who, sys._getframe(1))
-        with _lock:
+        with lock:
             inside[0] += 1
 
     def __exit__(self, *exc: object) -> None:
-        with _lock:
+        with lock:
             inside[0] -= 1
         _local.who = self._before
 
 
 def check() -> None:
-    """Raise ReadForbiddenError if this thread is in foreign code."""
+    """Raise ReadForbiddenError if this thread is in foreign code.
+
+    Raises SystemExit, which ends the thread, where the interpreter ends in another one.
+    """
+    if ending and threading.get_ident() != ending[0]:
+        raise SystemExit
     entry: tuple[str, FrameType] | None = getattr(_local, "who", None)
     if entry is None:
         return

@@ -37,9 +37,13 @@ class Mesh:
         per_process: 0 for devices of this process, counted by themselves. Otherwise they are those
             of all processes, and this is how many each has: index ``rank * per_process + k`` is
             device k of the process of that rank.
+        text: what tells it from all others, such as ``cpu:0,1,2,3[data=2,model=2]``, or
+            ``cpu*2:...`` for two devices of each process.
+        shown: the same for people, who see ranks and each process's own devices, such as
+            ``cpu:0,1 of ranks 0,1[data=4]``.
     """
 
-    __slots__ = ("axes", "platform", "devices", "per_process", "text", "_hash")
+    __slots__ = ("axes", "platform", "devices", "per_process", "text", "shown", "_hash")
 
     def __init__(
         self, axes: Any, platform: str = "cpu", devices: Sequence[int] | None = None,
@@ -77,8 +81,8 @@ class Mesh:
         self.per_process: Final[int] = per_process
         sizes = ",".join([f"{name}={n}" for name, n in pairs])
         of = f"*{per_process}" if per_process else ""
-        #: such as ``cpu:0,1,2,3[data=2,model=2]``, or ``cpu*2:...`` for two devices of each process
         self.text: Final[str] = f"{platform}{of}:{','.join(map(str, numbers))}[{sizes}]"
+        self.shown: Final[str] = f"{_names(platform, numbers, per_process)}[{sizes}]"
         self._hash: Final[int] = hash(self.text)
 
     @property
@@ -93,6 +97,11 @@ class Mesh:
         return tuple(sorted({d // n for d in self.devices})) if n else ()
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its devices, such as "cpu:1", or "cpu:1 of rank 3" on a shared mesh."""
+        return tuple([_names(self.platform, (d,), self.per_process) for d in self.devices])
+
+    @property
     def shape(self) -> dict[str, int]:
         """The sizes by axis."""
         return dict(self.axes)
@@ -104,7 +113,28 @@ class Mesh:
         return self._hash
 
     def __repr__(self) -> str:
-        return f"Mesh({self.text})"
+        return f"Mesh({self.shown})"
+
+
+def _names(platform: str, devices: Sequence[int], per_process: int) -> str:
+    """The names of devices of a mesh, together."""
+    if not per_process:
+        return f"{platform}:{','.join(map(str, devices))}"
+    #: of each run of devices of one rank
+    ranks: list[int] = []
+    own: list[list[int]] = []
+    for d in devices:
+        rank, k = divmod(d, per_process)
+        if not ranks or ranks[-1] != rank:
+            ranks.append(rank)
+            own.append([])
+        own[-1].append(k)
+    if all(numbers == own[0] for numbers in own):
+        of = "rank" if len(ranks) == 1 else "ranks"
+        return f"{platform}:{','.join(map(str, own[0]))} of {of} {','.join(map(str, ranks))}"
+    return "; ".join([
+        f"{platform}:{','.join(map(str, numbers))} of rank {rank}"
+        for rank, numbers in zip(ranks, own, strict=True)])
 
 
 @mypyc_attr(acyclic=True)
@@ -118,12 +148,13 @@ class Placement:
     Attributes:
         device: "default:0" for JAX's default device, a device such as "cpu:3", or a mesh's text.
         sharding: "whole", "propagated", or such as "(data;model)": what divides each dimension.
+        text: all of it, which :func:`parsed` reads.
         mesh: the devices that share the value, or None where one has it.
         spec: the mesh axes that divide each dimension, without those at the end that nothing
             divides; None for a result whose division XLA chooses.
     """
 
-    __slots__ = ("device", "sharding", "layout", "memory", "mesh", "spec")
+    __slots__ = ("device", "sharding", "layout", "memory", "text", "mesh", "spec")
 
     def __init__(
         self, device: str, sharding: str = _WHOLE, mesh: Mesh | None = None,
@@ -133,6 +164,7 @@ class Placement:
         self.sharding: Final = sharding
         self.layout: Final = _ROW_MAJOR
         self.memory: Final = _MEMORY
+        self.text: Final[str] = f"{device}/{sharding}/{_ROW_MAJOR}/{_MEMORY}"
         self.mesh: Final = mesh
         self.spec: Final = spec
 
@@ -167,18 +199,19 @@ class Placement:
         return count
 
     def __repr__(self) -> str:
-        return f"{self.device}/{self.sharding}/{self.layout}/{self.memory}"
+        where = self.device if self.mesh is None else self.mesh.shown
+        return f"{where}/{self.sharding}/{self.layout}/{self.memory}"
 
 
 #: The first device of JAX's default platform, whole, row-major.
 DEFAULT_PLACEMENT: Final = Placement("default:0")
 
-_interned: Final[dict[str, Placement]] = {repr(DEFAULT_PLACEMENT): DEFAULT_PLACEMENT}
+_interned: Final[dict[str, Placement]] = {DEFAULT_PLACEMENT.text: DEFAULT_PLACEMENT}
 
 
 def _intern(placement: Placement) -> Placement:
     # setdefault keeps one object when two threads make the same placement
-    return _interned.setdefault(repr(placement), placement)
+    return _interned.setdefault(placement.text, placement)
 
 
 def on_device(device: str) -> Placement:
@@ -231,7 +264,7 @@ def told(placement: Placement) -> str:
     if placement is DEFAULT_PLACEMENT:
         return ""
     where = placement.device if placement.mesh is None else (
-        placement.device + ("" if placement.is_propagated else placement.sharding))
+        placement.mesh.shown + ("" if placement.is_propagated else placement.sharding))
     return f" on {where}"
 
 
@@ -245,8 +278,17 @@ def propagated(placement: Placement) -> Placement:
     return placement if placement.mesh is None else on_mesh(placement.mesh, None)
 
 
+def along_new_axis(placement: Placement) -> Placement:
+    """The placement of several values of one placement, stacked along a new first axis.
+
+    That axis is not divided.
+    """
+    mesh, spec = placement.mesh, placement.spec
+    return on_mesh(mesh, [(), *spec]) if mesh is not None and spec else placement
+
+
 def parsed(text: str) -> Placement:
-    """The placement that a text stands for, as ``repr`` gives it. Raises ArgumentError."""
+    """The placement that a text stands for, as :attr:`Placement.text` is. Raises ArgumentError."""
     known = _interned.get(text)
     if known is not None:
         return known
@@ -308,5 +350,5 @@ def common(placements: Iterable[Placement], op: str) -> Placement:
 def shown(placement: Placement) -> str:
     """The devices of a placement, for people to read."""
     if placement.mesh is not None:
-        return f"the mesh {placement.mesh.text}"
+        return f"the mesh {placement.mesh.shown}"
     return "the default device" if placement is DEFAULT_PLACEMENT else f"device {placement.device}"

@@ -348,6 +348,26 @@ def casts():
     return y.dtype == torch.bfloat16 and y.placements == (S1,)
 
 
+@case
+def gradients_of_ties():
+    """Elements that tie share the gradient, however many of them a part has."""
+    y = torch.tensor([[2.0, 1, -5, 0], [2, 5, 5, 0], [0, 5, 1, 0], [2, 4, float("nan"), 0],
+                      [-5, 5, 5, 0]])
+    functions = [
+        lambda y: y.amax(0), lambda y: y[:, :2].min(), lambda y: y.amax((0, 1), keepdim=True),
+        lambda y: torch.linalg.vector_norm(y[:, :2], float("inf"), 0),
+        lambda y: torch.autograd.grad((y[:, :2] ** 2).amax(0).sum(), y, create_graph=True)[0] ** 2]
+    for function in functions:
+        grads = []
+        for leaf in (distribute_tensor(y, mesh, [S0]), y.clone()):
+            leaf.requires_grad_()
+            function(leaf).sum().backward()
+            grads.append(leaf.grad)
+        same(*(torch.nan_to_num(grad, 77.0) for grad in grads))
+    return distribute_tensor(y, mesh, [S0]).requires_grad_().amax(0).placements == (
+        Partial("max"),)
+
+
 read()
 leave(found)
 dist.barrier()

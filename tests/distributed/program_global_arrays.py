@@ -21,12 +21,15 @@ N = 2 ** 14 + 2 ** 6
 
 
 def values(mesh: Any) -> Any:
-    found: dict[str, Any] = {"mesh": mesh.text, "shape": mesh.shape}
+    found: dict[str, Any] = {"mesh": (mesh.text, repr(mesh)), "shape": mesh.shape}
     whole = numpy.arange(float(N)).reshape(N // 8, 8)
     x = lazyloom.shard(np.asarray(whole), mesh, ("data",))
     y = np.tanh(x / N)
     z = y @ np.ones((8, 3))
     means = y.mean(axis=0).tolist()
+    found["places"] = (x.device, repr(lazyloom.placement_of(x)))
+    found["picture"] = [str(lazyloom.visualize_sharding(v)).splitlines()[2:] for v in (
+        x, lazyloom.shard(np.ones(4), mesh, ()))]
     found["record"] = lazyloom.last_evaluation().text()
     found["mean"] = (means, numpy.tanh(whole / N).mean(axis=0).tolist())
     found["z"] = float(abs(numpy.asarray(z) - numpy.tanh(whole / N) @ numpy.ones((8, 3))).max())
@@ -38,6 +41,8 @@ def values(mesh: Any) -> Any:
     part = np.full((6, 2), float(dist.rank()))
     made = dist.array_from_local(part, mesh, ("data",))
     found["made"] = (made.shape, float(made.sum()), dist.local_array(made * 2).tolist()[0])
+    made = np.asarray(dist.array_from_local(numpy.asarray(part), mesh, ("data",)))
+    found["made of NumPy's"] = (made.shape, float(made.sum()))
     other = lazyloom.shard(made, mesh, ())
     found["divided otherwise"] = numpy.asarray(other).sum().item()
     mapped = lazyloom.shard_map(

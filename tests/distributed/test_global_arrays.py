@@ -24,7 +24,13 @@ def launched(folder: Path, what: str, processes: int = 2, *axes: str) -> list[An
 
 def test_values(tmp_path: Path) -> None:
     for rank, found in enumerate(launched(tmp_path, "values")):
-        assert found["mesh"] == "cpu*2:0,1,2,3[data=4]"
+        shown = "cpu:0,1 of ranks 0,1[data=4]"
+        assert found["mesh"] == ("cpu*2:0,1,2,3[data=4]", f"Mesh({shown})")
+        assert found["places"] == (shown, f"{shown}/(data)/row-major/device")
+        divided, whole = found["picture"]
+        assert [line.split("\u2502")[1].strip() for line in divided[1::2]] == [
+            f"cpu:{k} of rank {r}" for r in (0, 1) for k in (0, 1)]
+        assert whole[1].strip("\u2502 ") == "cpu:0,1 of ranks 0,1"
         np.testing.assert_allclose(*found["mean"], rtol=1e-12)
         assert found["z"] < 1e-12
         first, second = found["element"]
@@ -34,6 +40,7 @@ def test_values(tmp_path: Path) -> None:
         assert found["own"] == [rank * n / 2, rank * n / 2 + 8]
         assert found["own shape"] == (n // 16, 8)
         assert found["made"] == ((12, 2), 12.0, [2.0 * rank] * 2)
+        assert found["made of NumPy's"] == ((12, 2), 12.0)
         assert found["divided otherwise"] == 12.0
         assert found["written"] == 40.0
         assert found["element written"] == (7.0, 7.0)

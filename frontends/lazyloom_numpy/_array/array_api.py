@@ -45,6 +45,8 @@ def device_name() -> str:
 def device_of(a: lazyloom.Tensor) -> str:
     """The device that an array is on, or the text of the mesh that it is divided over."""
     placement = a.tensor_type.placement
+    if placement.mesh is not None:
+        return placement.mesh.shown
     return device_name() if placement.is_default else placement.device
 
 

@@ -23,7 +23,7 @@ import lazyloom
 from .._core import record
 from .._tensor import Tensor
 from .mesh import DeviceMesh
-from .moves import varying
+from .moves import tied, varying
 from .placements import Partial, Placement, Replicate, Shard, _StridedShard
 from .spec import global_shape, is_even, local_shape_and_offset
 from .tensors import dtensor, laid
@@ -73,13 +73,17 @@ class Way:
     Attributes:
         operands: how each lies, by its number.
         results: how the result lies, or all of them.
+        tied: the dimensions of the first operand along which elements that tie share the gradient,
+            those of other processes' parts as well.
     """
 
-    __slots__ = ("operands", "results")
+    __slots__ = ("operands", "results", "tied")
 
-    def __init__(self, operands: Sequence[Placement], results: Placement) -> None:
+    def __init__(self, operands: Sequence[Placement], results: Placement,
+                 tied: Sequence[int] = ()) -> None:  # fmt: skip
         self.operands = tuple(operands)
         self.results = results
+        self.tied = tuple(tied)
 
 
 class Call:
@@ -240,6 +244,9 @@ def run(made: Call, ways: Sequence[Way] | None) -> Any:
     results = [_as_operands_lie(way, made, d) for d, way in enumerate(chosen)]
     if mesh.get_coordinate() is None:
         return _empty_results(made, results)
+    over = [d for d, way in enumerate(chosen) if way.tied]
+    if over:
+        locals_[0] = tied(locals_[0], chosen[over[0]].tied, mesh, over)
     args, kwargs = made.with_tensors(locals_)
     return wrapped(made.function(*args, **kwargs), made, results)
 
@@ -295,7 +302,7 @@ def _late(way: Way, made: Call, mesh_dim: int) -> Way:
             isinstance(now, _StridedShard) and now.dim == p.dim for p, now in divided):
         return way
     return Way([late[i] if isinstance(p, Shard) else p for i, p in enumerate(way.operands)],
-               way.results)
+               way.results, way.tied)
 
 
 def _cheapest(made: Call, ways: Sequence[Way] | None, mesh_dim: int) -> Way:

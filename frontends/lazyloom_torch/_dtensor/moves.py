@@ -248,6 +248,37 @@ class _Shared(Function):
         return tangents[0]
 
 
+class _Tied(Function):
+    """The tensor; what its gradient has of an extremum is shared with other processes' parts.
+
+    The gradient of a part's extremum is the same for each element that ties, and zero for others,
+    and everywhere in a part that lacks the whole's. So the elements that tie in the whole are those
+    with a gradient, and what they have together is the gradient of the whole's.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dims: tuple[int, ...], lines: Sequence[Line]) -> Tensor:
+        ctx.dims, ctx.lines = dims, lines
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        grad = grads[0]
+        size = grad.abs()
+        ties = (size != 0).to(size.dtype)
+        together = size.sum(ctx.dims, keepdim=True)
+        count = ties.sum(ctx.dims, keepdim=True)
+        for line in ctx.lines:
+            together = _varying_along(moved(together, _PARTIAL, _REPLICATE, 0, line), line)
+            count = moved(count, _PARTIAL, _REPLICATE, 0, line)
+        share = together / count.clamp(min=1)
+        return grad.sgn() * share, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        return tangents[0]
+
+
 def _recorded(x: Tensor) -> bool:
     return lazyloom.grad_enabled() and x.requires_grad
 
@@ -295,7 +326,28 @@ def varying(x: Tensor, mesh: DeviceMesh, mesh_dim: int) -> Tensor:
     """A whole tensor, of which each process along a dimension uses a part in a way of its own."""
     if mesh.size(mesh_dim) == 1 or not _recorded(x):
         return x
-    found: Tensor = _Varying.apply(x, Line(mesh, mesh_dim))
+    return _varying_along(x, Line(mesh, mesh_dim))
+
+
+def _varying_along(x: Tensor, line: Line) -> Tensor:
+    if line.size == 1 or not _recorded(x):
+        return x
+    found: Tensor = _Varying.apply(x, line)
+    return found
+
+
+def tied(x: Tensor, dims: Sequence[int], mesh: DeviceMesh, over: Sequence[int]) -> Tensor:
+    """This process's part of a tensor of which an extremum along ``dims`` is taken.
+
+    Elements that tie share its gradient, those of the parts along the dimensions ``over`` of the
+    mesh as well, as they do in a tensor that is not divided.
+    """
+    if not _recorded(x):
+        return x
+    lines = [line for line in (Line(mesh, d) for d in over) if line.size > 1]
+    if not lines:
+        return x
+    found: Tensor = _Tied.apply(x, tuple(dims), lines)
     return found
 
 

@@ -152,7 +152,8 @@ def _reduction(kind: Any, terms: tuple[str, ...] = ()) -> Any:
         of_parts = kind(call, reduced) if callable(kind) else kind
         if of_parts is not None and not (dims is not None and of_parts.reduce_op in (
                 "max", "min") and call.name in ("max", "min")):
-            found += [Way([Shard(d)], of_parts) for d in reduced]
+            tied = reduced if _is_extremum(of_parts) else ()
+            found += [Way([Shard(d)], of_parts, tied) for d in reduced]
         for term in terms:
             found += [Way([p], p) for p in set(o.placements) if p.is_partial(term)]
         if isinstance(of_parts, NormPartial):
@@ -160,6 +161,13 @@ def _reduction(kind: Any, terms: tuple[str, ...] = ()) -> Any:
         return found
 
     return rule
+
+
+def _is_extremum(kind: Placement) -> bool:
+    """Whether terms of a kind are the largest or smallest elements of parts, or their sizes."""
+    if isinstance(kind, NormPartial):
+        return kind.norm_type in (float("inf"), float("-inf"))
+    return kind.is_partial("max") or kind.is_partial("min")
 
 
 def _extremum_of_parts(reduce_op: str) -> Any:

@@ -54,7 +54,7 @@ class UntypedStorage:
 
     @property
     def device(self) -> Any:
-        return _dtypes.CPU
+        return _dtypes.device(_dtypes.location_of(self.elements.value.type))
 
     def is_shared(self) -> bool:
         return False

@@ -16,6 +16,7 @@ from ..trace.graph import Node, Value
 from ..trace.recording import record_spec
 from ..trace.specs import Spec, spec_of
 from ..trace.tape import Recomputed, again_if_dropped, operand
+from .custom_rules import apply_jvp
 from .reverse import ResultOf, as_value, visit_below
 
 # specs are interned and live as long as the process, so these do
@@ -138,6 +139,6 @@ def _through_host(
             assert isinstance(m, Node)
             tangents.append(
                 as_value(tangent, m, 0 if n.indices is None else n.indices[position]))
-    for index, tangent in enumerate(rule.apply_jvp(n.types, result_of, tangents)):
+    for index, tangent in enumerate(apply_jvp(rule, n.types, result_of, tangents)):
         if tangent is not None and n.types[index].dtype.is_inexact:
             tangent_of[(n, index)] = tangent

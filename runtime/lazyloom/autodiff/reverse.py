@@ -23,6 +23,7 @@ from ..trace.scalars import Scalar
 from ..trace.specs import Consuming, NewestVjp, Spec, spec_of
 from ..trace.tape import Recomputed, operand_of_derivative, value_of
 from ..types import TensorType
+from .custom_rules import apply_vjp
 
 Cotangent: TypeAlias = "Value | Scalar"
 #: called with the cotangent of a result once it is complete; returns the one to continue with
@@ -251,7 +252,7 @@ class BackwardPass:
         indices = n.indices
         types = [
             _input_type(n, p) for p in range(rule.results, len(n.inputs))]
-        pulled = rule.apply_vjp(types, result_of, cotangents)
+        pulled = apply_vjp(rule, types, result_of, cotangents)
         if self.inspect is not None:
             self.inspect(n, pulled)
         newest: Any = None

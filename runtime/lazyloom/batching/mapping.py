@@ -64,6 +64,8 @@ def _on_axis(
         mapped: for each input, whether it has the axis.
         size: the size of the axis.
     """
+    if rule.mapped is not None:
+        return rule.mapped()
     name = f"{rule.name} mapped over an axis"
     if rule.holding is None:
         return Custom(name, rule.results, None, None, rule.owner)

@@ -104,12 +104,11 @@ def _built(carry: Leaves, nesting: TreeDef, values: list[Value]) -> Any:
 
 
 def _truth(pred: Any, of: str) -> Value | Scalar:
-    expected = scalar_type(bool_)
     if isinstance(pred, bool):
         return Scalar(pred, bool_)
     if isinstance(pred, Tensor):
         t: TensorType = pred.value.type
-        if t is expected:
+        if t.agrees(scalar_type(bool_)):
             return pred.value
         shown = t.text
     else:

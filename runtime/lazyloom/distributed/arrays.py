@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..backends.data import given
 from ..backends.selection import backend
 from ..errors import ArgumentError, PlacementError, type_name
@@ -56,13 +58,19 @@ def array_from_local(x: Any, mesh: Mesh, spec: Any) -> Any:
     What is pending of ``x`` is computed first; no gradient goes back to it.
 
     Args:
-        x: this process's part, a tensor: what its devices have, side by side. All of the data
-            along dimensions that no other process has a part of.
+        x: this process's part, a tensor or a NumPy array, which is copied: what its devices have,
+            side by side. All of the data along dimensions that no other process has a part of.
         mesh: from :func:`make_mesh`.
         spec: as for :func:`lazyloom.shard`.
 
-    Raises PlacementError where the parts make no array.
+    Returns a tensor of the class of ``x``; of a NumPy array a :class:`lazyloom.Tensor`, of which
+    ``lazyloom_numpy.asarray`` and ``lazyloom_torch.as_tensor`` make theirs.
+
+    Raises PlacementError where the parts make no array, DTypeError for data of a dtype that there
+    is not.
     """
+    if isinstance(x, np.ndarray):
+        x = Tensor.from_value(from_host(x))
     value = value_of(x, "array_from_local")
     if not isinstance(mesh, Mesh):
         raise ArgumentError(

@@ -6,7 +6,7 @@ from typing import Final
 
 from ..cache import memory
 from ..placements import Mesh, told
-from ..program.collectives import Collective, Partitioned, collectives_of
+from ..program.collectives import Collective, Partitioned, bytes_together, collectives_of
 from ..program.evaluations import Evaluation
 from ..program.program import Instruction, Program, show_operand
 from ..settings import donates
@@ -44,13 +44,13 @@ class CollectivesReport:
             where = "on one device of each process" if self.collectives else "on one device"
         else:
             where = "on the mesh " + ", ".join(f"{name}={n}" for name, n in self.mesh.axes)
-        total = sum(c.nbytes for c in self.collectives)
         lines = [f"program {self.program.key[:16]}: {ops} {where}"]
         if not self.collectives:
             return "\n".join([*lines, "no collectives"])
         each = "device" if self.mesh is not None else "process"
         lines.append(
-            f"{_counted(len(self.collectives), 'collective')}, {total} bytes on each {each}")
+            f"{_counted(len(self.collectives), 'collective')}, "
+            f"{bytes_together(self.collectives)} on each {each}")
         by_op: dict[int, list[Collective | Partitioned]] = {}
         for c in self.collectives:
             by_op.setdefault(c.number, []).append(c)
@@ -97,7 +97,7 @@ def _one(c: Collective | Partitioned) -> str:
     if isinstance(c, Collective):
         return c.text()
     along = f" along {' and '.join(c.axes)}" if c.axes else ""
-    return f"{c.name} of {', '.join(c.types)}{along}: {c.nbytes} bytes"
+    return f"{c.name} of {', '.join(c.types)}{along}: {c.nbytes} bytes{c.often()}"
 
 
 def _counted(n: int, noun: str) -> str:

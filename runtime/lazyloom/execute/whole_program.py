@@ -14,6 +14,7 @@ from ..cache import memory
 from ..compiled import COMPILED
 from ..counters import counters
 from ..dtypes import DType
+from ..ending import launching
 from ..interrupts import Deferred, deliver, late, reraise_from_handler
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
@@ -83,7 +84,11 @@ def feed(
 def dispatch(plan: Plan, info: memory.DispatchInfo, arguments: list[Any]) -> None:
     """:func:`launch`, which no signal's handler interrupts."""
     if COMPILED and info.loaded.direct and info.unchecked is None:
-        launch(plan, info, arguments)
+        launching[0] += 1
+        try:
+            launch(plan, info, arguments)
+        finally:
+            launching[0] -= 1
     else:
         with Deferred(True):
             launch(plan, info, arguments)

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from . import collective_steps as steps
-from ._helpers import kind
+from ._helpers import isnan, kind
 from ._jax import jax, jnp, lax
 from .cases import Cases, case
 from .kinds import AnyType, Array, Ints
@@ -102,13 +102,15 @@ def _extremum(x: Any, reduction: str, group: Ints, world: int) -> Any:
     def jvp(primals: Any, tangents: Any) -> Any:
         (x,), (t,) = primals, tangents
         result = extremum(x)
-        mine = lax.convert_element_type(lax.eq(x, result), x.dtype)
+        # NaN differs from itself
+        has = lax.bitwise_or(lax.eq(x, result), lax.bitwise_and(isnan(x), isnan(result)))
+        mine = lax.convert_element_type(has, x.dtype)
         count = steps.all_reduce(mine, steps.SUM, group, world)
         zero = lax.full_like(count, 0)
         some = lax.gt(count, zero)
-        share = lax.select(some, lax.div(mine, count), zero)
+        share = lax.div(mine, count)
         moved = steps.all_reduce(lax.mul(share, t), steps.SUM, group, world)
-        # true unless it is a NaN; and the steps of the transpose have an order, too
+        # always true; so the steps of the transpose have an order, too
         return result, lax.select(some, moved, zero)
 
     extremum: Any = jax.custom_jvp(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..ops.spec import OpDef
@@ -50,6 +51,8 @@ class Partitioned(NamedTuple):
         number: that of the instruction of the op, -1 where XLA does not say.
         axes: of the mesh, along which the devices differ that take part together; () where XLA
             does not say.
+        times: how often a run has it: in a loop, as often as that goes round; 0 where the length of
+            the loop is not known before.
     """
 
     name: str
@@ -58,11 +61,32 @@ class Partitioned(NamedTuple):
     nbytes: int
     number: int = -1
     axes: tuple[str, ...] = ()
+    times: int = 1
 
     def text(self) -> str:
         """For people to read."""
         of = f" for {self.op}" if self.op else ""
-        return f"{self.name}{of} of {', '.join(self.types)}: {self.nbytes} bytes on each device"
+        return (f"{self.name}{of} of {', '.join(self.types)}: {self.nbytes} bytes on each device"
+                f"{self.often()}")
+
+    def often(self) -> str:
+        """What follows the bytes of one that stands in a loop."""
+        if self.times == 1:
+            return ""
+        return f", {self.times} times" if self.times else ", each iteration"
+
+
+def bytes_together(collectives: Sequence[Collective | Partitioned]) -> str:
+    """The bytes of collectives in one run, such as "96 bytes"; those of loops of a length that is
+    not known are said apart."""
+    known, each = 0, 0
+    for c in collectives:
+        times = c.times if isinstance(c, Partitioned) else 1
+        known += c.nbytes * times
+        each += 0 if times else c.nbytes
+    if not each:
+        return f"{known} bytes"
+    return f"{known} bytes and {each} each iteration" if known else f"{each} bytes each iteration"
 
 
 def collectives_of(structure: Structure) -> tuple[Collective, ...]:

@@ -15,7 +15,7 @@ from ..locks import closed_gate, new_lock, open_gate
 from ..settings import tuning
 from ..trace.graph import trace
 from ..trace.source import Site
-from .collectives import Collective, Partitioned
+from .collectives import Collective, Partitioned, bytes_together
 from .regions import NO_REGIONS, PartRun, ProgramRegions
 
 if TYPE_CHECKING:
@@ -247,8 +247,8 @@ class Evaluation:
             lines.append(f"  parts    {len(self.parts)}, one by one, {total * 1e6:.1f} us")
             lines += [f"    {part.text()}" for part in self.parts]
         if self.collectives:
-            total = sum(c.nbytes for c in self.collectives)
-            lines.append(f"  together {len(self.collectives)} collectives, {total} bytes")
+            lines.append(f"  together {len(self.collectives)} collectives, "
+                         f"{bytes_together(self.collectives)}")
             lines += [f"    {c.text()}" for c in self.collectives]
         phases = ", ".join(
             f"{k.replace('_', ' ')} {v * 1e3:.2f} ms" for k, v in self.timings.items())

@@ -127,7 +127,7 @@ class Structure:
         """The structure as UTF-8 JSON: one line a leaf list, then one an instruction."""
         head: dict[str, Any] = {
             "format": FORMAT,
-            "leaves": [[t.dtype.name, list(t.shape), repr(t.placement)]
+            "leaves": [[t.dtype.name, list(t.shape), t.placement.text]
                        for t in self.leaf_types],
         }  # fmt: skip
         if self.padding is not None:

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..backends.data import scalar_of
 from ..placements import Placement
-from ..trace.constraints import constrained, place_spec, undivided
-from ..trace.custom_derivatives import Custom
+from ..trace.constraints import place_spec, sent
 from ..trace.graph import DONE, PENDING, Buffer, Node, Value, hold, leaf_value, trace
 from ..trace.recording import record_spec
 from ..trace.scalars import Scalar
@@ -31,31 +30,12 @@ def placement_now(value: Value) -> Placement:
 def moved(value: Value, placement: Placement) -> Value:
     """The value where a placement says, with the gradient going back to where it was."""
     now = value.type.placement
-    if now is placement:
-        return value
-    if now.mesh is not None and now.mesh == placement.mesh:
-        return constrained(value, placement)
-    value = undivided(value)
-    spec = place_spec(placement)
-    data = _host_data(value)
-    if data is not None:
-        return leaf_value(spec.infer((value.type,))[0], Buffer(data, None, False))
-    copied: Value = record_spec(spec, [value], True)
-    if not copied.requires_grad:
-        return copied
-
-    def back(_result_of: Any, cotangents: list[Value | None]) -> list[Value | None]:
-        cotangent = cotangents[0]
-        return [None if cotangent is None else moved(cotangent, now)]
-
-    def along(_result_of: Any, tangents: list[Value | None]) -> list[Value | None]:
-        tangent = tangents[0]
-        return [None if tangent is None else moved(tangent, placement)]
-
-    # its operands and cotangents lie on different devices, so no op is its derivative
-    with trace.lock:
-        copied.node.rule = Custom("to_device", 0, back, along)
-    return copied
+    if now.mesh is None and now is not placement:
+        data = _host_data(value)
+        if data is not None:
+            t = place_spec(placement).infer((value.type,))[0]
+            return leaf_value(t, Buffer(data, None, False))
+    return sent(value, placement)
 
 
 #: how many ops a new value may be made of to be made again elsewhere

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..codegen.picture import clean, colours
@@ -41,7 +41,8 @@ class Block(NamedTuple):
 
     Attributes:
         ranges: for each dimension the first index and the end of the part.
-        devices: names of the devices that have it, in the order of the mesh.
+        devices: names of the devices that have it, in the order of the mesh, such as "cpu:3"; on a
+            mesh of several processes "cpu:1 of rank 3".
     """
 
     ranges: tuple[Range, ...]
@@ -184,8 +185,8 @@ def _blocks(
     sizes = mesh.shape
     by_dimension: list[Axes] = [spec[d] if d < len(spec) else () for d in range(len(shape))]
     holders: dict[tuple[int, ...], list[str]] = {}
-    for place, number in zip(
-        itertools.product(*[range(n) for _, n in mesh.axes]), mesh.devices, strict=True
+    for place, name in zip(
+        itertools.product(*[range(n) for _, n in mesh.axes]), mesh.names, strict=True
     ):
         at = dict(zip(sizes, place, strict=True))
         index = []
@@ -194,7 +195,7 @@ def _blocks(
             for axis in axes:
                 part = part * sizes[axis] + at[axis]
             index.append(part)
-        holders.setdefault(tuple(index), []).append(f"{mesh.platform}:{number}")
+        holders.setdefault(tuple(index), []).append(name)
     parts = [_product([sizes[axis] for axis in axes]) for axes in by_dimension]
     blocks = []
     for numbers, devices in sorted(holders.items()):
@@ -227,17 +228,36 @@ def _range(of: Range) -> str:
 
 
 def _short(devices: Sequence[str]) -> str:
-    """Names of devices of one platform, such as ``cpu:0,1``, with runs as ``cpu:0-7``."""
-    platform = devices[0].rpartition(":")[0]
-    numbers = [int(name.rpartition(":")[2]) for name in devices]
+    """Names of devices of one platform together, such as ``cpu:0-7`` or ``cpu:0,1 of ranks 0-3``.
+    """
+    platform = devices[0].partition(":")[0]
+    #: the devices of each rank, or of "" in a process that is alone
+    by_rank: dict[str, list[int]] = {}
+    for name in devices:
+        number, _, rank = name.partition(":")[2].partition(" of rank ")
+        by_rank.setdefault(rank, []).append(int(number))
+    #: the ranks that have the same devices
+    alike: dict[str, list[str]] = {}
+    for rank, numbers in by_rank.items():
+        alike.setdefault(f"{platform}:{_runs(numbers)}", []).append(rank)
+    return "; ".join([name + _of(ranks) for name, ranks in alike.items()])
+
+
+def _of(ranks: list[str]) -> str:
+    if ranks == [""]:
+        return ""
+    return f" of rank{'s' * (len(ranks) > 1)} {_runs(map(int, ranks))}"
+
+
+def _runs(numbers: Iterable[int]) -> str:
+    """Numbers with runs in short, such as ``0,1`` and ``0-7``."""
     runs: list[list[int]] = []
     for n in numbers:
         if runs and n == runs[-1][-1] + 1:
             runs[-1].append(n)
         else:
             runs.append([n])
-    texts = [f"{r[0]}-{r[-1]}" if len(r) > 2 else ",".join(map(str, r)) for r in runs]
-    return f"{platform}:{','.join(texts)}"
+    return ",".join([f"{r[0]}-{r[-1]}" if len(r) > 2 else ",".join(map(str, r)) for r in runs])
 
 
 def _table(down: list[str], across: list[str], cells: list[list[str]]) -> list[str]:

@@ -8,12 +8,11 @@ it computes like any other code, so its result can be differentiated again and m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
-from ..errors import ArgumentError, GradientError
+from ..errors import ArgumentError
 from ..ops.spec import lookup
 from . import graph
-from .constraints import fitted
 from .graph import Value
 from .recording import record
 
@@ -34,41 +33,28 @@ class Custom:
         vjp, jvp: the functions; None for a missing one.
         kept: returns the values that the functions use besides their arguments.
         holding: returns a vjp that uses other values in place of these.
+        mapped: returns the rule of the same function of every element of an axis, the first one;
+            of a rule that keeps no values, in place of ``holding``.
         owner: any object that stands for the function in the program that defined it.
     """
 
-    __slots__ = ("name", "results", "vjp", "jvp", "owner", "kept", "holding")
+    __slots__ = ("name", "results", "vjp", "jvp", "owner", "kept", "holding",
+                 "mapped")
 
     def __init__(
         self, name: str, results: int, vjp: VjpRule | None, jvp: JvpRule | None,
         owner: object = None, kept: Callable[[], list[Value]] | None = None,
         holding: Callable[[list[Value]], VjpRule] | None = None,
+        mapped: Callable[[], Custom] | None = None,
     ) -> None:  # fmt: skip
         self.kept: Final = kept
         self.holding: Final = holding
+        self.mapped: Final = mapped
         self.name: Final = name
         self.results: Final = results
         self.vjp: Final = vjp
         self.jvp: Final = jvp
         self.owner: Final = owner
-
-    def apply_vjp(
-        self, types: Sequence[Any], result_of: ResultOf, cotangents: list[Value | None]
-    ) -> Sequence[Value | None]:
-        """Cotangents of the inputs, of the given types. Raises GradientError for other types."""
-        if self.vjp is None:
-            raise GradientError(
-                f"{self.name} says nothing of how cotangents are pulled back through it")
-        return _fitting(self.vjp(result_of, cotangents), types, f"{self.name}: cotangent")
-
-    def apply_jvp(
-        self, types: Sequence[Any], result_of: ResultOf, tangents: list[Value | None]
-    ) -> Sequence[Value | None]:
-        """Tangents of the results, of the given types. Raises GradientError for other types."""
-        if self.jvp is None:
-            raise GradientError(
-                f"{self.name} says nothing of how tangents are pushed forward through it")
-        return _fitting(self.jvp(result_of, tangents), types, f"{self.name}: tangent")
 
     def without_rules(self) -> Custom:
         """What remains when the tape is freed: the name."""
@@ -81,21 +67,6 @@ class Custom:
     def values(self) -> list[Value]:
         """The values that :attr:`kept` returns."""
         return [] if self.kept is None else self.kept()
-
-
-def _fitting(
-    values: Sequence[Value | None], types: Sequence[Any], label: str
-) -> Sequence[Value | None]:
-    if len(values) != len(types):
-        raise GradientError(f"{label}s: {len(values)} were given, expected {len(types)}")
-    found: list[Value | None] = []
-    for i, (v, t) in enumerate(zip(values, types, strict=True)):
-        if v is not None:
-            v = fitted(v, t)
-            if v.type is not t:
-                raise GradientError(f"{label} {i} is a {v.type.text}, expected {t.text}")
-        found.append(v)
-    return found
 
 
 def custom(

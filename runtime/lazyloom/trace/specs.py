@@ -10,7 +10,7 @@ from ..errors import ArgumentError, LoomError, ShapeError
 from ..ops.bodies import held_ops
 from ..ops.derived import FORWARD, VMAP
 from ..ops.spec import OpDef, attribute_bits
-from ..placements import Placement, on_mesh, parsed
+from ..placements import Placement, along_new_axis, parsed
 from ..types import TensorType, has_placed, placed_results, tensor_type, whole_type
 from .source import user_site
 
@@ -68,10 +68,8 @@ def _placement_of(op: OpDef, attrs: dict[str, Any]) -> Placement | None:
     placement = parsed(attrs["placement"])
     base: OpDef | None = op
     while base is not None and base.kind == VMAP:
-        mesh, spec = placement.mesh, placement.spec
-        if mesh is not None and spec:
-            # the axis that it is mapped over comes first
-            placement = on_mesh(mesh, [(), *spec])
+        # the axis that it is mapped over comes first
+        placement = along_new_axis(placement)
         base = base.base
     return placement if base is op.root else None
 
@@ -212,7 +210,10 @@ class Spec:
         return results
 
     def __repr__(self) -> str:
-        inner = ", ".join([f"{k}={v!r}" for k, v in self.attrs.items()])
+        attrs = self.attrs
+        if self.op.root.execution.places:
+            attrs = {**attrs, "placement": repr(parsed(attrs["placement"]))}
+        inner = ", ".join([f"{k}={v!r}" for k, v in attrs.items()])
         return f"{self.op.name}[{inner}]" if inner else self.op.name
 
 

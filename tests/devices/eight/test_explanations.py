@@ -11,6 +11,7 @@ import lazyloom
 import lazyloom_numpy as np
 import lazyloom_torch as torch
 from lazyloom.backends.xla.device_groups import axes_of
+from lazyloom.backends.xla.partitioned import collectives_in
 from lazyloom.errors import ArgumentError
 
 MESH = lazyloom.make_mesh({"data": 4, "model": 2})
@@ -92,3 +93,56 @@ def test_programs_without_collectives_and_what_is_none() -> None:
 ])  # fmt: skip
 def test_axes_are_read_of_every_form_that_hlo_has(attributes: str, axes: tuple[str, ...]) -> None:
     assert axes_of(f"%x), channel_id=1, {attributes}, use_global_device_ids=true", MESH) == axes
+
+
+def test_loops_say_how_often() -> None:
+    rows, start = divided(5, 8, 16, spec=(None, "data")), np.ones(16, dtype="float32")
+
+    def step(carry: Any, row: Any) -> Any:
+        return (row * carry).sum(axis=0) * 0.01, None
+
+    def outer(carry: Any, row: Any) -> Any:
+        return lazyloom.scan(step, carry, rows[:3])[0], None
+
+    found = lazyloom.explain(lazyloom.scan(outer, start, rows)[0])
+    assert [c.times for c in found.collectives] == [15]
+    assert "all-reduce of f32[16] along data: 64 bytes, 15 times" in str(found)
+    assert "1 collective, 960 bytes on each device" in str(found)
+
+    def again(carry: Any) -> Any:
+        return carry.sum() < 1000.0
+
+    w = divided(8, 16)
+    found = lazyloom.explain(
+        lazyloom.while_loop(again, lambda c: c + (c * w).sum(axis=0), w * w))
+    assert {c.times for c in found.collectives} == {0}
+    assert "2 collectives, 68 bytes each iteration on each device" in str(found)
+    assert "all-reduce of f32[16] along data: 64 bytes, each iteration" in str(found)
+
+
+def test_a_computation_runs_as_often_as_all_that_call_it() -> None:
+    text = """
+%add (a: f32[], b: f32[]) -> f32[] {
+}
+%body.1 (p: f32[2]) -> f32[2] {
+  %r = f32[2]{0} all-reduce(%p), replica_groups={}, to_apply=%add, metadata={op_name="3:scan"}
+}
+%test.1 (p: f32[2]) -> pred[] {
+  %r.1 = f32[] all-reduce(%p), replica_groups={}, to_apply=%add, metadata={op_name="3:scan"}
+}
+%one (p: f32[2]) -> f32[2] {
+  %w = f32[2] while(%p), condition=%test.1, body=%body.1, TRIPS
+}
+%other (p: f32[2]) -> f32[2] {
+  %g = f32[4]{0} all-gather(%p), replica_groups={}, dimensions={0}
+}
+ENTRY %main (p: f32[2]) -> f32[2] {
+  %c = f32[2] conditional(%i, %p, %p), branch_computations={%one, %other}
+  %k = f32[2] call(%c), to_apply=%one
+  %s = f32[2]{0} all-reduce(%k), replica_groups={}, to_apply=%add
+}
+"""
+    found = [(c.name, c.nbytes, c.number, c.times) for c in collectives_in(
+        text.replace("TRIPS", 'backend_config={"known_trip_count":{"n":"4"}}'), MESH)]
+    assert found == [("all-reduce", 8, 3, 8), ("all-reduce", 4, 3, 10), ("all-gather", 16, -1, 1),
+                     ("all-reduce", 8, -1, 1)]

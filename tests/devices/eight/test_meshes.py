@@ -9,7 +9,9 @@ import numpy
 import pytest
 
 import lazyloom
+import lazyloom.distributed as dist
 import lazyloom_numpy as np
+import lazyloom_torch as torch
 from lazyloom.errors import ArgumentError, PlacementError
 from lazyloom.placements import Mesh, parsed
 
@@ -32,7 +34,7 @@ def test_a_mesh_is_a_value() -> None:
     assert few.devices == (6, 3)
     for mesh, axes in ((few, "x"), (MESH, ("model", "data"))):
         placement = lazyloom.placement_of(lazyloom.shard(np.ones((8, 8)), mesh, (None, axes)))
-        assert parsed(repr(placement)) is placement
+        assert parsed(placement.text) is placement
 
 
 @pytest.mark.parametrize(("axes", "names", "message"), [
@@ -265,3 +267,15 @@ def test_a_failure_names_the_line() -> None:
     with pytest.raises(ArgumentError, match="shard: the mesh is a dict"):
         lazyloom.shard(np.ones(8), {"data": 4}, ("data",))
     assert isinstance(MESH, Mesh)
+
+
+def test_parts_of_numpy_become_tensors() -> None:
+    mesh = lazyloom.make_mesh({"data": 8})
+    part = numpy.arange(16.0).reshape(8, 2)
+    made = dist.array_from_local(part, mesh, ("data",))
+    part[:] = 0
+    for x in (np.asarray(made), torch.as_tensor(made)):
+        assert lazyloom.placement_of(x).spec == (("data",),)
+        assert x.tolist() == numpy.arange(16.0).reshape(8, 2).tolist()
+    with pytest.raises(ArgumentError, match="array_from_local: a list was given, expected a"):
+        dist.array_from_local([1.0], mesh, ())

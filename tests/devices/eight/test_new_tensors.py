@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import io
+import json
+import pickle
 import threading
+import zipfile
+from typing import Any
 
 import numpy
 import pytest
 
 import lazyloom
+import lazyloom_numpy as np
 import lazyloom_torch as torch
 
 THERE = torch.device("cpu:3")
@@ -172,7 +178,7 @@ def test_load_puts_tensors_where_map_location_says() -> None:
     x = torch.arange(6.0).reshape(2, 3)
     file = io.BytesIO()
     torch.save({"x": x, "row": x[0], "p": torch.nn.Parameter(torch.ones(2))}, file)
-    for where in ("cpu:3", THERE, {"cpu": "cpu:3"}):
+    for where in ("cpu:3", THERE, {"cpu": "cpu:3"}, lambda storage, place: storage.to("cpu:3")):
         file.seek(0)
         found = torch.load(file, map_location=where)
         assert {t.device for t in found.values()} == {THERE}
@@ -183,6 +189,89 @@ def test_load_puts_tensors_where_map_location_says() -> None:
     assert torch.load(file)["x"].device == CPU
     with pytest.raises(RuntimeError, match="'cpu:44' is not available"):
         torch.load(file, map_location="cpu:44")
+
+
+def test_save_keeps_the_device() -> None:
+    x = torch.arange(6.0, device="cpu:3").reshape(2, 3)
+    here, there = io.BytesIO(), io.BytesIO()
+    for file, device in ((here, "cpu"), (there, "cpu:3")):
+        y = x.to(device)
+        torch.save({"x": y, "row": y[0], "b": torch.nn.BatchNorm1d(3, device="cpu").weight}, file)
+    cases: list[tuple[Any, Any]] = [
+        (None, THERE), ("cpu", CPU), ({"cpu:3": "cpu:1"}, torch.device("cpu:1")),
+        ({"cpu:5": "cpu"}, THERE), (lambda storage, place: storage, CPU),
+        (lambda storage, place: None, THERE), (lambda storage, place: storage.cpu(), CPU)]
+    for where, expected in cases:
+        there.seek(0)
+        found = torch.load(there, map_location=where)
+        assert found["x"].device == found["row"].device == expected
+        assert found["x"].tolist() == x.tolist() and found["b"].device == CPU
+        found["x"][0, 0] = 9
+        assert found["row"][0].item() == 9
+    with pytest.raises(TypeError, match="map_location returned a str, expected the storage"):
+        torch.load(there, map_location=lambda storage, place: place)
+    # what PyTorch reads is what it would read of tensors on its own "cpu"
+    members = []
+    for file in (here, there):
+        with zipfile.ZipFile(file) as archive:
+            members.append({name: archive.read(name) for name in archive.namelist()})
+    extra = members[1].pop("archive/.lazyloom_devices")
+    assert members[0] == members[1] and json.loads(extra) == {"0": "cpu:3"}
+
+
+def test_load_names_a_device_that_is_not_there() -> None:
+    places = []
+    file = saved(torch.ones(2, device="cpu:3"))
+    found = io.BytesIO()
+    with zipfile.ZipFile(file) as archive, zipfile.ZipFile(found, "w") as other:
+        for name in archive.namelist():
+            other.writestr(name, archive.read(name).replace(b'"cpu:3"', b'"cpu:9"'))
+    found.seek(0)
+    with pytest.raises(RuntimeError, match="cpu:9' is not available, .*Pass map_location='cpu'"):
+        torch.load(found)
+    found.seek(0)
+
+    def to(storage: Any, place: str) -> Any:
+        places.append((place, storage.nbytes()))
+        return storage
+
+    assert torch.load(found, map_location=to).device == CPU and places == [("cpu:9", 8)]
+
+
+def test_pickles_and_copies_keep_the_device() -> None:
+    x = torch.ones(2, 3, device="cpu:3", requires_grad=True)
+    net = torch.nn.Linear(3, 2, device="cpu:3")
+    for copied in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x), copy.copy(x)):
+        assert copied.device == THERE and copied.requires_grad and copied.tolist() == x.tolist()
+    for module in (pickle.loads(pickle.dumps(net)), copy.deepcopy(net)):
+        assert {p.device for p in module.parameters()} == {THERE}
+    assert x.untyped_storage().device == THERE
+    assert torch.load(saved(THERE)) == THERE
+    # NumPy's pickles are of data alone
+    a = np.arange(3.0).to_device("cpu:3")
+    assert copy.deepcopy(a).device == copy.copy(a).device == "cpu:3"
+    loaded = pickle.loads(pickle.dumps(a))
+    assert loaded.device == "cpu" and loaded.tolist() == a.tolist()
+
+
+def test_files_have_the_whole_of_what_is_divided() -> None:
+    mesh = lazyloom.make_mesh({"data": 8})
+    t = lazyloom.shard(torch.arange(16.0), mesh, ("data",))
+    a = lazyloom.shard(np.arange(16.0), mesh, ("data",))
+    for loaded in (torch.load(saved(t)), pickle.loads(pickle.dumps(t)),
+                   pickle.loads(pickle.dumps(a))):  # fmt: skip
+        assert lazyloom.placement_of(loaded).is_default and loaded.tolist() == a.tolist()
+    for x in (t, a, torch.nn.Parameter(t)):
+        for copied in (copy.deepcopy(x), copy.copy(x)):
+            lazyloom.sync(copied)
+            assert lazyloom.placement_of(copied) is lazyloom.placement_of(x)
+
+
+def saved(x: Any) -> io.BytesIO:
+    file = io.BytesIO()
+    torch.save(x, file)
+    file.seek(0)
+    return file
 
 
 def test_generators_have_a_device() -> None:

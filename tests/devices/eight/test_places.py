@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy
 import pytest
@@ -184,5 +185,59 @@ def test_tensors_say_and_choose_where_they_are() -> None:
     assert {str(p.device) for p in net.parameters()} == {"cpu"}
     with pytest.raises(RuntimeError, match="'cuda' is not available"):
         x.to("cuda")
-    with pytest.raises(RuntimeError, match="'cpu:44' is not available"):
-        x.to("cpu:44")
+    there = "cpu:0, cpu:1, cpu:2, cpu:3, cpu:4, cpu:5, cpu:6, cpu:7; the environment variable JAX_"
+    for make in (lambda: x.to("cpu:8"), lambda: torch.zeros(2, device="cpu:8")):
+        with pytest.raises(RuntimeError, match=f"'cpu:8' is not available, expected .* {there}"):
+            make()
+
+
+MESH = lazyloom.make_mesh({"a": 2, "b": 2})
+
+
+def on_a_device(x: object) -> object:
+    return lazyloom.to_device(lazyloom.to_device(x, "cpu:1"), "cpu:2")
+
+
+def divided(x: object) -> object:
+    return lazyloom.shard(x, MESH, ("b",))
+
+
+def constrained(x: object) -> object:
+    return lazyloom.shard(divided(x) * 1.0, MESH, ("a",))
+
+
+@pytest.mark.parametrize("move", [on_a_device, divided, constrained])
+def test_derivatives_of_third_order_go_through_moves(move: Any) -> None:
+    def f(x: Any, move: Any = move) -> Any:
+        return (move(x) ** 4).sum() + (move(x * 2) ** 3)[0]
+
+    data = numpy.array([0.5, 1.5, -2.0, 1.0])
+    expected = numpy.zeros((4, 4, 4))
+    for i, x in enumerate(data):
+        expected[i, i, i] = 24 * x + (48 if i == 0 else 0)
+    third = lazyloom.jacrev(lazyloom.hessian(f))(np.asarray(data))
+    numpy.testing.assert_allclose(numpy.asarray(third), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("move", [on_a_device, divided])
+def test_moves_are_mapped_over_an_axis(move: Any) -> None:
+    data = numpy.arange(12.0).reshape(3, 4)
+    mapped = lazyloom.vmap(lambda row: move(row) * 2)
+    total, back = lazyloom.vjp(mapped, np.asarray(data))
+    assert numpy.asarray(total).tolist() == (2 * data).tolist()
+    (gradient,) = back(total)
+    assert place(gradient) == "default:0"
+    assert numpy.asarray(gradient).tolist() == (4 * data).tolist()
+    _, along = lazyloom.jvp(mapped, (np.asarray(data),), (np.asarray(data),))
+    assert place(along) == place(total) and numpy.asarray(along).tolist() == (2 * data).tolist()
+
+
+def test_cotangents_of_other_devices_have_gradients() -> None:
+    x = lazyloom.to_device(np.arange(3.0), "cpu:1")
+
+    def f(c: Any) -> Any:
+        _, back = lazyloom.vjp(lambda v: v ** 2, x)
+        return (back(lazyloom.to_device(c, "cpu:2"))[0] ** 2).sum()
+
+    gradient = lazyloom.grad(f)(np.ones(3))
+    assert numpy.asarray(gradient).tolist() == [0.0, 8.0, 32.0]

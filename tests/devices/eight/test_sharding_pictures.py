@@ -12,7 +12,11 @@ import pytest
 import lazyloom
 import lazyloom_numpy as np
 import lazyloom_torch as torch
+from lazyloom.dtypes import float32
 from lazyloom.errors import ArgumentError
+from lazyloom.placements import Mesh, on_mesh, parsed
+from lazyloom.tensor.sharding_picture import ShardingPicture
+from lazyloom.types import tensor_type
 
 MESH = lazyloom.make_mesh({"data": 4, "model": 2})
 CUBE = lazyloom.make_mesh({"a": 2, "b": 2, "c": 2})
@@ -120,3 +124,18 @@ def test_files_and_what_is_no_array(tmp_path: Path) -> None:
         picture.save(tmp_path / "a.png")
     with pytest.raises(ArgumentError, match="visualize_sharding: a list was given"):
         lazyloom.visualize_sharding([1.0])
+
+
+def test_devices_of_several_processes_are_named_by_rank() -> None:
+    uneven = Mesh({"a": 3}, "cpu", [0, 1, 3], 2)
+    assert repr(uneven) == "Mesh(cpu:0,1 of rank 0; cpu:1 of rank 1[a=3])"
+    assert uneven.names == ("cpu:0 of rank 0", "cpu:1 of rank 0", "cpu:1 of rank 1")
+    every = Mesh({"a": 2, "b": 4}, "cpu", None, 2)
+    placement = on_mesh(every, ("b",))
+    assert repr(placement) == "cpu:0,1 of ranks 0,1,2,3[a=2,b=4]/(b)/row-major/device"
+    assert parsed(placement.text) is placement
+    picture = ShardingPicture(tensor_type((8,), float32, placement), placement)
+    assert picture.blocks[1].devices == ("cpu:1 of rank 0", "cpu:1 of rank 2")
+    cells = str(picture).splitlines()[3].strip("\u2502").split("\u2502")
+    assert [cell.strip() for cell in cells] == [
+        f"cpu:{k} of ranks {r},{r + 2}" for r in (0, 1) for k in (0, 1)]

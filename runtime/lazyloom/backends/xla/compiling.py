@@ -23,7 +23,7 @@ from ...program.regions import ProgramRegions
 from ...settings import tuning
 from ...types import common_placement
 from ..backend import Executable, NotLowered, Request
-from . import jax_compat, lowering, placing
+from . import jax_compat, lowering, partitioned, placing
 from .assemble import loops_of, module_text
 from .jax_targets import DeviceTarget, of_processes
 from .layout_assignment import assign_layouts
@@ -193,7 +193,7 @@ def _program(
         _memory_needed(executable, _size(structure)), timings, shardings, joined(structure))
     program.placements = placements
     program.collectives = (
-        placing.collectives(executable, placement.mesh) if (
+        partitioned.collectives(executable, placement.mesh) if (
             target is not None and len(target.devices) > 1 and placement is not None) else ())
     program.calls = calls
     program.engines = calls.engines

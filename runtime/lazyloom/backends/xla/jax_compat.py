@@ -6,6 +6,7 @@ on the oldest and the newest supported jax.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import sys
@@ -13,6 +14,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from ...ending import end_threads
 from ...errors import ArgumentError
 from ...host.host_arrays import writable
 from ...installed import entry_points
@@ -59,6 +61,8 @@ def _start() -> None:
             _sharding = jax.sharding.SingleDeviceSharding(_device)
             _put = getattr(_jax, "batched_device_put", None)
             _client = _device.client
+    # before JAX, which takes the client apart
+    atexit.register(end_threads)
 
 
 def _local_devices(jax: Any) -> Sequence[Any]:

@@ -11,10 +11,8 @@ from typing import Any, Final
 from ...errors import PlacementError
 from ...jaxprs.tracing import x64
 from ...placements import DEFAULT_PLACEMENT, Mesh, Placement, on_mesh
-from ...program.collectives import Partitioned
 from ...program.program import Structure
 from . import jax_compat
-from .device_groups import axes_of
 from .jax_targets import DeviceTarget, output_shardings
 
 #: JAX's meshes and shardings, by ours
@@ -222,36 +220,6 @@ def output_placements(executable: Any, placement: Placement, count: int) -> tupl
     specs = output_shardings(executable, mesh_of(placement.mesh))
     return tuple([
         on_mesh(placement.mesh, [axes or None for axes in spec]) for spec in specs[:count]])
-
-
-#: a collective in the text of HLO: its results, its name, and the op that it is there for
-_COLLECTIVE: Final = re.compile(
-    r"= (.*?) (all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute|"
-    r"collective-broadcast)(?:-start)?\((.*?(?:op_name=\"([^\"]*)\".*)?)$", re.MULTILINE)
-_HLO_TYPE: Final = re.compile(r"\b((pred|bf16|[suf]\d+|c\d+)\[([\d,]*)\])")
-#: names of instructions as the assembly of programs gives them, such as "12:matmul"
-_INSTRUCTION: Final = re.compile(r"(\d+):([\w.]+)")
-
-
-def collectives(executable: Any, mesh: Mesh | None) -> tuple[Partitioned, ...]:
-    """Return what the devices of a mesh do together in a program."""
-    found: list[Partitioned] = []
-    for module in executable.hlo_modules():
-        for results, name, attributes, source in _COLLECTIVE.findall(module.to_string()):
-            types: list[str] = []
-            size = 0
-            for text, kind, extents in _HLO_TYPE.findall(results):
-                types.append(text)
-                count = 1
-                for n in filter(None, extents.split(",")):
-                    count *= int(n)
-                bits = 8 if kind == "pred" else int(kind.lstrip("bsufc"))
-                size += count * bits // 8
-            ops = _INSTRUCTION.findall(source)
-            number, op = ops[-1] if ops else (-1, "")
-            axes = () if mesh is None else axes_of(attributes, mesh)
-            found.append(Partitioned(name, op, tuple(types), size, int(number), axes))
-    return tuple(found)
 
 
 def attribute(placement: Placement, ndim: int) -> str:

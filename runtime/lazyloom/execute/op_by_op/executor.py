@@ -17,6 +17,7 @@ from ...backends.selection import backend
 from ...cache import memory
 from ...compiled import COMPILED
 from ...counters import counters
+from ...ending import launching
 from ...host.error_state import ignore_errors, restore_errors
 from ...host.kernel import HostKernel
 from ...host.reuse import REUSE_FROM_BYTES, call, exclusive, may_write
@@ -456,9 +457,11 @@ def _execute(op: OpKernel, arguments: list[Any]) -> Any:
         arrays.append(x)
     if op.loaded.further is not None:
         arrays += op.loaded.further(arrays, None)
+    launching[0] += 1
     try:
         results: Any = op.loaded.run(*arrays)
     finally:
+        launching[0] -= 1
         # a signal that came while foreign code asked interpreted code
         if late:
             deliver()
