@@ -8,7 +8,7 @@ padded to the size that the first process has, since all send as much.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -236,6 +236,12 @@ class Plan:
         return calls.all_reduce(flat, "sum", self.copies)
 
 
+def _awaiting(values: Sequence[Value], other: Value) -> list[Value]:
+    """The values, and not before another is there as well."""
+    found = record("await_all", [*values, other.detach()], {"results": len(values)})
+    return list(found) if isinstance(found, tuple) else [found]
+
+
 def _divided(x: Value, number: float) -> Value:
     found: Value = record("divide", [x, Scalar(number, x.dtype)])
     return found
@@ -249,24 +255,72 @@ def _by_dtype(values: Sequence[Value]) -> list[list[int]]:
     return list(found.values())
 
 
+class Again:
+    """What gathers parameters once more, for the backward pass, so that they go after the forward.
+
+    Args:
+        plan: how they are gathered.
+        frees: whether they go; asked when a backward pass begins.
+        before: what is to be there before they are gathered for the forward pass.
+    """
+
+    def __init__(
+        self, plan: Plan, frees: Callable[[], bool], before: Value | None = None
+    ) -> None:
+        self.plan, self.frees, self.before = plan, frees, before
+        self.parts: list[Value] = []
+        self._found: list[Value] | None = None
+
+    def __call__(self) -> Callable[[Value | None], list[Value]] | None:
+        """What gathers; None if derivatives get what the forward pass has gathered."""
+        return self.gathered if self.plan.shards is not None and self.frees() else None
+
+    def gathered(self, after: Value | None = None) -> list[Value]:
+        """The whole of each parameter, gathered once in a pass, and not before ``after`` is there.
+
+        """
+        if self._found is None:
+            with lazyloom.grad_mode(False):
+                parts = self.parts
+                if after is not None:
+                    parts = _awaiting(parts, after)
+                self._found = self.plan.gathered(parts)
+        return self._found
+
+    def forget(self) -> None:
+        """The pass is through: the gradients of the whole parameters are there."""
+        self._found = None
+
+
 class Gathered(Function):
     """Whole parameters of their parts; the gradients of these are :meth:`Plan.scattered`."""
 
     @staticmethod
-    def forward(ctx: Any, plan: Plan, reduced: Any, *parts: Tensor) -> tuple[Tensor, ...]:
+    def forward(
+        ctx: Any, plan: Plan, reduced: Any, again: Again | None, *parts: Tensor
+    ) -> tuple[Tensor, ...]:
         ctx.set_materialize_grads(False)
-        ctx.plan, ctx.reduced = plan, reduced
+        ctx.plan, ctx.reduced, ctx._again = plan, reduced, again
+        if again is not None:
+            again.parts = [operand(p).detach() for p in parts]
         ctx.kinds = [p.tensor_type.dtype for p in parts]
-        found = tuple(Tensor.from_value(v) for v in plan.gathered([operand(p) for p in parts]))
+        values = [operand(p) for p in parts]
+        if again is not None and again.before is not None and again() is not None:
+            # a layer's gather does not begin while those before it still need their parameters
+            values = _awaiting(values, again.before)
+            again.before = None
+        found = tuple(Tensor.from_value(v) for v in plan.gathered(values))
         ctx.mark_non_differentiable(
             *(w for w, p in zip(found, parts, strict=True) if not p.requires_grad))
         return found
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor | None) -> Any:
+        if ctx._again is not None:
+            ctx._again.forget()
         values = [None if g is None else operand(g) for g in gradients]
         found = ctx.plan.scattered(values, ctx.kinds)
         ctx.reduced()
         hands = ctx.plan.reduces_copies or ctx.plan.copies is None
-        return (None, None, *(None if v is None or not hands else Tensor.from_value(v)
+        return (None, None, None, *(None if v is None or not hands else Tensor.from_value(v)
                               for v in found))

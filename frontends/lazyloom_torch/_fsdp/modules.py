@@ -44,7 +44,7 @@ class FSDPModule:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         state = self._get_fsdp_state()
-        with state.running() as outermost:
+        with state.running((args, kwargs)) as outermost:
             args, kwargs = _cast_inputs(state, args, kwargs, outermost)
             found = super().__call__(*args, **kwargs)  # type: ignore[misc]
             found = _cast_all(found, state.policy.output_dtype)
@@ -332,7 +332,7 @@ def register_fsdp_forward_method(module: Module, method_name: str) -> None:
 
     @functools.wraps(method)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        with state.running() as outermost:
+        with state.running((args, kwargs)) as outermost:
             args, kwargs = _cast_inputs(state, args, kwargs, outermost)
             found = _cast_all(method(*args, **kwargs), state.policy.output_dtype)
         if outermost:
