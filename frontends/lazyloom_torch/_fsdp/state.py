@@ -13,6 +13,7 @@ from lazyloom import Value
 
 from .. import _ends
 from .._leaf import Leaf
+from .._processes.groups import ProcessGroup
 from .._processes.pending import pending
 from .._tensor import Tensor, operand
 from ..nn.modules.module import Module
@@ -41,19 +42,21 @@ class State:
         params: the parameters.
         meshes: the processes.
         policy: the dtypes.
-        reshards: whether whole parameters of :meth:`unshard` go after the forward pass; None for
-            all modules but the outermost.
+        reshards: whether whole parameters go after the forward pass; None for those of all
+            modules but the outermost. A number: among how many processes they are divided then.
+
+    Raises ValueError for a number that does not divide that of the processes.
     """
 
     def __init__(
         self, modules: Sequence[Module], params: Sequence[Sharded], meshes: Meshes,
-        policy: MixedPrecisionPolicy, reshards: bool | None,
+        policy: MixedPrecisionPolicy, reshards: bool | int | None,
     ) -> None:
         self.modules = list(modules)
         self.params = list(params)
         self.meshes = meshes
         self.policy = policy
-        self.reshards = reshards
+        self.reshards, self._fewer = _resharding(reshards, meshes)
         self.casts_root_inputs = False
         self.plan = Plan(
             [p.divided for p in params], meshes.shards, meshes.place, meshes.copies,
@@ -75,6 +78,10 @@ class State:
 
     # -- whole parameters ------------------------------------------------------------------
 
+    def reshard_after_forward(self, reshards: bool | int) -> None:
+        """Whether whole parameters go after the forward pass from now on; as ``reshards`` of it."""
+        self.reshards, self._fewer = _resharding(reshards, self.meshes)
+
     def _stays(self) -> bool:
         """Whether whole parameters outlast the forward pass."""
         return self._outermost if self.reshards is None else not self.reshards
@@ -93,7 +100,8 @@ class State:
             values = [t.value for t in locals_ if t.value.is_pending]
             if values:
                 lazyloom.sync(*values)
-        self._again = Again(self.plan, self._frees, before)
+        fewer = self._fewer if before is not None or self._frees() else None
+        self._again = Again(self.plan, self._frees, before, fewer)
         found = Gathered.apply(self.plan, self._reduced, self._again, *locals_)
         self._wholes = [p.as_whole(w) for p, w in zip(self.params, found, strict=True)]
         for p, whole in zip(self.params, self._wholes, strict=True):
@@ -193,9 +201,7 @@ class State:
                 self.reshard()
 
     def _renewed(self, wholes: list[Tensor], values: list[Value]) -> list[Tensor]:
-        """Whole parameters with other values, which were gathered once more; gradients reach those.
-
-        """
+        """Whole parameters with values that were gathered once more; gradients reach the first."""
         locals_ = [_local(w) for w in wholes]
         made = lazyloom.custom(values, [operand(t) for t in locals_],
                                lambda result_of, cotangents: cotangents, name="GatheredBackward")
@@ -219,6 +225,24 @@ class State:
             self._users -= 1
             for p, held in zip(self.params, before, strict=True):
                 p.put(held)
+
+
+def _resharding(given: bool | int | None, meshes: Meshes) -> tuple[bool | None, Any]:
+    """Whether whole parameters go; and the group they are divided among, if it is a smaller one."""
+    if given is None or isinstance(given, bool):
+        return given, None
+    count = meshes.count
+    if not isinstance(given, int) or given < 1 or count % given:
+        raise ValueError(
+            "If passing reshard_after_forward as an integer, it should be a factor of "
+            f"{count}, the number of processes that parameters are divided among, not {given!r}")
+    if given in (1, count):
+        return given != 1, None
+    whole = meshes.shards
+    begin = whole.rank() // given * given
+    return True, ProcessGroup(
+        whole.ranks[begin : begin + given], f"{whole.group_name}/{begin}+{given}", whole.backend,
+        whole.timeout, "reshard_after_forward")
 
 
 def _first_value(given: Any) -> Value | None:

@@ -228,7 +228,8 @@ class _Application:
         rule = _Rule(self.cls, ctx, self.args, self.outputs, numbers)
         made = lazyloom.custom(
             values, list(self.inputs.values()), rule.vjp, rule.jvp,
-            name=type(ctx).__name__, owner=ctx, kept=rule.kept, holding=rule.holding, again=ctx._again)
+            name=type(ctx).__name__, owner=ctx, kept=rule.kept, holding=rule.holding,
+            again=ctx._again)
         return [
             self._plain(o) if n is None else self._recorded(o, made[n])
             for o, n in zip(outputs, numbers, strict=True)]

@@ -81,7 +81,7 @@ class Custom:
 
     def saves(self) -> bool:
         """Return True if the functions use values of the forward pass, or do not say."""
-        return self.kept is None or bool(self.kept())
+        return self.kept is None or self.again is not None or bool(self.kept())
 
     def values(self) -> list[Value]:
         """The values that :attr:`kept` returns."""

@@ -123,7 +123,9 @@ def operand_of_derivative(
     m = node.inputs[position]
     if isinstance(m, Node) and m not in memo.values and node.spec is not None:
         index = 0 if node.indices is None else node.indices[position]
-        if (_is_dropped(m, index) or m in memo.renewed) and not node.spec.needs(position, node.grad_mask):
+        if (_is_dropped(m, index) or m in memo.renewed) and not (
+            node.spec.needs(position, node.grad_mask)
+        ):
             t = m.types[index]
             zeros = memo.zeros.get(t)
             if zeros is None:
