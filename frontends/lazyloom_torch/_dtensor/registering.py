@@ -80,7 +80,7 @@ def _given(function: Callable[..., Any], made: Call) -> tuple[list[Any], dict[st
     """
     parameters = list(inspect.signature(function).parameters.values())
     bound = {k: v for k, v in made.bound().items() if not k.startswith("_")}
-    if not bound or any(p.kind is p.VAR_POSITIONAL for p in parameters):
+    if not bound or "args" in bound or any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return list(made.args), dict(made.kwargs)
     named = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
     wanted = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
