@@ -45,6 +45,8 @@ class DTensor(Tensor):
     _backward_hooks = None
     _own = None
     _parent = None
+    #: :func:`.between.onto`, which makes DTensors
+    _onto: Callable[..., DTensor]
 
     def __new__(cls, local_tensor: Any = None, spec: Any = None, *,
                 requires_grad: bool = False) -> Any:  # fmt: skip
@@ -160,8 +162,7 @@ class DTensor(Tensor):
                     "use only!")
         given: Any = self if forward_dtype is None else self.to(forward_dtype)
         if elsewhere:
-            from .between import onto
-            return onto(given, mesh, where)
+            return self._onto(given, mesh, where)
         if where == self.placements:
             return dtensor(given._local_tensor, mesh, where, given._spec.shape)
         return laid(given, where)

@@ -115,8 +115,7 @@ class Execution:
         aliases: which operand a result is the new value of; else that of its number and type.
         usual: an installation has more kernels of it: for all ranks and ways to broadcast.
         places: its result lies where its attribute ``placement`` says.
-        opaque: XLA does not look into it, so that nothing of it is begun before all operands are
-            there.
+        opaque: XLA does not look into it, and begins nothing of it before all operands are there.
     """
 
     __slots__ = ("heavy", "fallible", "effect", "collective", "checked", "aliases", "usual",
