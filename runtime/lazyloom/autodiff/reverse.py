@@ -173,6 +173,7 @@ class BackwardPass:
         visit_below(
             outputs, None if targets is None else {node for node, _ in targets}, self.visited,
             self.order, self.ends, tokens, targets)
+        self.memo.differentiable = create_graph
         self.memo.renew(self.order)
         # what the caller passed, whatever the annotations say: _seed checks it
         seeds: Sequence[Any] | None = cotangents

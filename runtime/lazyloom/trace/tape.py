@@ -52,16 +52,19 @@ class Recomputed:
         renewed: nodes whose results are computed again though they are there, with what does it
             for those whose rule says so; see ``custom_derivatives.custom``.
         after: what is to be there before.
+        differentiable: whether these can be differentiated in turn.
         ahead: how many of these nodes a backward pass has yet to process.
         started: whether anything was recorded again.
         zeros: stand-ins for data that a derivative does not take, by type.
     """
 
-    __slots__ = ("values", "ahead", "started", "zeros", "renewed", "after")
+    __slots__ = ("values", "ahead", "started", "zeros", "renewed", "after",
+                 "differentiable")
 
     def __init__(self) -> None:
         self.renewed: dict[Node, Any] = {}
         self.after: Value | None = None
+        self.differentiable: bool = False
         self.values: dict[Node, tuple[Value, ...]] = {}
         self.zeros: dict[TensorType, Value] = {}
         self.ahead: int = 0
@@ -197,14 +200,16 @@ def _again(node: Node, memo: Recomputed) -> tuple[Value, ...]:
             stack.extend(missing)
             continue
         operands: list[Any] = [] if again is None else list(again(memo.after))
+        # a tape would keep what the rule keeps
+        tracked = n.tracked and (memo.differentiable or n not in memo.renewed)
         for p in range(first, len(n.inputs)):
-            operands.append(operand(n, p, n.tracked, memo))
+            operands.append(operand(n, p, tracked, memo))
         switches.hold_cuts(True)
-        with switches.grad_mode(n.tracked):
+        with switches.grad_mode(tracked):
             fresh = record_spec(n.spec, operands, False, n.site)
         counters["recomputed_ops"] += 1
         values: tuple[Value, ...] = fresh if isinstance(fresh, tuple) else (fresh,)
-        if n.rule is not None:
+        if n.rule is not None and tracked:
             with trace.lock:
                 values[0].node.rule = n.rule
         memo.add(n, values)
