@@ -293,7 +293,7 @@ def _by_dtype(values: Sequence[Value]) -> list[list[int]]:
     return list(found.values())
 
 
-class Again:
+class Regathering:
     """What gathers parameters once more, for the backward pass, so that they go after the forward.
 
     Args:
@@ -337,7 +337,7 @@ class Gathered(Function):
 
     @staticmethod
     def forward(
-        ctx: Any, plan: Plan, reduced: Any, again: Again | None, *parts: Tensor
+        ctx: Any, plan: Plan, reduced: Any, again: Regathering | None, *parts: Tensor
     ) -> tuple[Tensor, ...]:
         ctx.set_materialize_grads(False)
         ctx.plan, ctx.reduced, ctx._again = plan, reduced, again

@@ -18,7 +18,7 @@ from .._processes.pending import pending
 from .._tensor import Tensor, operand
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
-from .gathering import Again, Gathered, Plan
+from .gathering import Gathered, Plan, Regathering
 from .parameters import Meshes, Sharded
 from .policies import MixedPrecisionPolicy
 
@@ -72,7 +72,7 @@ class State:
         #: whole parameters, while modules have them
         self._wholes: list[Tensor] = []
         #: what gathers them once more
-        self._again: Again | None = None
+        self._again: Regathering | None = None
         #: whether no other state's modules were running when these began
         self._outermost = False
 
@@ -101,7 +101,7 @@ class State:
             if values:
                 lazyloom.sync(*values)
         fewer = self._fewer if before is not None or self._frees() else None
-        self._again = Again(self.plan, self._frees, before, fewer)
+        self._again = Regathering(self.plan, self._frees, before, fewer)
         found = Gathered.apply(self.plan, self._reduced, self._again, *locals_)
         self._wholes = [p.as_whole(w) for p, w in zip(self.params, found, strict=True)]
         for p, whole in zip(self.params, self._wholes, strict=True):
@@ -208,7 +208,7 @@ class State:
         return [p.as_whole(Tensor.from_value(v)) for p, v in zip(self.params, made, strict=True)]
 
     @contextmanager
-    def with_wholes(self, wholes: list[Tensor], again: Again | None) -> Any:
+    def with_wholes(self, wholes: list[Tensor], again: Regathering | None) -> Any:
         """The module with the whole parameters of an earlier forward pass."""
         before = [p.held for p in self.params]
         gather = None if again is None else again()

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..._processes import groups
 from ...safetensors import header, replacing
-from ._hf_files import Described, file_name, parts_of, write_index
+from ._hf_files import StoredPart, file_name, parts_of, write_index
 from ._together import together
 
 #: by name of a file: by name of a tensor in it, its bytes
@@ -78,7 +78,7 @@ def _consolidated(
     folder.mkdir(parents=True, exist_ok=True)
     if not numbers:
         return {}
-    every: dict[str, list[Described]] = {}
+    every: dict[str, list[StoredPart]] = {}
     for part in parts_of(Path(input_dir)):
         if mapping.get(part.name) in numbers:
             every.setdefault(part.name, []).append(part)
@@ -100,7 +100,7 @@ def _consolidated(
         return dict(pool.map(write, sorted(numbers)))
 
 
-def _checked(name: str, parts: Sequence[Described]) -> tuple[int, ...]:
+def _checked(name: str, parts: Sequence[StoredPart]) -> tuple[int, ...]:
     """The shape of a tensor. Raises ValueError if its parts do not make a whole one."""
     shape = tuple(max(n + o for n, o in zip(sizes, offsets, strict=True)) for sizes, offsets in zip(
         zip(*(p.shape for p in parts), strict=True), zip(*(p.offsets for p in parts), strict=True),
@@ -117,7 +117,7 @@ def _checked(name: str, parts: Sequence[Described]) -> tuple[int, ...]:
 
 
 def _write(
-    path: Path, shapes: Mapping[str, tuple[int, ...]], every: Mapping[str, Sequence[Described]]
+    path: Path, shapes: Mapping[str, tuple[int, ...]], every: Mapping[str, Sequence[StoredPart]]
 ) -> dict[str, int]:
     """Write one file; the bytes of each tensor in it. A part is in memory at a time, no whole."""
     kinds = {name: every[name][0].kind for name in shapes}

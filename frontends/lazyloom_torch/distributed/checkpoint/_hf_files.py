@@ -50,7 +50,7 @@ def write_index(folder: Path, files: Mapping[str, str], size: int) -> None:
     os.replace(aside, path)
 
 
-class Described:
+class StoredPart:
     """A part of a tensor in a file: which file, where the part begins, shape and dtype."""
 
     def __init__(self, path: Path, file: _File, name: str, offsets: tuple[int, ...]) -> None:
@@ -65,7 +65,7 @@ class Described:
         return self._file.body[self._start:self._end]
 
 
-def parts_of(folder: Path) -> Iterator[Described]:
+def parts_of(folder: Path) -> Iterator[StoredPart]:
     """All parts in the safetensors files of a folder.
 
     Raises FileNotFoundError if there are none, ValueError for a file that is damaged.
@@ -83,7 +83,7 @@ def parts_of(folder: Path) -> Iterator[Described]:
             raise ValueError(f"{path}: {error}") from None
         begins = _begins(path, file)
         for name, (_, shape, _, _) in file.entries.items():
-            yield Described(path, file, name, begins.get(name, (0,) * len(shape)))
+            yield StoredPart(path, file, name, begins.get(name, (0,) * len(shape)))
 
 
 def _begins(path: Path, file: _File) -> dict[str, tuple[int, ...]]:
