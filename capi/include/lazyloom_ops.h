@@ -551,6 +551,22 @@ static inline LOOM_CHECK loom_status loom_avg_pool(loom_tensor x, const int64_t 
   return loom_record_("avg_pool", fixed_, 1, attributes_, 6, result, 1);
 }
 
+/* The first results operands, and not before the others are there as well.
+   What is computed of the results is begun after what computes the others, so that the
+   memory of both is not needed at once. It costs a copy of the results.
+     operands_: any dtype, any number of them
+     results_: int
+     results: the first of the operands
+   Source: stablehlo.optimization_barrier, which XLA's schedules do not know */
+static inline LOOM_CHECK loom_status loom_await_all(const loom_tensor *operands_,
+                                                    size_t operands__count, int64_t results_,
+                                                    loom_tensor *results, size_t results_count) {
+  loom_attr attributes_[1];
+  attributes_[0] = loom_attr_int("results", results_);
+  return loom_record_many_("await_all", NULL, 0, operands_, NULL, operands__count, attributes_, 1,
+                           results, results_count);
+}
+
 /* The position of a device along axes of a mesh, an int32; inside shard_map.
      group: ints
      world: int
@@ -7641,6 +7657,7 @@ static inline LOOM_CHECK loom_status loom_zeta_with(loom_operand x, loom_operand
 #define loom_atan2_with(...) (LOOM_HERE, loom_atan2_with(__VA_ARGS__))
 #define loom_atanh(...) (LOOM_HERE, loom_atanh(__VA_ARGS__))
 #define loom_avg_pool(...) (LOOM_HERE, loom_avg_pool(__VA_ARGS__))
+#define loom_await_all(...) (LOOM_HERE, loom_await_all(__VA_ARGS__))
 #define loom_axis_index(...) (LOOM_HERE, loom_axis_index(__VA_ARGS__))
 #define loom_barrier(...) (LOOM_HERE, loom_barrier(__VA_ARGS__))
 #define loom_batch_norm_infer(...) (LOOM_HERE, loom_batch_norm_infer(__VA_ARGS__))

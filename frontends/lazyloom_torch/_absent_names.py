@@ -37,9 +37,8 @@ _DISTRIBUTED: Final = """
     _tools algorithms._comm_hooks algorithms._optimizer_overlap
     algorithms._quantization algorithms.ddp_comm_hooks.ddp_zero_hook
     algorithms.ddp_comm_hooks.mixed_precision_hooks
-    algorithms.ddp_comm_hooks.optimizer_overlap_hooks
-    algorithms.ddp_comm_hooks.quantization_hooks argparse_util autograd c10d_logger
-    checkpoint.hf_storage checkpoint.quantized_hf_storage
+    algorithms.ddp_comm_hooks.optimizer_overlap_hooks argparse_util autograd c10d_logger
+    checkpoint.quantized_hf_storage
     collective_utils config constants debug elastic.agent elastic.control_plane
     elastic.events elastic.metrics elastic.multiprocessing.api
     elastic.multiprocessing.redirects elastic.multiprocessing.subprocess_handler

@@ -10,5 +10,6 @@ from typing import Any
 
 #: optimizer: steps for parameters, given the optimizer and whether it looks at whole ones;
 #: loaded: a part of a loaded optimizer's state; filled: an initialiser's work; part: this process's
-#: part of what all have whole; of_parts: a function of parts
+#: part of what all have whole; of_parts: a function of parts; attention: that over a sequence of
+#: which each process has a part, while there is one
 divided: dict[str, Callable[..., Any]] = {}

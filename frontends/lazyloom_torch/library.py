@@ -53,6 +53,8 @@ class CustomOpDef:
         self._kernels: dict[str, Callable[..., Any]] = {}
         self._function: type[Function] | None = None
         self._parameters: inspect.Signature | None = None
+        #: what computes it of DTensors: ``register_sharding``
+        self._of_parts: Callable[..., Any] | None = None
 
     @property
     def default(self) -> CustomOpDef:
@@ -71,6 +73,13 @@ class CustomOpDef:
             f"{sorted(self._kernels) or 'none'}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._of_parts is not None:
+            found = self._of_parts(self, args, kwargs)
+            if found is not NotImplemented:
+                return found
+        return self._plain(*args, **kwargs)
+
+    def _plain(self, *args: Any, **kwargs: Any) -> Any:
         kernel = self._kernel()
         if self._function is None:
             return kernel(*args, **kwargs)

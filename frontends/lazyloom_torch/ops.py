@@ -8,10 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._functions import pooling
+from . import _dtypes
+from ._functions import activations, pooling
 from ._tensor import Tensor
 
-_OWN = {"max_pool2d_with_indices_backward": pooling.max_pool2d_with_indices_backward}
+
+def _along(function: Any) -> Any:
+    def of(x: Tensor, dim: int, half_to_float: bool) -> Any:
+        return function(x, dim, dtype=_dtypes.float32 if half_to_float else None)
+
+    return of
+
+
+_OWN = {"max_pool2d_with_indices_backward": pooling.max_pool2d_with_indices_backward,
+        "_softmax": _along(activations.softmax), "_log_softmax": _along(activations.log_softmax)}
 
 #: where PyTorch's own operators are found, as the package fills it
 namespaces: list[dict[str, Any]] = []

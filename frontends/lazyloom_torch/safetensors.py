@@ -8,6 +8,7 @@ bytes of header length, a JSON header, the data in order
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
 import struct
@@ -79,21 +80,36 @@ def _check(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None) ->
 
 def _write(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None, out: Any) -> None:
     _check(tensors, metadata)
-    header: dict[str, Any] = {}
+    head, order = header(
+        {name: (_lz.dtype_named(t.dtype.name), list(t.shape)) for name, t in tensors.items()},
+        metadata)
+    out.write(head)
+    for name in order:
+        out.write(np.ascontiguousarray(tensors[name].read()).tobytes())
+
+
+def header(
+    described: Mapping[str, tuple[_lz.DType, list[int]]], metadata: Mapping[str, str] | None
+) -> tuple[bytes, dict[str, int]]:
+    """The bytes before the data; and at which byte of the data each tensor begins, in that order.
+
+    Args:
+        described: dtype and shape by name.
+        metadata: strings beside the tensors.
+    """
+    said: dict[str, Any] = {}
     if metadata is not None:
-        header["__metadata__"] = dict(metadata)
-    at = 0
+        said["__metadata__"] = dict(metadata)
+    at, begins = 0, {}
     # largest items first keeps every tensor aligned to its item size
-    order = sorted(tensors.items(), key=lambda kv: (-kv[1].element_size(), kv[0]))
-    for name, tensor in order:
-        header[name] = {"dtype": _CODES[tensor.dtype.name], "shape": list(tensor.shape),
-                        "data_offsets": [at, at + tensor.nbytes]}
-        at += tensor.nbytes
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    for name in sorted(described, key=lambda n: (-described[n][0].itemsize, n)):
+        kind, shape = described[name]
+        end = at + math.prod(shape) * kind.itemsize
+        said[name] = {"dtype": _CODES[kind.name], "shape": shape, "data_offsets": [at, end]}
+        begins[name], at = at, end
+    text = json.dumps(said, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
-    out.write(struct.pack("<Q", len(text)) + text)
-    for _, tensor in order:
-        out.write(np.ascontiguousarray(tensor.read()).tobytes())
+    return struct.pack("<Q", len(text)) + text, begins
 
 
 def save(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> bytes:
@@ -295,7 +311,7 @@ class _Slice:
     def __getitem__(self, key: Any) -> Tensor:
         kind, shape, start, end = self._file.entries[self._name]
         array = np.frombuffer(self._file.body[start:end], kind.numpy).reshape(shape)
-        made: Tensor = Tensor.from_value(lazyloom.from_host(array[key]))
+        made: Tensor = Tensor.from_value(lazyloom.from_host(np.asarray(array[key])))
         return made
 
 

@@ -32,6 +32,12 @@ found = {}
 def parameters(module):
     return [p.detach().numpy().copy() for p in module.parameters()]
 
+def errors(function):
+    try:
+        function()
+    except ValueError as error:
+        return str(error)
+
 def trained(hook, state, steps=5, wrapped=lambda o: o, kind="mlp"):
     module = DDP(filled(model(kind), 0))
     if hook is not None:
@@ -69,18 +75,13 @@ step.averager.step = 7
 kept = step.state_dict()
 other = periodic(torch.optim.SGD(filled(model("mlp"), 1).parameters(), lr=.5))
 other.load_state_dict(kept)
+found["devices"] = errors(lambda: DDP(nn.Linear(2, 2), device_ids=[0, 1]))[:55]
 found["state"] = [kept["step"], other.averager.step, other.optim.param_groups[0]["lr"]]
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     del kept["step"]
     other.load_state_dict(kept)
 found["without"] = [str(said[-1].message)[:40], other.averager.step]
-
-def errors(function):
-    try:
-        function()
-    except ValueError as error:
-        return str(error)
 
 found["errors"] = [errors(f) for f in (
     lambda: averagers.PeriodicModelAverager(0), lambda: averagers.PeriodicModelAverager(2, -1),
@@ -105,6 +106,57 @@ def test_hooks_and_averagers_are_pytorchs(tmp_path: Path) -> None:
         assert ours[rank].keys() == theirs[rank].keys()
         for name, value in theirs[rank].items():
             same(ours[rank][name], value, f"{name} on rank {rank}")
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+def test_gradients_travel_as_bytes(tmp_path: Path) -> None:
+    """As PyTorch's observers quantise each process's bucket; its own hooks know NCCL alone."""
+    import torch
+    from torch.ao.quantization import MinMaxObserver, PerChannelMinMaxObserver
+
+    program = script(tmp_path, """
+import lazyloom
+from torch.distributed.algorithms.ddp_comm_hooks import (
+    DDPCommHookType, quantization_hooks, register_ddp_comm_hook)
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+seen, found = [], []
+
+def of(hook):
+    def called(state, bucket):
+        seen.append(bucket.buffer().detach().clone())
+        return hook(state, bucket)
+    return called
+
+x = torch.tensor(np.random.RandomState(rank).randn(4, 30).astype("float32"))
+for kind in (quantization_hooks.quantization_pertensor_hook,
+             quantization_hooks.quantization_perchannel_hook):
+    module = DDP(nn.Linear(30, 40, bias=False))
+    module.register_comm_hook(None, of(kind))
+    (module(x) ** 2 * 3).sum().backward()
+    sent = lazyloom.program_of(module.module.weight.grad.value).text().count("= all_gather")
+    found.append([seen[-1].numpy(), module.module.weight.grad.reshape(-1).numpy(), sent])
+register_ddp_comm_hook(DDPCommHookType.QUANTIZE_PER_TENSOR, DDP(nn.Linear(2, 2)))
+leave(found)
+dist.destroy_process_group()
+""")
+    each = launch(program, tmp_path)
+    for way in (0, 1):
+        expected = 0.0
+        for found in each:
+            x = torch.tensor(found[way][0])
+            if way:
+                x = torch.nn.functional.pad(x, (0, -len(x) % 512)).reshape(-1, 512)
+            observer = PerChannelMinMaxObserver() if way else MinMaxObserver()
+            observer(x)
+            scale, zero = observer.calculate_qparams()
+            codes = (torch.quantize_per_channel(x, scale, zero, 0, torch.quint8) if way else
+                     torch.quantize_per_tensor(x, float(scale), int(zero), torch.quint8))
+            expected = expected + codes.dequantize().reshape(-1)[:1200].numpy() / 2
+        for _, mean, sent in (found[way] for found in each):
+            np.testing.assert_allclose(mean, expected, rtol=1e-5, atol=1e-5)
+            assert sent == 3
 
 
 @pytest.mark.thorough

@@ -444,3 +444,71 @@ dist.destroy_process_group()
                 np.testing.assert_allclose(
                     momentum, optimizer.state[module[2].bias]["momentum_buffer"].numpy(), rtol=1e-4)
         assert low == ["torch.bfloat16", {"torch.float32"}]
+
+
+@pytest.mark.parametrize("processes", [2, pytest.param(4, marks=pytest.mark.thorough)])
+def test_whole_parameters_go_after_the_forward_pass(processes: int, tmp_path: Path) -> None:
+    """They are gathered again, with the same losses and in less memory; a read changes nothing."""
+    program = script(tmp_path, """
+import lazyloom
+import lazyloom.backends.xla.compiling as compiling
+from torch.distributed.fsdp import fully_shard
+from torch.utils.checkpoint import checkpoint
+dist.init_process_group("gloo")
+rank, size = dist.get_rank(), dist.get_world_size()
+x = torch.tensor(np.random.RandomState(rank).randn(4, 128).astype("float32"))
+needed = []
+measure = compiling._memory_needed
+def memory_needed(executable, whole):
+    stats = executable.get_compiled_memory_stats()
+    needed.append(stats.temp_size_in_bytes)
+    return measure(executable, whole)
+compiling._memory_needed = memory_needed
+
+class Again(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+    def forward(self, x):
+        return checkpoint(self.inner, x)
+
+def trained(reshards, reads=False, again=False):
+    torch.manual_seed(0)
+    module = nn.Sequential(*[nn.Sequential(nn.Linear(128, 128), nn.Tanh()) for _ in range(5)])
+    if again:
+        module = nn.Sequential(*[Again(m) for m in module])
+    for layer in module:
+        fully_shard(layer, reshard_after_forward=reshards)
+    fully_shard(module, reshard_after_forward=reshards)
+    optimizer = torch.optim.SGD(module.parameters(), lr=.1)
+    found = []
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss = (module(x) ** 2).mean()
+        if reads:
+            loss.item()
+        loss.backward()
+        gathers = lazyloom.program_of(*[p.grad.to_local() for p in module.parameters()])
+        optimizer.step()
+        found.append(loss.item())
+    return found, gathers.text().count("= all_gather"), max(needed)
+
+def fails():
+    try:
+        fully_shard(nn.Linear(3, 3), reshard_after_forward=3)
+    except ValueError as error:
+        return str(error)
+
+found = [trained(False)]
+needed.clear()
+found += [trained(True), trained(True, reads=True), trained(2 if size == 4 else None, again=True)]
+leave([fails(), *found])
+dist.destroy_process_group()
+""")
+    for said, kept, freed, read, again in launch(program, tmp_path, processes):
+        assert f"it should be a factor of {processes}" in said
+        for losses, *_ in (freed, read, again):
+            np.testing.assert_allclose(losses, kept[0], rtol=1e-6)
+        # the first layer's input has no gradient: its weight is not taken again
+        assert [kept[1], freed[1], read[1], again[1]] == [5, 9, 4, 10]
+        assert freed[2] < .7 * kept[2]

@@ -40,7 +40,8 @@ NO_MOVEMENT = {
     **dict.fromkeys(["all_reduce", "all_gather", "reduce_scatter", "all_to_all",
                      "collective_permute", "collective_broadcast"],
                     "they take elements of other processes, which the samples have none of"),
-    **dict.fromkeys(["custom", "barrier"], "with several operands the results are several"),
+    **dict.fromkeys(["custom", "barrier", "await_all"],
+                    "with several operands the results are several"),
 }
 
 

@@ -94,6 +94,39 @@ def test_what_is_computed_again_keeps_its_rule() -> None:
     close(h.read(), 100 * np.exp(-s) * c * c + np.exp(-s) * 10 * s)
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("read", [False, True])
+def test_derivatives_get_what_a_rule_computes_once_more(read: bool, create_graph: bool) -> None:
+    """Three times the first results here, to be told apart, and what cheap ops make of those."""
+    x, w = host(X).as_leaf("x"), host(X + 1).as_leaf("w")
+    asked: list[Any] = []
+
+    def again(after: Any) -> list[Any]:
+        asked.append(after)
+        return [plain("multiply", w, ll.Scalar(3, w.dtype))]
+
+    def loss_of(renewed: Any) -> Any:
+        (whole,) = ll.custom([plain("multiply", w, ll.Scalar(1, w.dtype))], [w],
+                             lambda result_of, cotangents: cotangents, again=lambda: renewed)
+        y = rec("multiply", x, rec("negative", whole))
+        return rec("sum", rec("multiply", y, y))
+
+    for renewed, times in ((again, 3), (None, 1)):
+        loss = loss_of(renewed)
+        if read:
+            loss.read()
+        along_x, along_w = ll.gradients([loss], [x, w], create_graph=create_graph)
+        y = -X * (X + 1)
+        close(along_x.read(), 2 * y * -times * (X + 1))
+        close(along_w.read(), 2 * y * -X)
+    assert len(asked) == 1 and asked[0].type is x.type
+    # a derivative that takes no data of it asks for none
+    (whole,) = ll.custom([plain("negative", w)], [w], lambda result_of, cotangents: cotangents,
+                         again=lambda: again)
+    ll.gradients([rec("sum", rec("add", x, whole))], [x, w])
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize("through", [True, False])
 def test_a_rule_goes_with_its_tape(through: bool) -> None:
     x = host(X).as_leaf("x")

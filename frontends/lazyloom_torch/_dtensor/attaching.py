@@ -15,6 +15,7 @@ from .._foreign import mixes
 from .._promotion import is_number
 from .._tensor import Tensor
 from . import losses, products, rules, shapes  # noqa: F401  (they fill the tables)
+from .between import onto
 from .calling import call
 from .handlers import (
     FILLING,
@@ -143,6 +144,7 @@ def attach() -> None:
     _operators(DTensor)
     _methods(DTensor)
     _properties(DTensor)
+    DTensor._onto = staticmethod(onto)
     DTensorParameter.__hash__ = DTensor.__hash__  # type: ignore[method-assign]
     capture.uncapturable(
         DTensor, "a tensor that is divided among processes is among what the call reads")

@@ -45,6 +45,8 @@ class DTensor(Tensor):
     _backward_hooks = None
     _own = None
     _parent = None
+    #: :func:`.between.onto`, which makes DTensors
+    _onto: Callable[..., DTensor]
 
     def __new__(cls, local_tensor: Any = None, spec: Any = None, *,
                 requires_grad: bool = False) -> Any:  # fmt: skip
@@ -145,23 +147,22 @@ class DTensor(Tensor):
     ) -> DTensor:
         """The same tensor, lying otherwise.
 
-        Raises RuntimeError without placements, for Partial ones, and NotImplementedError for
-        another mesh.
+        On another mesh it may have other processes (:mod:`.between`). Raises RuntimeError without
+        placements, and for Partial ones.
         """
         mesh = self._spec.mesh if device_mesh is None else device_mesh
         if placements is None:
             raise RuntimeError("placements is needed for redistribute!")
-        if mesh != self._spec.mesh:
-            raise NotImplementedError(
-                "Cross device mesh comm not supported yet: redistribute() takes the mesh that the "
-                "tensor is on")
+        elsewhere = mesh != self._spec.mesh
         where = _placements(placements, mesh, self.ndim)
-        for p, now in zip(where, self.placements, strict=True):
-            if isinstance(p, Partial) and p != now:
+        for i, p in enumerate(where):
+            if isinstance(p, Partial) and (elsewhere or p != self.placements[i]):
                 raise RuntimeError(
                     "Can not redistribute to Partial, redistributing to Partial is for internal "
                     "use only!")
         given: Any = self if forward_dtype is None else self.to(forward_dtype)
+        if elsewhere:
+            return self._onto(given, mesh, where)
         if where == self.placements:
             return dtensor(given._local_tensor, mesh, where, given._spec.shape)
         return laid(given, where)

@@ -8,7 +8,7 @@ padded to the size that the first process has, since all send as much.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,6 +122,26 @@ def _split(x: Value, sizes: Sequence[int], axis: int) -> list[Value]:
     return list(record("split", [x], {"sizes": tuple(sizes), "axis": axis}))
 
 
+class Pieces:
+    """Whole parameters divided among fewer processes than the parts are, until the backward pass.
+
+    Args:
+        group: these processes, among whom each has a piece.
+    """
+
+    def __init__(self, group: Any) -> None:
+        self.group = group
+        self.kept: list[tuple[Value, list[int]]] = []
+
+    def keep(self, rows: Value, numbers: list[int]) -> None:
+        """Keep this process's piece of what was gathered, a row for each process."""
+        count = rows.shape[0] // self.group.size()
+        begin = count * self.group.rank()
+        piece = record("slice", [rows], {
+            "starts": (begin, 0), "stops": (begin + count, rows.shape[1])})
+        self.kept.append((calls.reshaped(piece, (piece.type.size,)), numbers))
+
+
 @dataclass
 class Plan:
     """How the parameters of one group are gathered, and their gradients reduced.
@@ -151,8 +171,10 @@ class Plan:
     kept: dict[int, Value] = field(default_factory=dict)
     kept_parts: dict[int, Value] = field(default_factory=dict)
 
-    def gathered(self, parts: Sequence[Value]) -> list[Value]:
-        """The whole of each parameter."""
+    def gathered(
+        self, parts: Sequence[Value], pieces: Pieces | None = None
+    ) -> list[Value]:
+        """The whole of each parameter, and what is kept of them in ``pieces``."""
         if self.param_dtype is not None:
             kind = self.param_dtype.lazy
             parts = [cast(p, kind) if p.dtype.is_floating else p for p in parts]
@@ -162,10 +184,26 @@ class Plan:
         for numbers in _by_dtype(parts):
             flat = _joined([self.divided[i].flat(parts[i]) for i in numbers], 0)
             rows = calls.all_gather(flat, self.shards)
-            widths = [self.divided[i].padded for i in numbers]
-            for i, part in zip(numbers, _split(rows, widths, 1), strict=True):
-                found[i] = self.divided[i].whole(part)
+            self._put(found, rows, numbers)
+            if pieces is not None:
+                pieces.keep(rows, numbers)
         return found  # type: ignore[return-value]
+
+    def of_pieces(self, pieces: Pieces, after: Value | None) -> list[Value]:
+        """The whole of each parameter, gathered among the processes that have the pieces."""
+        found: list[Value | None] = [None] * len(self.divided)
+        count = self.shards.size()
+        for piece, numbers in pieces.kept:
+            given = piece if after is None else _awaiting([piece], after)[0]
+            rows = calls.all_gather(given, pieces.group)
+            self._put(found, calls.reshaped(rows, (count, rows.type.size // count)), numbers)
+        return found  # type: ignore[return-value]
+
+    def _put(self, found: list[Value | None], rows: Value, numbers: Sequence[int]) -> None:
+        """Put the parameters that rows consist of, a row for each process, into a list."""
+        widths = [self.divided[i].padded for i in numbers]
+        for i, part in zip(numbers, _split(rows, widths, 1), strict=True):
+            found[i] = self.divided[i].whole(part)
 
     def scattered(
         self, gradients: Sequence[Value | None], kinds: Sequence[Any]
@@ -236,6 +274,12 @@ class Plan:
         return calls.all_reduce(flat, "sum", self.copies)
 
 
+def _awaiting(values: Sequence[Value], other: Value) -> list[Value]:
+    """The values, and not before another is there as well."""
+    found = record("await_all", [*values, other.detach()], {"results": len(values)})
+    return list(found) if isinstance(found, tuple) else [found]
+
+
 def _divided(x: Value, number: float) -> Value:
     found: Value = record("divide", [x, Scalar(number, x.dtype)])
     return found
@@ -249,24 +293,75 @@ def _by_dtype(values: Sequence[Value]) -> list[list[int]]:
     return list(found.values())
 
 
+class Regathering:
+    """What gathers parameters once more, for the backward pass, so that they go after the forward.
+
+    Args:
+        plan: how they are gathered.
+        frees: whether they go; asked when a backward pass begins.
+        before: what is to be there before they are gathered for the forward pass.
+        group: the processes among whom they are divided meanwhile; None for those of the parts.
+    """
+
+    def __init__(
+        self, plan: Plan, frees: Callable[[], bool], before: Value | None = None,
+        group: Any = None,
+    ) -> None:
+        self.plan, self.frees, self.before = plan, frees, before
+        self.pieces = None if group is None else Pieces(group)
+        self.parts: list[Value] = []
+        self._found: list[Value] | None = None
+
+    def __call__(self) -> Callable[[Value | None], list[Value]] | None:
+        """What gathers; None if derivatives get what the forward pass has gathered."""
+        return self.gathered if self.plan.shards is not None and self.frees() else None
+
+    def gathered(self, after: Value | None = None) -> list[Value]:
+        """The whole of each parameter: gathered once in a pass, when ``after`` is there."""
+        if self._found is None:
+            with lazyloom.grad_mode(False):
+                if self.pieces is not None:
+                    self._found = self.plan.of_pieces(self.pieces, after)
+                else:
+                    parts = self.parts if after is None else _awaiting(self.parts, after)
+                    self._found = self.plan.gathered(parts)
+        return self._found
+
+    def forget(self) -> None:
+        """The pass is through: the gradients of the whole parameters are there."""
+        self._found = None
+
+
 class Gathered(Function):
     """Whole parameters of their parts; the gradients of these are :meth:`Plan.scattered`."""
 
     @staticmethod
-    def forward(ctx: Any, plan: Plan, reduced: Any, *parts: Tensor) -> tuple[Tensor, ...]:
+    def forward(
+        ctx: Any, plan: Plan, reduced: Any, again: Regathering | None, *parts: Tensor
+    ) -> tuple[Tensor, ...]:
         ctx.set_materialize_grads(False)
-        ctx.plan, ctx.reduced = plan, reduced
+        ctx.plan, ctx.reduced, ctx._again = plan, reduced, again
+        if again is not None:
+            again.parts = [operand(p).detach() for p in parts]
         ctx.kinds = [p.tensor_type.dtype for p in parts]
-        found = tuple(Tensor.from_value(v) for v in plan.gathered([operand(p) for p in parts]))
+        values = [operand(p) for p in parts]
+        if again is not None and again.before is not None and again() is not None:
+            # a layer's gather does not begin while those before it still need their parameters
+            values = _awaiting(values, again.before)
+            again.before = None
+        pieces = None if again is None or plan.shards is None else again.pieces
+        found = tuple(Tensor.from_value(v) for v in plan.gathered(values, pieces))
         ctx.mark_non_differentiable(
             *(w for w, p in zip(found, parts, strict=True) if not p.requires_grad))
         return found
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor | None) -> Any:
+        if ctx._again is not None:
+            ctx._again.forget()
         values = [None if g is None else operand(g) for g in gradients]
         found = ctx.plan.scattered(values, ctx.kinds)
         ctx.reduced()
         hands = ctx.plan.reduces_copies or ctx.plan.copies is None
-        return (None, None, *(None if v is None or not hands else Tensor.from_value(v)
+        return (None, None, None, *(None if v is None or not hands else Tensor.from_value(v)
                               for v in found))

@@ -44,7 +44,7 @@ class FSDPModule:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         state = self._get_fsdp_state()
-        with state.running() as outermost:
+        with state.running((args, kwargs)) as outermost:
             args, kwargs = _cast_inputs(state, args, kwargs, outermost)
             found = super().__call__(*args, **kwargs)  # type: ignore[misc]
             found = _cast_all(found, state.policy.output_dtype)
@@ -112,14 +112,14 @@ class FSDPModule:
     def set_is_last_backward(self, is_last_backward: bool) -> None:
         """Nothing: a backward pass is over when it has been recorded."""
 
-    # -- of no effect, since XLA orders a program -------------------------------------------
-
     def set_reshard_after_forward(
         self, reshard_after_forward: bool | int, recurse: bool = True
     ) -> None:
-        """Whether whole parameters go after the forward pass."""
+        """Whether whole parameters go after the forward pass; as in :func:`fully_shard`."""
         for state in self._states(recurse):
-            state.reshards = bool(reshard_after_forward)
+            state.reshard_after_forward(reshard_after_forward)
+
+    # -- of no effect, since XLA orders a program -------------------------------------------
 
     def set_reshard_after_backward(
         self, reshard_after_backward: bool, *, recurse: bool = True
@@ -230,7 +230,7 @@ def _placed(param: Tensor, choose: Any) -> int:
 
 def shard_modules(
     modules: Sequence[Module], meshes: Meshes, policy: MixedPrecisionPolicy,
-    reshards: bool | None, choose: Any = None, ignored: Any = (),
+    reshards: bool | int | None, choose: Any = None, ignored: Any = (),
     is_own: Callable[[Module], bool] = lambda m: "_fsdp_state" in m.__dict__,
 ) -> State:
     """Divide the parameters of modules that are in no other group yet, in place."""
@@ -266,8 +266,9 @@ def fully_shard(
         module: a module, or several whose parameters are gathered together.
         mesh: the processes; all by default. Of two dimensions, the first one repeats parameters,
             and the second one divides them.
-        reshard_after_forward: whether the whole parameters of ``unshard()`` go after the forward
-            pass. In a program they are kept where the backward pass needs them.
+        reshard_after_forward: whether whole parameters go after the forward pass, and are gathered
+            again for the backward pass; None for those of all modules but the outermost. A number
+            n between: each process keeps a piece, and every n of them gather these.
         shard_placement_fn: gives for a parameter the ``Shard`` that says along which dimension it
             is divided; None for the first.
         mp_policy: in which dtypes it computes.
@@ -296,7 +297,7 @@ def fully_shard(
     reshards = reshard_after_forward
     shard_modules(
         given, Meshes(chosen, repeats), mp_policy or MixedPrecisionPolicy(),
-        None if reshards is None else bool(reshards), shard_placement_fn, ignored_params)
+        reshards, shard_placement_fn, ignored_params)
     for m in given:
         m.__class__ = _sharded_class(type(m))
     return module
@@ -332,7 +333,7 @@ def register_fsdp_forward_method(module: Module, method_name: str) -> None:
 
     @functools.wraps(method)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        with state.running() as outermost:
+        with state.running((args, kwargs)) as outermost:
             args, kwargs = _cast_inputs(state, args, kwargs, outermost)
             found = _cast_all(method(*args, **kwargs), state.policy.output_dtype)
         if outermost:

@@ -9,14 +9,16 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 import lazyloom
+from lazyloom import Value
 
 from .. import _ends
 from .._leaf import Leaf
+from .._processes.groups import ProcessGroup
 from .._processes.pending import pending
-from .._tensor import Tensor
+from .._tensor import Tensor, operand
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
-from .gathering import Gathered, Plan
+from .gathering import Gathered, Plan, Regathering
 from .parameters import Meshes, Sharded
 from .policies import MixedPrecisionPolicy
 
@@ -40,19 +42,21 @@ class State:
         params: the parameters.
         meshes: the processes.
         policy: the dtypes.
-        reshards: whether whole parameters of :meth:`unshard` go after the forward pass; None for
-            all modules but the outermost.
+        reshards: whether whole parameters go after the forward pass; None for those of all
+            modules but the outermost. A number: among how many processes they are divided then.
+
+    Raises ValueError for a number that does not divide that of the processes.
     """
 
     def __init__(
         self, modules: Sequence[Module], params: Sequence[Sharded], meshes: Meshes,
-        policy: MixedPrecisionPolicy, reshards: bool | None,
+        policy: MixedPrecisionPolicy, reshards: bool | int | None,
     ) -> None:
         self.modules = list(modules)
         self.params = list(params)
         self.meshes = meshes
         self.policy = policy
-        self.reshards = reshards
+        self.reshards, self._fewer = _resharding(reshards, meshes)
         self.casts_root_inputs = False
         self.plan = Plan(
             [p.divided for p in params], meshes.shards, meshes.place, meshes.copies,
@@ -67,10 +71,25 @@ class State:
         self._summoned: list[tuple[Any, int]] = []
         #: whole parameters, while modules have them
         self._wholes: list[Tensor] = []
+        #: what gathers them once more
+        self._again: Regathering | None = None
+        #: whether no other state's modules were running when these began
+        self._outermost = False
 
     # -- whole parameters ------------------------------------------------------------------
 
-    def _place(self) -> None:
+    def reshard_after_forward(self, reshards: bool | int) -> None:
+        """Whether whole parameters go after the forward pass from now on; as ``reshards`` of it."""
+        self.reshards, self._fewer = _resharding(reshards, self.meshes)
+
+    def _stays(self) -> bool:
+        """Whether whole parameters outlast the forward pass."""
+        return self._outermost if self.reshards is None else not self.reshards
+
+    def _frees(self) -> bool:
+        return not self._stays()
+
+    def _place(self, before: Value | None = None) -> None:
         if self._placed or not self.params:
             return
         parts = [p.held for p in self.params]
@@ -81,7 +100,9 @@ class State:
             values = [t.value for t in locals_ if t.value.is_pending]
             if values:
                 lazyloom.sync(*values)
-        found = Gathered.apply(self.plan, self._reduced, *locals_)
+        fewer = self._fewer if before is not None or self._frees() else None
+        self._again = Regathering(self.plan, self._frees, before, fewer)
+        found = Gathered.apply(self.plan, self._reduced, self._again, *locals_)
         self._wholes = [p.as_whole(w) for p, w in zip(self.params, found, strict=True)]
         for p, whole in zip(self.params, self._wholes, strict=True):
             p.put(whole)
@@ -94,7 +115,7 @@ class State:
             for p, part in zip(self.params, self._parts, strict=True):
                 p.put(part)
             self._parts, self._placed = [], False
-        self._wholes = []
+        self._wholes, self._again = [], None
         _keeping.discard(self)
 
     def unshard(self) -> None:
@@ -119,11 +140,11 @@ class State:
         self._parts = [p.held for p in self.params]
         locals_ = [p.local(held) for p, held in zip(self.params, self._parts, strict=True)]
         plan = Plan(self.plan.divided, self.plan.shards, self.plan.place, self.plan.copies)
-        found = Gathered.apply(plan, None, *locals_)
+        found = Gathered.apply(plan, None, None, *locals_)
         grads: Any = [None] * len(locals_)
         if with_grads:
             some = [t.grad is not None for t in locals_]
-            held = Gathered.apply(plan, None, *[
+            held = Gathered.apply(plan, None, None, *[
                 t.detach() * 0 if t.grad is None else t.grad for t in locals_])
             grads = [g if is_there else None for g, is_there in zip(held, some, strict=True)]
         self._summoned = []
@@ -162,13 +183,13 @@ class State:
     # -- forward passes --------------------------------------------------------------------
 
     @contextmanager
-    def running(self) -> Any:
-        """A forward pass of the module."""
+    def running(self, given: Any = ()) -> Any:
+        """A forward pass of the module with these arguments."""
         before = _forward.running
         if not before and lazyloom.grad_enabled() and self.meshes.mesh.size() > 1:
             pending.hand_over()  # a step that no optimizer has ended
-        outermost = not before
-        self._place()
+        self._outermost = outermost = not before
+        self._place(_first_value(given) if self._frees() else None)
         self._users += 1
         _forward.running = (*before, self)
         try:
@@ -176,14 +197,23 @@ class State:
         finally:
             _forward.running = before
             self._users -= 1
-            stays = outermost if self.reshards is None else not self.reshards
-            if not self._users and not (self._asked and stays):
+            if not self._users and not (self._asked and self._stays()):
                 self.reshard()
 
+    def _renewed(self, wholes: list[Tensor], values: list[Value]) -> list[Tensor]:
+        """Whole parameters with values that were gathered once more; gradients reach the first."""
+        locals_ = [_local(w) for w in wholes]
+        made = lazyloom.custom(values, [operand(t) for t in locals_],
+                               lambda result_of, cotangents: cotangents, name="GatheredBackward")
+        return [p.as_whole(Tensor.from_value(v)) for p, v in zip(self.params, made, strict=True)]
+
     @contextmanager
-    def with_wholes(self, wholes: list[Tensor]) -> Any:
+    def with_wholes(self, wholes: list[Tensor], again: Regathering | None) -> Any:
         """The module with the whole parameters of an earlier forward pass."""
         before = [p.held for p in self.params]
+        gather = None if again is None else again()
+        if gather is not None:
+            wholes = self._renewed(wholes, gather(None))
         for p, whole in zip(self.params, wholes, strict=False):
             p.put(whole)
         self._users += 1
@@ -197,6 +227,37 @@ class State:
                 p.put(held)
 
 
+def _resharding(given: bool | int | None, meshes: Meshes) -> tuple[bool | None, Any]:
+    """Whether whole parameters go; and the group they are divided among, if it is a smaller one."""
+    if given is None or isinstance(given, bool):
+        return given, None
+    count = meshes.count
+    if not isinstance(given, int) or given < 1 or count % given:
+        raise ValueError(
+            "If passing reshard_after_forward as an integer, it should be a factor of "
+            f"{count}, the number of processes that parameters are divided among, not {given!r}")
+    if given in (1, count):
+        return given != 1, None
+    whole = meshes.shards
+    begin = whole.rank() // given * given
+    return True, ProcessGroup(
+        whole.ranks[begin : begin + given], f"{whole.group_name}/{begin}+{given}", whole.backend,
+        whole.timeout, "reshard_after_forward")
+
+
+def _first_value(given: Any) -> Value | None:
+    """What the first tensor among arguments holds."""
+    for x in lazyloom.tree_flatten(given, Tensor)[0]:
+        if isinstance(x, Tensor):
+            return operand(_local(x))
+    return None
+
+
+def _local(whole: Any) -> Tensor:
+    found: Tensor = getattr(whole, "_local_tensor", whole)
+    return found
+
+
 def _end_pass(leaves: list[Leaf]) -> None:
     for state in list(_keeping):
         state.end_pass()
@@ -207,13 +268,13 @@ _ends.after_pass.append(_end_pass)
 
 def _around() -> Callable[[], Any]:
     """The forward passes that this thread is in, for what is computed of them again later."""
-    states = [(state, state._wholes) for state in _forward.running]
+    states = [(state, state._wholes, state._again) for state in _forward.running]
 
     @contextmanager
     def again() -> Any:
         with ExitStack() as stack:
-            for state, wholes in states:
-                stack.enter_context(state.with_wholes(wholes))
+            for state, wholes, source in states:
+                stack.enter_context(state.with_wholes(wholes, source))
             yield
 
     return again

@@ -8,6 +8,7 @@ from typing import Any
 from .. import _dtypes
 from .._autocast import casting, lowered
 from .._core import broadcast_shapes, cast, record, scalar
+from .._divided import divided
 from .._tensor import Tensor, operand
 from . import pointwise, shaping
 from .activations import softmax
@@ -28,6 +29,12 @@ def scaled_dot_product_attention(
     A bool mask is true where a position is seen. ``enable_gqa`` lets several heads of the
     query (dimension -3) share one of key and value.
     """
+    if divided:
+        of_parts = divided.get("attention")
+        if of_parts is not None:
+            found: Tensor = of_parts(
+                query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+            return found
     if is_causal and attn_mask is not None:
         raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
     if casting:

@@ -41,6 +41,8 @@ class FunctionCtx:
         self._materialize = True
         self._result_of: Callable[[int], Value] | None = None
         self._forward_too: tuple[Any, ...] = ()
+        #: whether, and how, derivatives get the outputs computed once more: ``lazyloom.custom``
+        self._again: Any = None
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors (or None) for ``backward``: inputs, outputs or anything in between.
@@ -226,7 +228,8 @@ class _Application:
         rule = _Rule(self.cls, ctx, self.args, self.outputs, numbers)
         made = lazyloom.custom(
             values, list(self.inputs.values()), rule.vjp, rule.jvp,
-            name=type(ctx).__name__, owner=ctx, kept=rule.kept, holding=rule.holding)
+            name=type(ctx).__name__, owner=ctx, kept=rule.kept, holding=rule.holding,
+            again=ctx._again)
         return [
             self._plain(o) if n is None else self._recorded(o, made[n])
             for o, n in zip(outputs, numbers, strict=True)]

@@ -174,6 +174,8 @@ class BackwardPass:
         visit_below(
             outputs, None if targets is None else {node for node, _ in targets}, self.visited,
             self.order, self.ends, tokens, targets)
+        self.memo.differentiable = create_graph
+        self.memo.renew(self.order)
         # what the caller passed, whatever the annotations say: _seed checks it
         seeds: Sequence[Any] | None = cotangents
         for i, out in enumerate(outputs):
@@ -316,6 +318,10 @@ class BackwardPass:
         self, n: Node, spec: Spec, argnums: list[int], outnums: list[int], cotangents: list[Any]
     ) -> Any:
         operands: list[Any] = []
+        if self.memo.renewed:
+            for c in cotangents:
+                if isinstance(c, Value):
+                    self.memo.after = c
         complex_operands = self.create_graph and _any_complex(n)
         for p in range(len(n.inputs)):
             keep = self.create_graph and spec.depends(p, argnums, complex_operands)

@@ -17,6 +17,7 @@ from ..trace import graph
 from ..trace.graph import DONE, FAILED, PENDING, SCHEDULED, Buffer, Component, Node
 from ..trace.matching.match import Match, ended
 from ..trace.scalars import Scalar
+from ..trace.tape import renewal_of
 from ..types import TensorType, leaf_type, placed_elsewhere
 from . import checks, matching
 
@@ -263,15 +264,16 @@ def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]
     data_used = [False] * len(nodes)
     for slot in range(len(nodes) - 1, -1, -1):
         n = nodes[slot]
-        outside = n.handles > 0 or n.refs > n.uses
+        referred = matching.is_referred(n, n.uses)
+        outside = n.handles > 0 or referred
         kept = False
         # a handle that no gradient flows through, such as a detached loss, does not use the tape
         tape = n.tracked and not n.freed and (
-            n.carried > 0 or n.refs > n.uses or needed[slot])
+            n.carried > 0 or referred or needed[slot])
         if outside:
             kept = True
             counts = n.out_handles
-            everything = n.refs > n.uses or counts is None
+            everything = referred or counts is None
             flag_index = 1 if n.spec is not None and n.spec.checked else -1
             for index in range(len(n.types) - 1, -1, -1):
                 if everything or index == flag_index or (
@@ -286,13 +288,19 @@ def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]
                 wanted.append((slot, index))
         elif n.spec is not None and n.spec.checked:
             wanted.append((slot, 1))
+        # what a derivative gets computed once more
+        renewed = tape and n.rule is not None and renewal_of(n) is not None
+        if renewed:
+            data_used[slot] = False
         # no pass goes through a freed node: it matters only if its data are used
         if tape or (needed[slot] and not kept and (not n.freed or data_used[slot])):
             keeps[slot] = True
             spec = n.spec
             again = data_used[slot] and not kept or kept and len(n.types) > 1
             for position, m in enumerate(n.inputs):
-                if isinstance(m, Node) and m.epoch == n.epoch:
+                if isinstance(m, Node) and m.epoch == n.epoch and not (
+                    renewed and position < n.rule.results
+                ):
                     needed[m.slot] = True
                     if again:
                         data_used[m.slot] = True

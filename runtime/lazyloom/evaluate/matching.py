@@ -57,13 +57,23 @@ class Ending:
         self.collective: Final[bool] = any(n.spec is not None and n.spec.shared for n in nodes)
 
 
+def is_referred(n: Node, uses: int) -> bool:
+    """Whether nodes outside its program refer to a node, beside ``uses`` positions in it.
+
+    A collective runs whether or not anybody wants its result (``backends/xla/assemble.py``); the
+    reference that it has until then does not ask for one. Other effects are tied to their results.
+    """
+    spec = n.spec
+    return n.refs > (uses + 1 if spec is not None and spec.shared else uses)
+
+
 def visibility(n: Node, uses: int) -> int:
     """Which of a node's results can be seen outside its program: 0 for none, 1 for all, or a bit
     for each result that still has a handle, from the second bit on (1 for the only result).
 
     Negative if nobody who sees them can see its tape.
     """
-    if n.refs > uses:
+    if is_referred(n, uses):
         return 1
     if n.handles == 0:
         return 0

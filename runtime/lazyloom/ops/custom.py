@@ -13,7 +13,7 @@ from ._jax import lax
 from .cases import Cases, case
 from .kinds import AnyType, Array
 from .spec import OpDef, op
-from .traits import Derivative, Signature
+from .traits import Derivative, Execution, Signature
 
 
 def passed_on(
@@ -54,3 +54,18 @@ def barrier(*operands: AnyType) -> tuple[Array, ...] | Array:
     computation elsewhere, nor begun before all of them are there."""
     results = lax.optimization_barrier(operands)
     return results[0] if len(operands) == 1 else tuple(results)
+
+
+@op(passed_on, source="stablehlo.optimization_barrier, which XLA's schedules do not know",
+    signature=Signature(lists=True, output_notes={"result": "the first of the operands"}),
+    samples=Cases(
+    case((2, 3), (3,), results=1), case((2, 3), np.array([1, 2]), (0, 2), results=2)),
+    derivative=Derivative(linear="operands"), execution=Execution(opaque=True))
+def await_all(*operands: AnyType, results: int) -> tuple[Array, ...] | Array:
+    """The first ``results`` operands, and not before the others are there as well.
+
+    What is computed of the results is begun after what computes the others, so that the memory of
+    both is not needed at once. It costs a copy of the results.
+    """
+    passed = lax.optimization_barrier(operands)
+    return passed[0] if results == 1 else tuple(passed[:results])

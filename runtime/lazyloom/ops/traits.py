@@ -115,15 +115,16 @@ class Execution:
         aliases: which operand a result is the new value of; else that of its number and type.
         usual: an installation has more kernels of it: for all ranks and ways to broadcast.
         places: its result lies where its attribute ``placement`` says.
+        opaque: XLA does not look into it, and begins nothing of it before all operands are there.
     """
 
     __slots__ = ("heavy", "fallible", "effect", "collective", "checked", "aliases", "usual",
-                 "places")
+                 "places", "opaque")
 
     def __init__(
         self, *, heavy: bool = False, fallible: bool = False, effect: bool = False,
         collective: bool = False, checked: bool = False, aliases: Aliases | None = None,
-        usual: bool = False, places: bool = False,
+        usual: bool = False, places: bool = False, opaque: bool = False,
     ) -> None:  # fmt: skip
         self.heavy: Final = heavy
         self.fallible: Final = fallible
@@ -133,6 +134,7 @@ class Execution:
         self.aliases: Final = aliases
         self.usual: Final = usual
         self.places: Final = places
+        self.opaque: Final = opaque
 
 
 class Access:

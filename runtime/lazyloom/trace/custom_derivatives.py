@@ -15,6 +15,7 @@ from ..ops.spec import lookup
 from . import graph
 from .graph import Value
 from .recording import record
+from .tape import renewing
 
 #: returns result ``i`` of the node as a value, on the tape if the pass is recorded
 ResultOf = Callable[[int], Value]
@@ -22,6 +23,8 @@ ResultOf = Callable[[int], Value]
 VjpRule = Callable[[ResultOf, list["Value | None"]], Sequence["Value | None"]]
 #: from tangents of the inputs, None for those that do not move, to tangents of the results
 JvpRule = Callable[[ResultOf, list["Value | None"]], Sequence["Value | None"]]
+#: returns None, or what computes the results once more, when a value is there
+Again = Callable[[], "Callable[[Value | None], Sequence[Value]] | None"]
 
 
 class Custom:
@@ -36,17 +39,19 @@ class Custom:
         mapped: returns the rule of the same function of every element of an axis, the first one;
             of a rule that keeps no values, in place of ``holding``.
         owner: any object that stands for the function in the program that defined it.
+        again: whether, and how, derivatives get the results computed once more.
     """
 
     __slots__ = ("name", "results", "vjp", "jvp", "owner", "kept", "holding",
-                 "mapped")
+                 "mapped", "again")
 
     def __init__(
         self, name: str, results: int, vjp: VjpRule | None, jvp: JvpRule | None,
         owner: object = None, kept: Callable[[], list[Value]] | None = None,
         holding: Callable[[list[Value]], VjpRule] | None = None,
-        mapped: Callable[[], Custom] | None = None,
+        mapped: Callable[[], Custom] | None = None, again: Again | None = None,
     ) -> None:  # fmt: skip
+        self.again: Final = again
         self.kept: Final = kept
         self.holding: Final = holding
         self.mapped: Final = mapped
@@ -62,7 +67,7 @@ class Custom:
 
     def saves(self) -> bool:
         """Return True if the functions use values of the forward pass, or do not say."""
-        return self.kept is None or bool(self.kept())
+        return self.kept is None or self.again is not None or bool(self.kept())
 
     def values(self) -> list[Value]:
         """The values that :attr:`kept` returns."""
@@ -73,7 +78,7 @@ def custom(
     results: Sequence[Value], inputs: Sequence[Value], vjp: VjpRule,
     jvp: JvpRule | None = None, *, name: str = "custom", owner: object = None,
     kept: Callable[[], list[Value]] | None = None,
-    holding: Callable[[list[Value]], VjpRule] | None = None,
+    holding: Callable[[list[Value]], VjpRule] | None = None, again: Again | None = None,
 ) -> tuple[Value, ...]:  # fmt: skip
     """The results, with a derivative that a function of the host gives.
 
@@ -91,6 +96,10 @@ def custom(
             ``kept()`` returns the values of the forward computation that it uses, and
             ``holding(values)`` a ``vjp`` that uses other values in their place. Without them a
             gradient through the mapped function is a GradientError.
+        again: called when a backward pass begins, or a read falls before it. If it returns a
+            function, derivatives that take the results, or what cheap ops alone made of them, get
+            what that function records in their place: so the results need not be kept in between.
+            It is called once in a pass, with a value that is to be there before, or None.
 
     Returns:
         a value for each result; floating-point and complex ones require a gradient if an input
@@ -107,5 +116,7 @@ def custom(
     if node.tracked:
         with graph.trace.lock:
             node.rule = Custom(
-                name, len(results), vjp, jvp, owner, kept, holding)
+                name, len(results), vjp, jvp, owner, kept, holding, None, again)
+        if again is not None:
+            renewing.used = True
     return values

@@ -8,7 +8,7 @@ were kept and the rest is recorded again.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, final
+from typing import Any, Final, final
 
 from ..compiled import ALONE
 from ..counters import counters
@@ -24,22 +24,74 @@ _ALONE: Final[bool] = ALONE
 
 
 @final
+class Renewing:
+    """Whether any rule was made that has results computed again though they are there."""
+
+    __slots__ = ("used",)
+
+    def __init__(self) -> None:
+        self.used: bool = False
+
+
+renewing: Final[Renewing] = Renewing()
+
+
+def renewal_of(node: Node) -> Any:
+    """What computes a node's results once more for derivatives; None if these get the first."""
+    rule = node.rule
+    if rule is None or rule.again is None:
+        return None
+    return rule.again()
+
+
+@final
 class Recomputed:
     """The values recorded again, by the node they stand for.
 
     Attributes:
+        renewed: nodes whose results are computed again though they are there, with what does it
+            for those whose rule says so; see ``custom_derivatives.custom``.
+        after: what is to be there before.
+        differentiable: whether these can be differentiated in turn.
         ahead: how many of these nodes a backward pass has yet to process.
         started: whether anything was recorded again.
         zeros: stand-ins for data that a derivative does not take, by type.
     """
 
-    __slots__ = ("values", "ahead", "started", "zeros")
+    __slots__ = ("values", "ahead", "started", "zeros", "renewed", "after",
+                 "differentiable")
 
     def __init__(self) -> None:
+        self.renewed: dict[Node, Any] = {}
+        self.after: Value | None = None
+        self.differentiable: bool = False
         self.values: dict[Node, tuple[Value, ...]] = {}
         self.zeros: dict[TensorType, Value] = {}
         self.ahead: int = 0
         self.started: bool = False
+
+    def renew(self, order: Iterable[Node]) -> None:
+        """Find what is computed again though it is there, among nodes in order of recording."""
+        if not renewing.used:
+            return
+        renewed = self.renewed
+        for n in order:
+            if not n.tracked or n.freed:
+                continue
+            if n.rule is not None:
+                again = renewal_of(n)
+                if again is not None:
+                    renewed[n] = again
+            elif renewed and n.spec is not None and not n.spec.heavy:
+                # what is cheap to compute of nothing else
+                found = False
+                for m in n.inputs:
+                    if isinstance(m, Node):
+                        found = m in renewed
+                        if not found:
+                            break
+                if found:
+                    renewed[n] = None
 
     def add(self, node: Node, values: tuple[Value, ...]) -> None:
         self.values[node] = values
@@ -74,7 +126,9 @@ def operand_of_derivative(
     m = node.inputs[position]
     if isinstance(m, Node) and m not in memo.values and node.spec is not None:
         index = 0 if node.indices is None else node.indices[position]
-        if _is_dropped(m, index) and not node.spec.needs(position, node.grad_mask):
+        if (_is_dropped(m, index) or m in memo.renewed) and not (
+            node.spec.needs(position, node.grad_mask)
+        ):
             t = m.types[index]
             zeros = memo.zeros.get(t)
             if zeros is None:
@@ -104,7 +158,9 @@ def value_of(
     # checked and held in one step: another thread may be about to run it, and would drop what
     # nobody holds
     existing: Value | None
-    if _ALONE and not trace.locked():
+    if memo.renewed and m in memo.renewed:
+        existing = None
+    elif _ALONE and not trace.locked():
         existing = _there(m, index, requires_grad)
     else:
         with trace.lock:
@@ -130,22 +186,30 @@ def _again(node: Node, memo: Recomputed) -> tuple[Value, ...]:
             raise GradientError(
                 f"the data of a {n.types[0].text} that the gradient needs is gone: its history was "
                 "freed; keep it with retain_graph=True")
+        again = memo.renewed.get(n)
+        if again is None and n.rule is not None:
+            again = renewal_of(n)
+        first = 0 if again is None else n.rule.results
         missing = []
         for position, m in enumerate(n.inputs):
-            if isinstance(m, Node) and m not in memo.values:
+            if position >= first and isinstance(m, Node) and m not in memo.values:
                 index = 0 if n.indices is None else n.indices[position]
-                if _is_dropped(m, index):
+                if _is_dropped(m, index) or m in memo.renewed:
                     missing.append(m)
         if missing:
             stack.extend(missing)
             continue
-        operands = [operand(n, p, n.tracked, memo) for p in range(len(n.inputs))]
+        operands: list[Any] = [] if again is None else list(again(memo.after))
+        # a tape would keep what the rule keeps
+        tracked = n.tracked and (memo.differentiable or n not in memo.renewed)
+        for p in range(first, len(n.inputs)):
+            operands.append(operand(n, p, tracked, memo))
         switches.hold_cuts(True)
-        with switches.grad_mode(n.tracked):
+        with switches.grad_mode(tracked):
             fresh = record_spec(n.spec, operands, False, n.site)
         counters["recomputed_ops"] += 1
         values: tuple[Value, ...] = fresh if isinstance(fresh, tuple) else (fresh,)
-        if n.rule is not None:
+        if n.rule is not None and tracked:
             with trace.lock:
                 values[0].node.rule = n.rule
         memo.add(n, values)

@@ -9,6 +9,7 @@ from . import state_dict as state_dict
 from .api import CheckpointException
 from .default_planner import DefaultLoadPlanner, DefaultSavePlanner
 from .filesystem import FileSystemReader, FileSystemWriter
+from .hf_storage import HuggingFaceStorageReader, HuggingFaceStorageWriter
 from .metadata import (
     BytesStorageMetadata,
     ChunkStorageMetadata,
@@ -22,10 +23,10 @@ from .storage import StorageReader, StorageWriter
 
 __all__ = [
     "BytesStorageMetadata", "CheckpointException", "ChunkStorageMetadata", "DefaultLoadPlanner",
-    "DefaultSavePlanner", "FileSystemReader", "FileSystemWriter", "LoadPlan", "LoadPlanner",
-    "Metadata", "ReadItem", "SavePlan", "SavePlanner", "StorageReader", "StorageWriter",
-    "TensorStorageMetadata", "WriteItem", "async_save", "load", "load_state_dict", "save",
-    "save_state_dict",
+    "DefaultSavePlanner", "FileSystemReader", "FileSystemWriter", "HuggingFaceStorageReader",
+    "HuggingFaceStorageWriter", "LoadPlan", "LoadPlanner", "Metadata", "ReadItem", "SavePlan",
+    "SavePlanner", "StorageReader", "StorageWriter", "TensorStorageMetadata", "WriteItem",
+    "async_save", "load", "load_state_dict", "save", "save_state_dict",
 ]  # fmt: skip
 
 __getattr__ = _absent.missing(__name__, reason=ALONE)

@@ -175,6 +175,12 @@ def _sync_folder(path: Path) -> None:
             os.close(handle)
 
 
+def synced(stream: IO[bytes]) -> None:
+    """Let what was written to a file be on the disk."""
+    stream.flush()
+    os.fsync(stream.fileno())
+
+
 class FileSystemWriter(StorageWriter):
     """Writes a checkpoint into a folder, as the module says.
 
@@ -198,7 +204,8 @@ class FileSystemWriter(StorageWriter):
         if _extensions or serialization_format is not SerializationFormat.TORCH_SAVE:
             raise NotImplementedError(
                 "FileSystemWriter: parts are written as torch.save does; leave _extensions and "
-                "serialization_format out")
+                "serialization_format out; hf_storage.HuggingFaceStorageWriter writes safetensors "
+                "files")
         self.fs = FileSystem()
         self.path = self.fs.init_path(path)
         self.single_file_per_rank = single_file_per_rank
@@ -264,9 +271,16 @@ class FileSystemWriter(StorageWriter):
         place: _StoragePrefix = plan.storage_data
         parts = (_buckets(self.thread_count, plan.items) if self.single_file_per_rank
                  else [[item] for item in plan.items])
-        results: list[list[WriteResult]] = [[] for _ in parts]
+        names = (f"{place.prefix}{place.first + i}{DEFAULT_SUFFIX}" for i in range(len(parts)))
+        return self._write_files(list(zip(names, parts, strict=True)), planner)
+
+    def _write_files(
+        self, files: list[tuple[str, list[WriteItem]]], planner: SavePlanner
+    ) -> Future:
+        """Write files, by name and with these items, by as many threads as the writer has."""
+        results: list[list[WriteResult]] = [[] for _ in files]
         errors: list[BaseException] = []
-        left = iter(range(len(parts)))
+        left = iter(range(len(files)))
         lock = threading.Lock()
 
         def work() -> None:
@@ -275,14 +289,13 @@ class FileSystemWriter(StorageWriter):
                     i = next(left, None)
                 if i is None:
                     return
-                name = f"{place.prefix}{place.first + i}{DEFAULT_SUFFIX}"
                 try:
-                    results[i] = self._write_file(name, parts[i], planner)
+                    results[i] = self._write_file(*files[i], planner)
                 except BaseException as error:
                     errors.append(error)
 
         others = [threading.Thread(target=work, name="checkpoint")
-                  for _ in range(min(self.thread_count, len(parts)) - 1)]
+                  for _ in range(min(self.thread_count, len(files)) - 1)]
         for thread in others:
             thread.start()
         work()
@@ -313,8 +326,7 @@ class FileSystemWriter(StorageWriter):
                 length = stream.tell() - begin
                 found.append(WriteResult(item.index, length, _StorageInfo(name, begin, length)))
             if self.sync_files:
-                stream.flush()
-                os.fsync(stream.fileno())
+                synced(stream)
         return found
 
     def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
@@ -326,8 +338,7 @@ class FileSystemWriter(StorageWriter):
         with self.fs.create_stream(aside, "wb") as stream:
             write_metadata(metadata, stream)
             if self.sync_files:
-                stream.flush()
-                os.fsync(stream.fileno())
+                synced(stream)
         if self.sync_files:
             _sync_folder(self.path)
         self.fs.rename(aside, path)
@@ -415,11 +426,15 @@ class FileSystemReader(StorageReader):
             planner.load_bytes(item, io.BytesIO(part.read()))
             return
         saved = load_file(part, map_location="cpu", weights_only=True)
+        self._put(narrowed(saved, item.storage_offsets, item.lengths), item, planner)
+
+    def _put(self, saved: Tensor, item: ReadItem, planner: LoadPlanner) -> None:
+        """Put what was read for an item into the state."""
         target = planner.resolve_tensor(item).detach()
         if tuple(target.shape) != tuple(item.lengths):
             raise AssertionError(
                 f"req {item.storage_index} mismatch sizes {target.size()} vs {item.lengths}")
-        target.copy_(narrowed(saved, item.storage_offsets, item.lengths))
+        target.copy_(saved)
         planner.commit_tensor(item, target)
 
 

@@ -152,7 +152,7 @@ class FullyShardedDataParallel(Module, StateDicts, OptimizerStates):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         state = self.__dict__["_fsdp_state"]
-        with state.running() as outermost:
+        with state.running((args, kwargs)) as outermost:
             args, kwargs = sharding._cast_inputs(state, args, kwargs, outermost)
             found = self._fsdp_wrapped_module(*args, **kwargs)
             found = sharding._cast_all(found, state.policy.output_dtype)

@@ -78,7 +78,8 @@ class DistributedDataParallel(Module, Joinable):
 
     Raises:
         RuntimeError: no parameter requires a gradient, or processes have other parameters.
-        ValueError: there is no process group, or ``device_ids`` are given for a module on CPUs.
+        ValueError: there is no process group, or ``device_ids`` are given for a module on CPUs, or
+            several of them.
     """
 
     def __init__(
@@ -126,6 +127,10 @@ class DistributedDataParallel(Module, Joinable):
                     f"Modules with uninitialized parameters can't be used with "
                     f"`DistributedDataParallel`: {n}. Run a dummy forward pass to correctly "
                     "initialize the modules")
+        if device_ids is not None and len(device_ids) > 1:
+            raise ValueError(
+                "device_ids can only be None or contain a single element: a process trains a "
+                f"module on one device, not on {list(device_ids)}; start one for each")
         devices = {p.device.type for p in module.parameters()}
         if devices == {"cpu"} and (device_ids or output_device is not None):
             raise ValueError(

@@ -210,7 +210,8 @@ def module_text(
             arguments = unforeseen.hidden(number, arguments, types, lines)
             arguments = after(number, arguments, types)
         line, names = call(
-            lowered, f"%{number}", arguments, types, f"{number}:{i.spec.op.name}")
+            lowered, f"%{number}", arguments, types, f"{number}:{i.spec.op.name}",
+            opaque=i.spec.op.execution.opaque)
         lines.append(line)
         to = i.spec.placement
         if mesh is not None and to is not None and to.mesh == mesh and to.spec is not None:

@@ -26,12 +26,12 @@ def constant(name: str, number: int, dtype: DType) -> str:
 
 def call(
     lowered: Lowered, name: str, arguments: Sequence[str], types: Sequence[str], location: str,
-    *, inside: bool = False,
+    *, inside: bool = False, opaque: bool = False,
 ) -> tuple[str, list[str]]:  # fmt: skip
     """Return the statement that calls an op's function, and the names of its results.
 
     ``types`` are those of the arguments. ``inside`` the body of a loop, MLIR's parser requires the
-    dialect's name as well.
+    dialect's name as well. XLA does not look into an ``opaque`` one.
     """
     count = len(lowered.results)
     if count == 1:
@@ -40,7 +40,8 @@ def call(
         names = [f"{name}#{r}" for r in range(count)]
         result_names, result_types = f"{name}:{count}", f"({', '.join(lowered.results)})"
     statement = "func.call" if inside else "call"
-    return (f"    {result_names} = {statement} @{lowered.name}({', '.join(arguments)}) : "
+    kept = ' {mhlo.frontend_attributes = {inlineable = "false"}}' if opaque else ""
+    return (f"    {result_names} = {statement} @{lowered.name}({', '.join(arguments)}){kept} : "
             f"({', '.join(types)}) -> {result_types} loc(\"{_quotable(location)}\")"), names
 
 

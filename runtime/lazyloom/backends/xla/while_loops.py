@@ -195,7 +195,8 @@ class LoopWriter:
                 self.lowered[at + number], f"%body{at + number}",
                 [named(taken) for taken in operands if taken is not None],
                 [t.mlir for t in i.operand_types if t is not None],
-                f"{at + number}:{i.spec.op.name}", inside=True)
+                f"{at + number}:{i.spec.op.name}", inside=True,
+                opaque=i.spec.op.execution.opaque)
             self.add(line)
             # as in the second iteration, which follows another
             results.append([

@@ -12,6 +12,7 @@ from . import debugging_hooks as debugging_hooks
 from . import default_hooks as default_hooks
 from . import post_localSGD_hook as post_localSGD_hook
 from . import powerSGD_hook as powerSGD_hook
+from . import quantization_hooks as quantization_hooks
 
 
 class DDPCommHookType(enum.Enum):
@@ -23,6 +24,8 @@ class DDPCommHookType(enum.Enum):
     ALLREDUCE = (default_hooks.allreduce_hook, None)
     FP16_COMPRESS = (default_hooks.fp16_compress_hook, None)
     BF16_COMPRESS = (default_hooks.bf16_compress_hook, None)
+    QUANTIZE_PER_TENSOR = (quantization_hooks.quantization_pertensor_hook, None)
+    QUANTIZE_PER_CHANNEL = (quantization_hooks.quantization_perchannel_hook, None)
     POWER_SGD = (powerSGD_hook.powerSGD_hook, 1)
     POWER_SGD_RANK2 = (powerSGD_hook.powerSGD_hook, 2)
     BATCHED_POWER_SGD = (powerSGD_hook.batched_powerSGD_hook, 1)
