@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from typing import Any
 
 import numpy
@@ -11,7 +13,7 @@ import lazyloom
 import lazyloom_numpy as np
 import lazyloom_torch as torch
 from lazyloom.backends.xla.device_groups import axes_of
-from lazyloom.errors import ArgumentError
+from lazyloom.errors import ArgumentError, ForkError
 
 MESH = lazyloom.make_mesh({"data": 4, "model": 2})
 
@@ -92,3 +94,26 @@ def test_programs_without_collectives_and_what_is_none() -> None:
 ])  # fmt: skip
 def test_axes_are_read_of_every_form_that_hlo_has(attributes: str, axes: tuple[str, ...]) -> None:
     assert axes_of(f"%x), channel_id=1, {attributes}, use_global_device_ids=true", MESH) == axes
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:")
+def test_a_forked_child_compiles_no_program_for_it() -> None:
+    program = lazyloom.program_of(np.exp(divided(8, 6)).sum())
+    child = os.fork()
+    if child == 0:
+        said = 1
+        try:
+            lazyloom.explain(program)
+        except ForkError:
+            said = 0
+        finally:
+            os._exit(said)
+    end = time.monotonic() + 20
+    done, status = os.waitpid(child, os.WNOHANG)
+    while not done and time.monotonic() < end:
+        time.sleep(0.01)
+        done, status = os.waitpid(child, os.WNOHANG)
+    if not done:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+    assert done and os.waitstatus_to_exitcode(status) == 0
