@@ -133,7 +133,8 @@ test-without: env-test capi
 	@LAZYLOOM_WITHOUT=$(WITHOUT) $(PY) -m pytest -n $(WORKERS) --dist worksteal $(WITHOUT_TESTS)
 
 # The contract and conformance where the default device is the fifth of eight, with what is tested
-# of eight devices. All folders but tests/distributed pass so: DEVICES_TESTS names them.
+# of eight devices. DEVICES_TESTS names other folders; the processes of tests/distributed have
+# devices of their own.
 test-devices: env-test capi
 	@JAX_NUM_CPU_DEVICES=8 LAZYLOOM_DEVICE=cpu:4 LAZYLOOM_TEST_DEVICES=1 \
 	  $(PY) -m pytest -n $(WORKERS) --dist worksteal $(DEVICES_TESTS)
