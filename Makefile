@@ -18,6 +18,7 @@ BUILD_SAYS = 2>&1 | tee $(1) | grep -E --line-buffered '^ *(\[[0-9]+:[0-9]+\]|wa
 TESTS ?= tests
 CORE_TESTS ?= tests/contract tests/runtime
 WITHOUT_TESTS ?= tests/contract tests/conformance
+DEVICES_TESTS ?= tests/contract tests/conformance tests/devices
 WORKERS ?= 2
 
 # The first interpreter that is new enough, can make an environment, and has the headers and the
@@ -26,7 +27,7 @@ PROBE := import sys, os, sysconfig, venv, ensurepip; \
   sys.exit(sys.version_info < (3, 11) or not sysconfig.get_config_var("Py_ENABLE_SHARED") or \
   not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
 
-.PHONY: help demo test test-interpreted test-quick test-without test-thorough array-api torch-models bench bench-beside lint docs site wheel env env-demo env-test env-bench env-site capi clean
+.PHONY: help demo test test-interpreted test-quick test-without test-devices test-thorough array-api torch-models bench bench-beside lint docs site wheel env env-demo env-test env-bench env-site capi clean
 
 help:
 	@echo "make demo        train one classifier from three languages; compare, draw out/digits.png"
@@ -34,6 +35,7 @@ help:
 	@echo "make test-interpreted  the core's tests with the core interpreted"
 	@echo "make test-quick  a part of the tests that takes a few minutes"
 	@echo "make test-without  contract and conformance without what makes programs fast"
+	@echo "make test-devices  contract and conformance on the fifth of eight devices"
 	@echo "make test-thorough  all tests, with all samples of ops at all extents"
 	@echo "make array-api SUITE=dir  the public array API suite, from a checkout of it"
 	@echo "make torch-models  example models at full size beside PyTorch and transformers"
@@ -129,6 +131,13 @@ test-quick: env-test capi
 WITHOUT ?= all
 test-without: env-test capi
 	@LAZYLOOM_WITHOUT=$(WITHOUT) $(PY) -m pytest -n $(WORKERS) --dist worksteal $(WITHOUT_TESTS)
+
+# The contract and conformance where the default device is the fifth of eight, with what is tested
+# of eight devices. DEVICES_TESTS names other folders; the processes of tests/distributed have
+# devices of their own.
+test-devices: env-test capi
+	@JAX_NUM_CPU_DEVICES=8 LAZYLOOM_DEVICE=cpu:4 LAZYLOOM_TEST_DEVICES=1 \
+	  $(PY) -m pytest -n $(WORKERS) --dist worksteal $(DEVICES_TESTS)
 
 test-thorough: lint capi
 	@$(PY) -m pytest -n $(WORKERS) --dist worksteal --thorough $(TESTS)

@@ -12,6 +12,7 @@ import lazyloom_numpy as np
 import lazyloom_torch as torch
 import lazyloom_torch.nn.functional as F
 from lazyloom import codegen
+from lazyloom.backends.xla.regions import engines
 from lazyloom.codegen import YES, No, Pattern, Report, any_value, match, partition
 from lazyloom.codegen.onednn import made
 from lazyloom.ops.spec import lookup
@@ -98,6 +99,7 @@ class Refusing(InNumPy):
 
 
 @pytest.mark.xla
+@pytest.mark.skipif(bool(engines.available()), reason=engines.available() or "there is none")
 @pytest.mark.parametrize("deliberate", [False, True])
 def test_the_record_says_it_in_one_line(deliberate: bool) -> None:
     codegen.register(Refusing(deliberate))

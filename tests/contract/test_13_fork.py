@@ -52,6 +52,8 @@ CALLS = """
         "gradients": lambda: ll.gradients([loss], [w]), "backward": lambda: ll.backward([loss]),
         "to_dlpack": lambda: ll.to_dlpack(done),
         "from_dlpack": lambda: ll.from_dlpack(np.ones(3, np.float32)),
+        "a copy of dlpack": lambda: ll.from_dlpack(np.ones(3, np.float32), copy=True),
+        "devices": ll.devices, "default_device": ll.default_device,
         "apply": lambda: ll.apply("add", [t, 1.0]), "tensor read": t.read,
         "view": lambda: t._alias(ll.frontend.Reshape((3, 1))).value,
         "as_leaf": lambda: done.as_leaf("z"), "detach": w.detach,

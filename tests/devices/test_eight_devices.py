@@ -15,6 +15,8 @@ FOLDER = Path(__file__).parent / "eight"
 LIMIT = 500
 
 
+@pytest.mark.skipif(
+    "LAZYLOOM_TEST_DEVICES" in os.environ, reason="this process has the devices: they run in it")
 @pytest.mark.parametrize(("default", "tests"), [
     ("cpu:4", [""]), ("cpu:0", ["test_places.py", "test_meshes.py"])])
 def test_with_eight_devices(

@@ -8,7 +8,8 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 #: targets of the Makefile that run a part of the folders, by the variables that name these
-PARTS: Final = {"test-interpreted": "CORE_TESTS", "test-without": "WITHOUT_TESTS"}
+PARTS: Final = {"test-interpreted": "CORE_TESTS", "test-without": "WITHOUT_TESTS",
+                "test-devices": "DEVICES_TESTS"}  # fmt: skip
 
 
 def rows() -> dict[str, tuple[str, str]]:

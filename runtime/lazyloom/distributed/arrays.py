@@ -17,7 +17,7 @@ from ..tensor.moving import placement_now
 from ..tensor.placing import shard, value_of
 from ..tensor.tensor import Tensor
 from ..tensor.wrapping import wrap_as
-from ..trace.graph import Buffer, leaf_value
+from ..trace.graph import Buffer, check_process, leaf_value
 from ..types import tensor_type
 from . import processes
 
@@ -33,6 +33,7 @@ def make_mesh(axes: Any, devices: Sequence[int] | None = None) -> Mesh:
 
     Raises ArgumentError for other axes, PlacementError where the devices are not there.
     """
+    check_process()
     world = processes.world_size()
     counts = backend().device_counts()
     if len(set(counts)) != 1:

@@ -10,6 +10,7 @@ from ..program.collectives import Collective, Partitioned, bytes_together, colle
 from ..program.evaluations import Evaluation
 from ..program.program import Instruction, Program, show_operand
 from ..settings import donates
+from ..trace.graph import check_process
 from ..trace.source import user_site
 from ..types import TensorType, common_placement
 from .compiling import programs
@@ -69,6 +70,7 @@ def explained(program: Program) -> CollectivesReport:
     mesh = None if placement is None else placement.mesh
     if mesh is None or mesh.size == 1:
         return CollectivesReport(program, mesh, collectives_of(structure))
+    check_process()
     donate = donates()
     entry = memory.entry_of(structure, donate)
     # a record that nobody sees: nothing runs

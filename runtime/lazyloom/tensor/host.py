@@ -139,6 +139,7 @@ def from_dlpack(source: Any, *, copy: bool | None = None) -> Value:
     Shared memory is never donated. Raises ArgumentError for an object without
     ``__dlpack__``, or data that cannot be taken over, and whatever the object itself raises.
     """
+    check_process()
     if not hasattr(source, "__dlpack__"):
         raise ArgumentError(
             f"from_dlpack: a {type_name(source)} was given, expected an object with "

@@ -14,7 +14,7 @@ from ..placements import (
     on_device,
     on_mesh,
 )
-from ..trace.graph import Value
+from ..trace.graph import Value, check_process
 from .moving import made_at, moved, placement_now
 from .tensor import Tensor
 from .wrapping import wrap_as
@@ -25,6 +25,7 @@ def devices() -> tuple[str, ...]:
 
     The environment variable JAX_NUM_CPU_DEVICES divides the processor into several.
     """
+    check_process()
     return tuple(sorted(backend().devices(), key=lambda name: int(name.rpartition(":")[2])))
 
 
@@ -33,6 +34,7 @@ def default_device() -> str:
 
     It is the first of JAX's default platform, or the one that LAZYLOOM_DEVICE names.
     """
+    check_process()
     return backend().devices()[0]
 
 

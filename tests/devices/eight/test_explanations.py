@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from typing import Any
 
 import numpy
@@ -12,7 +14,7 @@ import lazyloom_numpy as np
 import lazyloom_torch as torch
 from lazyloom.backends.xla.device_groups import axes_of
 from lazyloom.backends.xla.partitioned import collectives_in
-from lazyloom.errors import ArgumentError
+from lazyloom.errors import ArgumentError, ForkError
 
 MESH = lazyloom.make_mesh({"data": 4, "model": 2})
 
@@ -146,3 +148,26 @@ ENTRY %main (p: f32[2]) -> f32[2] {
         text.replace("TRIPS", 'backend_config={"known_trip_count":{"n":"4"}}'), MESH)]
     assert found == [("all-reduce", 8, 3, 8), ("all-reduce", 4, 3, 10), ("all-gather", 16, -1, 1),
                      ("all-reduce", 8, -1, 1)]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:")
+def test_a_forked_child_compiles_no_program_for_it() -> None:
+    program = lazyloom.program_of(np.exp(divided(8, 6)).sum())
+    child = os.fork()
+    if child == 0:
+        said = 1
+        try:
+            lazyloom.explain(program)
+        except ForkError:
+            said = 0
+        finally:
+            os._exit(said)
+    end = time.monotonic() + 20
+    done, status = os.waitpid(child, os.WNOHANG)
+    while not done and time.monotonic() < end:
+        time.sleep(0.01)
+        done, status = os.waitpid(child, os.WNOHANG)
+    if not done:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+    assert done and os.waitstatus_to_exitcode(status) == 0

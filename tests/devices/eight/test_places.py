@@ -241,3 +241,24 @@ def test_cotangents_of_other_devices_have_gradients() -> None:
 
     gradient = lazyloom.grad(f)(np.ones(3))
     assert numpy.asarray(gradient).tolist() == [0.0, 8.0, 32.0]
+    with pytest.raises(RuntimeError, match="'cpu:44' is not available"):
+        x.to("cpu:44")
+
+
+def test_memory_of_the_host_is_shared_with_the_default_device() -> None:
+    buffer = numpy.zeros(1024, numpy.uint8)
+    start = -buffer.ctypes.data % 64  # as XLA takes it
+    data = buffer[start:start + 64 * 8].view(numpy.float64)
+    data[:] = numpy.arange(64)
+    shared = np.from_dlpack(data, copy=False)
+    assert place(shared) == "default:0" and shared.__dlpack_device__() == (1, 0)
+    assert numpy.shares_memory(numpy.from_dlpack(shared), data)
+    copied = np.from_dlpack(data, copy=True)
+    data[0] = 7
+    assert numpy.asarray(copied).tolist() == list(range(64))
+    assert numpy.asarray(lazyloom.to_device(shared, "cpu:2"))[0] == 7
+
+
+def test_a_copy_of_memory_of_another_order_is_row_major() -> None:
+    data = numpy.asfortranarray(numpy.arange(64.0).reshape(8, 8))
+    assert (numpy.asarray(np.from_dlpack(data) + 0) == data).all()

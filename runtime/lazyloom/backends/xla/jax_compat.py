@@ -641,6 +641,31 @@ def _row_major(array: Any) -> bool:
     return tuple(order) == tuple(range(array.ndim))
 
 
+class _HostMemory:
+    """An object of the DLPack protocol in the host's memory, as one of the default device.
+
+    All of the processor's devices can use that memory. JAX takes it for that of the device whose
+    number the object says, which of host memory is always 0.
+    """
+
+    __slots__ = ("source",)
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+
+    def __dlpack__(self, **options: Any) -> Any:
+        # that memory has no streams, and not everybody's function takes one
+        options.pop("stream", None)
+        return self.source.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _HOST, int(device().local_hardware_id)
+
+
+#: DLPack's device type of host memory
+_HOST: Final = 1
+
+
 def from_dlpack(source: Any, copy: bool | None) -> Any:
     """Return a device array of the data of any object of the DLPack protocol.
 
@@ -649,19 +674,22 @@ def from_dlpack(source: Any, copy: bool | None) -> Any:
     with x64():
         import jax.dlpack
 
-        there = device() is client().local_devices()[0]
-        if not copy:
-            array = jax.dlpack.from_dlpack(source, copy=copy)
-            if not there:
-                if copy is False:
-                    raise ValueError(f"the memory is not that of the device {device()}")
-                return jax.device_put(array, device()).block_until_ready()
-            # JAX keeps another order of the elements in memory, which programs do not expect
-            if array.ndim < 2 or _row_major(array):
-                return array
+        if device().platform == "cpu" and device().local_hardware_id and (
+            source.__dlpack_device__()[0] == _HOST
+        ):
+            source = _HostMemory(source)
+        # JAX's copy may not copy
+        array = jax.dlpack.from_dlpack(source, copy=None if copy else copy)
+        if array.devices() != {device()}:
             if copy is False:
-                raise ValueError("the memory is not in row-major order")
-            return device_copy(array).block_until_ready()
-        # JAX's copy may not copy; it must be finished before the source is written to
-        copied = device_copy(jax.dlpack.from_dlpack(source)).block_until_ready()
-        return copied if there else jax.device_put(copied, device()).block_until_ready()
+                raise ValueError(
+                    f"the memory is that of {', '.join(map(str, array.devices()))}, which "
+                    f"{device()} does not share")
+            return jax.device_put(array, device()).block_until_ready()
+        # JAX keeps another order of the elements in memory, which programs do not expect
+        if not copy and (array.ndim < 2 or _row_major(array)):
+            return array
+        if copy is False:
+            raise ValueError("the memory is not in row-major order")
+        # it must be finished before the source is written to
+        return device_copy(array).block_until_ready()
