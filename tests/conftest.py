@@ -224,7 +224,7 @@ def _some_of_each_module(names: set[str]) -> set[str]:
         else:
             modules.setdefault(name.partition("::")[0], []).append((zlib.crc32(name.encode()), name))
     for some in modules.values():
-        left.update(name for _, name in sorted(some)[: -(-len(some) // OF_A_MODULE)])
+        left.update(one for _, one in sorted(some)[: -(-len(some) // OF_A_MODULE)])
     return left
 
 
