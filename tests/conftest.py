@@ -222,7 +222,8 @@ def _some_of_each_module(names: set[str]) -> set[str]:
         if name.startswith(WHOLE):
             left.add(name)
         else:
-            modules.setdefault(name.partition("::")[0], []).append((zlib.crc32(name.encode()), name))
+            rank = zlib.crc32(name.encode())
+            modules.setdefault(name.partition("::")[0], []).append((rank, name))
     for some in modules.values():
         left.update(one for _, one in sorted(some)[: -(-len(some) // OF_A_MODULE)])
     return left
