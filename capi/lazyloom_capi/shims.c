@@ -25,6 +25,7 @@
 
 /* In the child of a fork. Before a start another thread may have been about to take the lock. */
 static void forked(void) {
+  pthread_mutex_init(&names_lock, NULL);
   if (state != COLD) state = FORKED;
   else pthread_mutex_init(&start_lock, NULL);
 }
@@ -152,6 +153,11 @@ static loom_status start(void) {
     return fail(LOOM_ERROR_START, message);
   }
   share_python();
+  if (!Py_IsInitialized() && getauxval(AT_SECURE) != 0)
+    return fail(LOOM_ERROR_START,
+                "this program runs with other rights than those of who started it (set-user-ID, "
+                "set-group-ID or capabilities), and environment variables say what code lazyloom "
+                "and XLA load; expected a program without them, which such a one may start");
   if (!Py_IsInitialized()) {
     if (access(LOOM_BUILT_EXECUTABLE, X_OK) != 0) {
       if (errno != ENOENT && errno != ENOTDIR) {
