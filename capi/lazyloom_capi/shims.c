@@ -266,11 +266,13 @@ const char *loom_dtype_name(loom_dtype dtype) { return dtypes[dtype_row(dtype)].
 
 loom_status loom_tensor_from_host(const void *data, size_t nbytes, loom_dtype dtype,
                                   const int64_t *shape, size_t ndim, loom_tensor *result) {
+  loom_status status;
   NEED(result);
   result->bits = 0;
   READY();
   NEED_IF(data, nbytes);
   NEED_LIST(shape, ndim);
+  if (from_host_directly(data, nbytes, dtype, shape, ndim, &result->bits, &status)) return status;
   return CALL(loomp_from_host((void *)data, nbytes, (int)dtype, shape, ndim, false, NULL, NULL,
                                 &result->bits, WHERE));
 }
