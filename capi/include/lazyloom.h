@@ -64,9 +64,16 @@
    it stays loaded after dlclose(). One copy of it can be started in a process; the start of
    another one is LOOM_ERROR_START, with the paths of both.
 
+   Environment. These variables have code loaded that they name, or run what they name:
+   LAZYLOOM_BACKEND, LAZYLOOM_CODEGEN, LAZYLOOM_COMPILER, LAZYLOOM_CACHE_DIR (of which machine
+   code is loaded; it must be the user's own), XDG_CACHE_HOME and HOME (for its place), CC, PATH
+   (for a C compiler), PJRT_NAMES_AND_LIBRARY_PATHS and JAX_PLATFORMS (by JAX), and the dynamic
+   linker's. A program that runs with other rights than its user's (AT_SECURE) cannot be
+   initialised: LOOM_ERROR_START.
+
    ABI changes, newest first (major: something was removed or changed its meaning;
    minor: something was added):
-     1.8  loom_set_error()
+     1.8  loom_set_error(), loom_copy_source_location()
      1.7  loom_devices(), loom_tensor_to_device(), loom_tensor_shard(), loom_tensor_placement(),
           loom_distributed_initialize(), _rank(), _finalize()
      1.6  loom_capture, loom_capture_begin(), _end(), _cancel(), _run(), _release(),
@@ -159,6 +166,10 @@ LOOM_API const char *loom_status_name(loom_status status);
    process ends (a literal does), or NULL for "unknown". The macros at the end of this
    header call this with __FILE__ and __LINE__. */
 LOOM_API void loom_set_source_location(const char *file, int line);
+
+/* The same for a name that may change or go: file is copied, once for each name, and the copy
+   stays until the process ends. May be called at any time. */
+LOOM_API void loom_copy_source_location(const char *file, int line);
 
 /* ---- dtypes ------------------------------------------------------------------ */
 
@@ -568,7 +579,8 @@ LOOM_API LOOM_CHECK loom_status loom_op_describe(const char *op, char *buffer, s
 
 /* Calls that can fail note the caller's line first. A name in parentheses,
    (loom_apply)(...), and a function pointer skip that; so does defining
-   LOOM_NO_SOURCE_LOCATIONS before the header is included. */
+   LOOM_NO_SOURCE_LOCATIONS before the header is included, as where members of C++ classes have
+   such names. */
 #ifndef LOOM_NO_SOURCE_LOCATIONS
 #define LOOM_HERE loom_set_source_location(__FILE__, __LINE__)
 #define loom_tensor_from_host(...) (LOOM_HERE, loom_tensor_from_host(__VA_ARGS__))

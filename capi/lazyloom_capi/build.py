@@ -185,6 +185,7 @@ def _c_source() -> str:
     }
     preamble = "\n".join((
         "#include <dlfcn.h>",
+        "#include <sys/auxv.h>",
         "#include <unistd.h>",
         "#define LOOM_NO_SOURCE_LOCATIONS",
         '#include "lazyloom.h"',

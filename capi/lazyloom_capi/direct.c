@@ -137,6 +137,46 @@ static bool set_grad_enabled_directly(bool enabled, bool *previous, loom_status 
   return core.direct;
 }
 
+/* A copy of memory whose size is right, of a dtype all of whose bytes are values. */
+static bool from_host_directly(const void *data, size_t nbytes, loom_dtype dtype,
+                               const int64_t *shape, size_t ndim, uint64_t *result,
+                               loom_status *status) {
+  entered here;
+  PyObject *args[3] = {NULL, NULL, NULL}, *found = NULL;
+  size_t left = nbytes, i;
+  bool right = dtype > LOOM_BOOL && dtype <= LOOM_COMPLEX128 && nbytes != 0 && ndim <= 16;
+  /* the extents divide the size, and nothing but an element is left */
+  for (i = 0; right && i < ndim; ++i) {
+    right = shape[i] > 0 && left % (uint64_t)shape[i] == 0;
+    if (right) left /= (uint64_t)shape[i];
+  }
+  if (!right || left != dtypes[dtype].size || nbytes > PY_SSIZE_T_MAX) return false;
+  *status = enter(&here);
+  if (*status != LOOM_OK) return true;
+  right = core.direct;
+  if (right) {
+    args[0] = PyMemoryView_FromMemory((char *)(uintptr_t)data, (Py_ssize_t)nbytes, PyBUF_READ);
+    args[1] = core.dtypes[dtype];
+    args[2] = PyTuple_New((Py_ssize_t)ndim);
+    for (i = 0; args[2] != NULL && i < ndim; ++i) {
+      PyObject *extent = PyLong_FromLongLong(shape[i]);
+      if (extent == NULL) Py_CLEAR(args[2]);
+      else PyTuple_SET_ITEM(args[2], (Py_ssize_t)i, extent);
+    }
+    if (args[0] != NULL && args[2] != NULL)
+      found = call_here(core.from_memory, NULL, args, 3, NULL);
+    if (found == NULL) *status = python_error(true);
+    else *result = give(LOOMP_TENSOR, found, false);
+    if (found != NULL && *result == 0)
+      *status = fail(LOOM_ERROR_OUT_OF_MEMORY, "there is no memory for another handle");
+    Py_XDECREF(found);
+    Py_XDECREF(args[0]);
+    Py_XDECREF(args[2]);
+  }
+  leave(&here);
+  return right;
+}
+
 static bool detach_directly(uint64_t tensor, uint64_t *result, loom_status *status) {
   entered here;
   PyObject *value, *found;

@@ -27,6 +27,7 @@ from lazyloom.errors import (
 )
 from lazyloom.frontend import (
     fitted,
+    from_memory,
     look,
     silence_messages,
     write,
@@ -74,7 +75,7 @@ def start(opened: bool) -> None:
         "dtypes": tuple(lazyloom.dtypes.dtype_indexed(i + 1) for i in range(15)),
         "opened": opened, "Tensor": Tensor, "name_site": lazyloom.name_site,
         "gradients": lazyloom.gradients, "set_grad_enabled": lazyloom.set_grad_enabled,
-        "write_all": write_all, "look": look,
+        "write_all": write_all, "look": look, "from_memory": from_memory,
     })  # fmt: skip
 
 

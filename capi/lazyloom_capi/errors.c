@@ -164,6 +164,42 @@ void loom_set_source_location(const char *file, int line) {
   source_line = line;
 }
 
+/* Names that were copied, by their hash. They stay: nodes and records may name them. */
+typedef struct name_copied {
+  struct name_copied *next;
+  char text[];
+} name_copied;
+
+static name_copied *names_copied[256];
+static pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static const char *copied_name(const char *text) {
+  uint32_t hash = 2166136261u;
+  const char *at;
+  size_t n;
+  name_copied *found;
+  for (at = text; *at != 0; ++at) hash = (hash ^ (unsigned char)*at) * 16777619u;
+  hash ^= hash >> 16;
+  n = (size_t)(at - text) + 1;
+  pthread_mutex_lock(&names_lock);
+  for (found = names_copied[hash & 255]; found != NULL; found = found->next)
+    if (strcmp(found->text, text) == 0) break;
+  if (found == NULL) {
+    found = (name_copied *)malloc(sizeof *found + n);
+    if (found != NULL) {
+      memcpy(found->text, text, n);
+      found->next = names_copied[hash & 255];
+      names_copied[hash & 255] = found;
+    }
+  }
+  pthread_mutex_unlock(&names_lock);
+  return found != NULL ? found->text : NULL;
+}
+
+void loom_copy_source_location(const char *file, int line) {
+  loom_set_source_location(file != NULL ? copied_name(file) : NULL, line);
+}
+
 /* ---- the end of a thread ----------------------------------------------------------- */
 
 /* C++ objects of a thread are destroyed when it ends and, those of the thread that calls exit(),

@@ -16,7 +16,8 @@ static struct {
   PyObject *dtype_name, *value_name, *bake;            /* "dtype", "value", ("bake",) */
   bool direct; /* everything below was given, for direct.c */
   PyObject *tensor;                                    /* a class of the entries */
-  PyObject *name_site, *set_grad_enabled, *gradients, *write_all, *look; /* functions of lazyloom */
+  PyObject *name_site, *set_grad_enabled, *gradients, *write_all, *look,
+      *from_memory;                                      /* functions of lazyloom */
   PyObject *type_name, *nbytes_name, *leaf_name, *detach_name, *run_expected, *create_graph;
 } core;
 
@@ -554,6 +555,7 @@ static PyObject *recording_setup(PyObject *self, PyObject *given) {
       {"set_grad_enabled", &core.set_grad_enabled},
       {"write_all", &core.write_all},
       {"look", &core.look},
+      {"from_memory", &core.from_memory},
   };
   static const struct {
     PyObject **place;

@@ -25,6 +25,7 @@
 
 /* In the child of a fork. Before a start another thread may have been about to take the lock. */
 static void forked(void) {
+  pthread_mutex_init(&names_lock, NULL);
   if (state != COLD) state = FORKED;
   else pthread_mutex_init(&start_lock, NULL);
 }
@@ -152,6 +153,11 @@ static loom_status start(void) {
     return fail(LOOM_ERROR_START, message);
   }
   share_python();
+  if (!Py_IsInitialized() && getauxval(AT_SECURE) != 0)
+    return fail(LOOM_ERROR_START,
+                "this program runs with other rights than those of who started it (set-user-ID, "
+                "set-group-ID or capabilities), and environment variables say what code lazyloom "
+                "and XLA load; expected a program without them, which such a one may start");
   if (!Py_IsInitialized()) {
     if (access(LOOM_BUILT_EXECUTABLE, X_OK) != 0) {
       if (errno != ENOENT && errno != ENOTDIR) {
@@ -260,11 +266,13 @@ const char *loom_dtype_name(loom_dtype dtype) { return dtypes[dtype_row(dtype)].
 
 loom_status loom_tensor_from_host(const void *data, size_t nbytes, loom_dtype dtype,
                                   const int64_t *shape, size_t ndim, loom_tensor *result) {
+  loom_status status;
   NEED(result);
   result->bits = 0;
   READY();
   NEED_IF(data, nbytes);
   NEED_LIST(shape, ndim);
+  if (from_host_directly(data, nbytes, dtype, shape, ndim, &result->bits, &status)) return status;
   return CALL(loomp_from_host((void *)data, nbytes, (int)dtype, shape, ndim, false, NULL, NULL,
                                 &result->bits, WHERE));
 }

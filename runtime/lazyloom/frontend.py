@@ -29,6 +29,7 @@ from .tensor.contents import write_lock as write_lock
 from .tensor.contents import write_locks as write_locks
 from .tensor.element_writes import write_element as write_element
 from .tensor.elements import element_starts, element_steps, element_type, element_value
+from .tensor.host import from_memory as from_memory
 from .tensor.host import to_host as to_host
 from .tensor.inference import inference_enabled as inference_enabled
 from .tensor.inference import is_marked

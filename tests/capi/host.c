@@ -6,6 +6,7 @@
 #include <locale.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -140,6 +141,43 @@ static void errors_name_their_line(void) {
   EXPECT(strstr(loom_error_message(), "tensors[1]") != NULL);
 }
 
+static void names_are_copied(void) {
+  const loom_tensor none = {0};
+  char name[2][16] = {"gone.c", "also.c"};
+  size_t n;
+  int i;
+  for (i = 0; i < 2; ++i) {
+    loom_copy_source_location(name[i], 7);
+    name[i][0] = 'x';
+    FAILS(LOOM_ERROR_HANDLE, (loom_tensor_ndim)(none, &n));
+    EXPECT(strcmp(loom_error_site(), i == 0 ? "gone.c:7" : "also.c:7") == 0);
+  }
+  loom_copy_source_location(NULL, 0);
+  FAILS(LOOM_ERROR_HANDLE, (loom_tensor_ndim)(none, &n));
+  EXPECT(strcmp(loom_error_site(), "") == 0);
+}
+
+/* ---- rights of somebody else ------------------------------------------------------- */
+
+static bool secure = false;
+
+/* In the place of the C library's. */
+unsigned long getauxval(unsigned long type) {
+  static unsigned long (*real)(unsigned long) = NULL;
+  if (type == AT_SECURE && secure) return 1;
+  if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "getauxval");
+  return real(type);
+}
+
+static void other_rights(void) {
+  secure = true;
+  FAILS(LOOM_ERROR_START, loom_initialize());
+  EXPECT(strstr(loom_error_message(), "set-user-ID") != NULL);
+  secure = false;
+  OK(loom_initialize());
+  work();
+}
+
 /* ---- functions of the caller's ----------------------------------------------------- */
 
 static jmp_buf out;
@@ -185,10 +223,15 @@ int main(int argc, char **argv) {
   const char *name = argc > 1 ? argv[1] : "";
   if (strcmp(name, "state") == 0) {
     state_is_kept();
+  } else if (strcmp(name, "rights") == 0) {
+    other_rights();
   } else {
     OK(loom_initialize());
     if (strcmp(name, "counts") == 0) counts_have_bounds();
-    else if (strcmp(name, "lines") == 0) errors_name_their_line();
+    else if (strcmp(name, "lines") == 0) {
+      errors_name_their_line();
+      names_are_copied();
+    }
     else if (strcmp(name, "functions") == 0) functions_that_are_left();
     else if (strcmp(name, "copies") == 0) another_copy(argv[2]);
     else if (strcmp(name, "interrupt") == 0) {

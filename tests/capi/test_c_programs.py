@@ -100,7 +100,7 @@ def test_limits(name: str, compiled: Compile, either_environment: dict[str, str]
         assert done.stdout.endswith("the end works\n")
 
 
-@pytest.mark.parametrize("name", ["state", "counts", "lines", "functions"])
+@pytest.mark.parametrize("name", ["state", "counts", "lines", "functions", "rights"])
 def test_host(name: str, compiled: Compile, either_environment: dict[str, str]) -> None:
     """A host finds its process as it was, and its mistakes told, wherever it makes them."""
     done = run([str(compiled(HERE / "host.c")), name], either_environment)

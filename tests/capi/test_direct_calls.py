@@ -157,6 +157,28 @@ def test_reads_of_every_dtype(
     assert found.dtype == element and found.tobytes() == data.tobytes()
 
 
+@pytest.mark.parametrize("dtype", [d.name for d in ll.dtypes.ALL])
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0, 4), (1,) * 20])
+def test_memory_at_any_address_is_copied(client: Client, dtype: str, shape: tuple[int, ...]) -> None:
+    ffi, element = client.ffi, ll.dtypes.as_dtype(dtype)
+    data = (np.arange(max(int(np.prod(shape)), 0)).reshape(shape) % 2).astype(element.numpy)
+    memory = ffi.new("char[]", b"\xff" + data.tobytes() + b"\xff")
+    result = ffi.new("loom_tensor *")
+
+    def given(nbytes: int, extents: tuple[int, ...] = shape) -> int:
+        return client.lib.loom_tensor_from_host(
+            memory + 1, nbytes, element.index, ffi.new("int64_t[]", list(extents) or [0]),
+            len(extents), result)
+
+    client.check(given(data.nbytes))
+    tensor = Tensor(client, result[0])
+    ffi.buffer(memory)[1:-1] = b"\x01" * (len(memory) - 2)
+    assert tensor.read().tobytes() == data.tobytes() and tensor.read().shape == shape
+    for wrong, extents in ((data.nbytes + 1, shape), (data.nbytes, (*shape, 2**62, 2**62)),
+                           (data.nbytes, (*shape, -1)), (data.nbytes + 1, (*shape, 0))):
+        assert given(wrong, extents) in (2, 3) and not result.bits
+
+
 def test_a_result_in_another_order_is_read_row_by_row(client: Client, direct: bool) -> None:
     x = client.apply("transpose", [client.from_numpy(X)], {"axes": (1, 0)})
     assert x.read().tobytes() == np.ascontiguousarray(X.T).tobytes()

@@ -78,6 +78,18 @@ def from_host(
     return leaf_value(tensor_type(data.shape, dtype), Buffer(data, None, False))
 
 
+def from_memory(memory: Any, dtype: DType, shape: tuple[int, ...]) -> Value:
+    """A value with a copy of memory, row-major, whose size is right.
+
+    Args:
+        memory: a buffer, at any address.
+        dtype: that of its elements; bools are bytes of 0 and 1.
+        shape: none negative.
+    """
+    data = host_arrays.copied(np.ndarray(shape, dtype.numpy, memory), dtype.numpy)
+    return leaf_value(tensor_type(shape, dtype), Buffer(data, None, False))
+
+
 def to_host(tensor: Tensor, references: int) -> Any:
     """The data of a tensor as a NumPy array that the caller owns, as :meth:`Tensor.read` returns.
 
