@@ -23,7 +23,7 @@ HERE: Final = Path(__file__).resolve().parent
 LIBRARY: Final = "liblazyloom.so"
 #: compiled as one, in this order
 SOURCES: Final = (
-    "errors.c", "handles.c", "recording.c", "direct.c", "shims.c", "capturing.c",
+    "errors.c", "handles.c", "recording.c", "direct.c", "start.c", "shims.c", "capturing.c",
     "places.c")
 
 _SHARED_CONSTANTS: Final = """

@@ -401,3 +401,17 @@ static loom_status finish(int answer) {
     if ((count) > LONGEST) return too_long(__func__, #count, (count));  \
     NEED_IF(pointer, count);                                            \
   } while (0)
+/* the caller's line, for an entry */
+#define WHERE (uintptr_t) source_file, source_line
+/* what was released before is gone before anything else is done */
+#define CALL(answer)                    \
+  __extension__({                       \
+    environment floats_;                \
+    loom_status status_;                \
+    environment_set(&floats_);          \
+    flush();                            \
+    status_ = finish(answer);           \
+    environment_restore(&floats_);      \
+    watch_thread();                     \
+    status_;                            \
+  })

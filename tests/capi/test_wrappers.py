@@ -127,6 +127,7 @@ VARIADIC: dict[str, Callable[[int], Sample]] = {
     "stack": lambda n: Sample([floats(2, 3)] * n),
     "barrier": lambda n: Sample([floats(2)] * n),
     "custom": lambda n: Sample([floats(2)] * (n + 1), {"results": n}),
+    "await_all": lambda n: Sample([floats(2)] * (n + 1), {"results": n}),
     "split": lambda n: Sample([floats(n, 2)], {"sizes": (1,) * n}),
     "einsum": lambda n: Sample([floats(3)] * n, {"equation": ",".join("a" * n) + "->a"}),
     "select_all": lambda n: Sample([np.array(True), *[floats(2)] * 2 * n]),

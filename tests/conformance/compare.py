@@ -59,6 +59,7 @@ def _first_invalid_label(
 OWN: dict[str, Any] = {
     "identity": lambda x: x, "straight_through": lambda x, y: y,
     "custom": lambda *x, results: x[0] if results == 1 else x[:results],
+    "await_all": lambda *x, results: x[0] if results == 1 else x[:results],
     "barrier": lambda *x: x[0] if len(x) == 1 else x,
     "checked": lambda x, flag, **_: (x, flag), "first_out_of_range": _first_out_of_range,
     "first_invalid_label": _first_invalid_label,

@@ -18,7 +18,8 @@ LIMIT = 500
 @pytest.mark.skipif(
     "LAZYLOOM_TEST_DEVICES" in os.environ, reason="this process has the devices: they run in it")
 @pytest.mark.parametrize(("default", "tests"), [
-    ("cpu:4", [""]), ("cpu:0", ["test_places.py", "test_meshes.py"])])
+    ("cpu:4", [""]),
+    pytest.param("cpu:0", ["test_places.py", "test_meshes.py"], marks=pytest.mark.thorough)])
 def test_with_eight_devices(
     default: str, tests: list[str], request: pytest.FixtureRequest
 ) -> None:

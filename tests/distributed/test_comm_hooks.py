@@ -96,6 +96,7 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 def test_hooks_and_averagers_are_pytorchs(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ MULTIPLIED = {"mse Shard(dim=0) Shard(dim=0)", "mse Shard(dim=1) Shard(dim=1)"}
 @PYTORCH
 def test_functions_lie_and_compute_as_in_pytorch(tmp_path: Path, thorough: bool) -> None:
     program = HERE / "program_dtensor.py"
-    every = "1" if thorough else "3"
+    every = "1" if thorough else "8"
     theirs = launch(program, tmp_path, 2, every, pytorch=True)
     ours = launch(program, tmp_path, 2, every)
     wrong = []

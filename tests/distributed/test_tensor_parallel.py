@@ -26,6 +26,7 @@ def test_a_divided_model_learns_what_a_whole_one_does(tmp_path: Path, processes:
         assert found["parts"]["words.weight"] == (40 // processes, 16)
 
 
+@pytest.mark.thorough
 def test_every_optimizer_steps_as_on_whole_parameters(tmp_path: Path) -> None:
     program = script(tmp_path, """
 import copy

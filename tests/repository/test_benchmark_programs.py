@@ -114,7 +114,8 @@ def test_the_frontend_computes_what_numpy_does(name: str, arguments: dict[str, A
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tiny", [True, False], ids=["tiny", "full"])
+@pytest.mark.parametrize("tiny", [
+    True, pytest.param(False, marks=pytest.mark.thorough)], ids=["tiny", "full"])
 @pytest.mark.parametrize("name", ["life", "mandelbrot", "smoke", "ray_tracer"])
 def test_every_array_of_a_small_program_is_numpys(name: str, tiny: bool) -> None:
     import lazyloom_numpy

@@ -25,7 +25,7 @@ VJPS = 4
 VJPS_AT_ONE = 2
 #: samples of an op whose kernel is compared without ``--thorough``; the conformance tests run all
 #: of them op by op
-SAMPLES_AT_ONE = 12
+SAMPLES_AT_ONE = 8
 #: units in the last place of the largest result (and 1), times the op's own tolerance
 ULPS = 16
 #: the vjp of a sum of products cancels more

@@ -28,7 +28,8 @@ PARTS = 3
 @pytest.mark.xla
 @pytest.mark.slow
 @pytest.mark.once("the contract runs with both on XLA, and on this backend compiled")
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", [0, *(pytest.param(k, marks=pytest.mark.thorough)
+                                       for k in range(1, PARTS))])
 def test_the_contract_holds_on_a_backend_of_numpy(part: int, tmp_path: Path) -> None:
     from tests.runtime.numpy_backend import Interpreting
 

@@ -241,8 +241,6 @@ def test_cotangents_of_other_devices_have_gradients() -> None:
 
     gradient = lazyloom.grad(f)(np.ones(3))
     assert numpy.asarray(gradient).tolist() == [0.0, 8.0, 32.0]
-    with pytest.raises(RuntimeError, match="'cpu:44' is not available"):
-        x.to("cpu:44")
 
 
 def test_memory_of_the_host_is_shared_with_the_default_device() -> None:

@@ -1,0 +1,230 @@
+/* The start of the library and its end: an interpreter is opened, or the one that runs is joined. */
+
+/* In the child of a fork. Before a start another thread may have been about to take the lock. */
+static void forked(void) {
+  pthread_mutex_init(&names_lock, NULL);
+  if (state != COLD) state = FORKED;
+  else pthread_mutex_init(&start_lock, NULL);
+}
+
+/* From the first moment on, because a thread may fork while another is at the start. */
+__attribute__((constructor)) static void watch_forks(void) {
+  (void)pthread_atfork(NULL, NULL, forked);
+}
+
+static void end(void) {
+  if (state != FORKED) state = ENDED;
+}
+
+static void end_with_python(void) {
+  python_ended = true;
+  end();
+}
+
+/* Records the Python exception that is set as the reason why nothing could be started. */
+static loom_status python_failed(const char *doing) {
+  PyObject *kind = NULL, *value = NULL, *trace = NULL, *text = NULL;
+  const char *reason = NULL;
+  char message[1000];
+  PyErr_Fetch(&kind, &value, &trace);
+  PyErr_NormalizeException(&kind, &value, &trace);
+  if (value != NULL) text = PyObject_Str(value);
+  if (text != NULL) reason = PyUnicode_AsUTF8(text);
+  snprintf(message, sizeof message, "%s: %s (the library was built for %s)", doing,
+           reason != NULL ? reason : "no reason is known", LOOM_BUILT_EXECUTABLE);
+  PyErr_Clear();
+  Py_XDECREF(text);
+  Py_XDECREF(kind);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  return fail(LOOM_ERROR_START, message);
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void note_interrupt(int number) {
+  (void)number;
+  interrupted = 1;
+}
+
+/* Python's module ``signal`` puts a handler of Python's in the place of SIGINT's default action
+   when it is first imported, whatever the configuration says. Where it finds another handler it
+   leaves that: so there is one while it is imported, which passes on what came meanwhile. */
+static int import_signal(void) {
+  struct sigaction before, during;
+  PyObject *module;
+  const bool replaced = sigaction(SIGINT, NULL, &before) == 0 &&
+                        !(before.sa_flags & SA_SIGINFO) && before.sa_handler == SIG_DFL;
+  if (replaced) {
+    interrupted = 0;
+    memset(&during, 0, sizeof during);
+    during.sa_handler = note_interrupt;
+    during.sa_flags = SA_RESTART;
+    sigemptyset(&during.sa_mask);
+    (void)sigaction(SIGINT, &during, NULL);
+  }
+  module = PyImport_ImportModule("signal");
+  if (replaced) {
+    (void)sigaction(SIGINT, &before, NULL);
+    if (interrupted) (void)raise(SIGINT);
+  }
+  Py_XDECREF(module);
+  return module != NULL;
+}
+
+static loom_status open_interpreter(void) {
+  PyStatus status;
+  PyConfig config;
+  PyConfig_InitIsolatedConfig(&config);
+  /* the executable's place is what leads Python to its virtual environment */
+  status = PyConfig_SetBytesString(&config, &config.executable, LOOM_BUILT_EXECUTABLE);
+  if (!PyStatus_Exception(status))
+    status = PyConfig_SetBytesString(&config, &config.program_name, LOOM_BUILT_EXECUTABLE);
+  if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
+  PyConfig_Clear(&config);
+  if (PyStatus_Exception(status)) {
+    char message[600];
+    snprintf(message, sizeof message, "Python could not be started: %s (its executable is %s)",
+             status.err_msg != NULL ? status.err_msg : "no reason is known",
+             LOOM_BUILT_EXECUTABLE);
+    return fail(LOOM_ERROR_START, message);
+  }
+  if (!import_signal()) {
+    loom_status failed = python_failed("Python's module signal could not be imported");
+    PyEval_SaveThread();
+    return failed;
+  }
+  /* Python is not ended with the process: by the time exit() could do it, the C++
+     objects of the libraries that Python has loaded are gone. */
+  PyEval_SaveThread();
+  return LOOM_OK;
+}
+
+static int import_cffi(void) {
+  PyObject *module = PyImport_ImportModule("_cffi_backend");
+  Py_XDECREF(module);
+  return module != NULL;
+}
+
+/* A host that opens this library with RTLD_LOCAL (LuaJIT, Node, every plugin) keeps libpython's
+   symbols to it, and Python's extension modules, which are not linked with libpython, would not
+   find them. To open the same file again without RTLD_LOCAL makes them everybody's. Where Python
+   is part of the executable, its symbols are everybody's already. */
+static void share_python(void) {
+  Dl_info found;
+  if (dladdr((void *)(uintptr_t)&Py_IsInitialized, &found) != 0 && found.dli_fname != NULL)
+    (void)dlopen(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
+static loom_status start(void) {
+  loom_status status = LOOM_OK;
+  static bool opened = false, watched = false;
+  const char *running = Py_GetVersion();
+  size_t n = strlen(LOOM_BUILT_PYTHON);
+  if (strncmp(running, LOOM_BUILT_PYTHON, n) != 0 || (running[n] >= '0' && running[n] <= '9')) {
+    char message[300];
+    snprintf(message, sizeof message,
+             "the library was built for Python %s and this process has Python %.20s; build it "
+             "again with that Python: python -m lazyloom_capi --build",
+             LOOM_BUILT_PYTHON, running);
+    return fail(LOOM_ERROR_START, message);
+  }
+  share_python();
+  if (!Py_IsInitialized() && getauxval(AT_SECURE) != 0)
+    return fail(LOOM_ERROR_START,
+                "this program runs with other rights than those of who started it (set-user-ID, "
+                "set-group-ID or capabilities), and environment variables say what code lazyloom "
+                "and XLA load; expected a program without them, which such a one may start");
+  if (!Py_IsInitialized()) {
+    if (access(LOOM_BUILT_EXECUTABLE, X_OK) != 0) {
+      if (errno != ENOENT && errno != ENOTDIR) {
+        char message[600];
+        snprintf(message, sizeof message,
+                 "the Python environment that the library was built in cannot be used by this "
+                 "user: %s: %s; give it the rights, or build the library in another one",
+                 LOOM_BUILT_EXECUTABLE, strerror(errno));
+        return fail(LOOM_ERROR_START, message);
+      }
+      return fail(LOOM_ERROR_START,
+                  "the Python environment that the library was built in is gone: "
+                  LOOM_BUILT_EXECUTABLE "; build it again: python -m lazyloom_capi --build");
+    }
+    status = open_interpreter();
+    if (status != LOOM_OK) return status;
+    opened = true;
+  }
+  {
+    char message[1200];
+    PyGILState_STATE gil = PyGILState_Ensure();
+    if (!import_cffi()) status = python_failed("the Python package cffi could not be imported");
+    else if (other_library(message, sizeof message)) status = fail(LOOM_ERROR_START, message);
+    else if (!offer_module()) status = python_failed("the library could not be set up");
+    else if (!watched) watched = Py_AtExit(end_with_python) == 0 && atexit(end) == 0;
+#if PY_VERSION_HEX < 0x030C0000
+    /* Before Python 3.12 cffi's start uses this type's version tag as a lock and takes it to be
+       0, which it no longer is once anything (PyTorch does) looked up an attribute of a capsule.
+       Forgetting the tag is harmless: it is given again at the next look-up. */
+    PyType_Modified(&PyCapsule_Type);
+#endif
+    PyGILState_Release(gil);
+  }
+  if (status != LOOM_OK) return status;
+  if (cffi_start_python() != 0)
+    return fail(LOOM_ERROR_START, "cffi could not set up the library; it said why on stderr");
+  return finish(loomp_start(LOOM_BUILT_PATHS, LOOM_BUILT_WORDS, opened));
+}
+
+loom_status loom_initialize(void) {
+  loom_status status = LOOM_OK;
+  int before;
+  environment floats;
+  if (state == RUNNING && ready()) return LOOM_OK;
+  if (state == RUNNING || state == FORKED || state == ENDED) return not_ready();
+  watch_thread();
+  environment_set(&floats);
+  pthread_mutex_lock(&start_lock);
+  before = state;
+  if (before != RUNNING && before != ENDED) {
+    state = STARTING;
+    status = stack_left() < STACK_NEEDED ? small_stack() : start();
+    state = status == LOOM_OK ? RUNNING : before == STOPPED ? STOPPED : FAILED;
+  }
+  pthread_mutex_unlock(&start_lock);
+  environment_restore(&floats);
+  watch_thread();
+  return status;
+}
+
+loom_status loom_shutdown(void) {
+  loom_status status = LOOM_OK;
+  if (state == FORKED) return not_ready();
+  if (state == ENDED || thread_ended || !Py_IsInitialized()) return LOOM_OK;
+  if (function_left()) return not_ready();
+  if (state == RUNNING && !ready()) return not_ready();
+  pthread_mutex_lock(&start_lock);
+  if (state == RUNNING) {
+    state = STOPPED;
+    status = CALL(loomp_shutdown());
+  }
+  pthread_mutex_unlock(&start_lock);
+  return status;
+}
+
+bool loom_is_initialized(void) { return state == RUNNING && !thread_ended && Py_IsInitialized(); }
+
+uint32_t loom_abi_version(void) {
+  return (uint32_t)LOOM_ABI_MAJOR << 16 | (uint32_t)LOOM_ABI_MINOR;
+}
+
+const char *loom_version(void) { return LOOM_BUILT_VERSION; }
+
+loom_status loom_set_option(loom_option option, int64_t value) {
+  READY();
+  return CALL(loomp_set_option((int)option, value));
+}
+
+loom_status loom_get_option(loom_option option, int64_t *value) {
+  READY();
+  NEED(value);
+  return CALL(loomp_get_option((int)option, value));
+}
