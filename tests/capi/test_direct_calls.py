@@ -159,7 +159,9 @@ def test_reads_of_every_dtype(
 
 @pytest.mark.parametrize("dtype", [d.name for d in ll.dtypes.ALL])
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0, 4), (1,) * 20])
-def test_memory_at_any_address_is_copied(client: Client, dtype: str, shape: tuple[int, ...]) -> None:
+def test_memory_at_any_address_is_copied(
+    client: Client, dtype: str, shape: tuple[int, ...]
+) -> None:
     ffi, element = client.ffi, ll.dtypes.as_dtype(dtype)
     data = (np.arange(max(int(np.prod(shape)), 0)).reshape(shape) % 2).astype(element.numpy)
     memory = ffi.new("char[]", b"\xff" + data.tobytes() + b"\xff")
