@@ -1,6 +1,6 @@
 """One private disk cache per test run, shared by its workers; forms; Ctrl-C; how much is run.
 
-``--quick`` leaves out what is slow, most of what goes through every op, and two thirds of the tests
+``--quick`` leaves out what is slow, most of what goes through every op, and four fifths of the tests
 outside the contract and conformance. What multiplies all
 samples of all ops by extents and derivatives takes, of each op, samples that are spread over all,
 and other extents at each; ``--thorough`` has it take them all, and fuses ops as for users.
@@ -32,7 +32,7 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 #: ``--quick`` runs one in this many.
 SAMPLE, SAMPLE_OF_OTHERS = 18, 8
 #: Of the tests of a module, ``--quick`` runs one in so many, but all in these folders.
-OF_A_MODULE = 3
+OF_A_MODULE = 5
 WHOLE = ("tests/contract/", "tests/conformance/")
 SAMPLED = ("tests/conformance/", "tests/ops/", "tests/numpy/", "tests/torch/")
 
