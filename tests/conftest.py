@@ -1,7 +1,7 @@
 """One private disk cache per test run, shared by its workers; forms; Ctrl-C; how much is run.
 
-``--quick`` leaves out what is slow, most of what goes through every op, and four fifths of the tests
-outside the contract and conformance. What multiplies all samples of all ops by extents and
+``--quick`` leaves out what is slow, most of what goes through every op, and four fifths of the
+tests outside the contract and conformance. What multiplies all samples of all ops by extents and
 derivatives takes, of each op, samples that are spread over all, and other extents at each;
 ``--thorough`` has it take them all, and fuses ops as for users.
 """
