@@ -33,7 +33,7 @@ help:
 	@echo "make demo        train one classifier from three languages; compare, draw out/digits.png"
 	@echo "make test        lint, then all tests"
 	@echo "make test-interpreted  the core's tests with the core interpreted"
-	@echo "make test-quick  a part of the tests that takes two minutes"
+	@echo "make test-quick  a part of the tests that takes about two minutes"
 	@echo "make test-without  contract and conformance without what makes programs fast"
 	@echo "make test-devices  contract and conformance on the fifth of eight devices"
 	@echo "make test-thorough  all tests, with all samples of ops at all extents"

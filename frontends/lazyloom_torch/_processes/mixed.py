@@ -11,6 +11,7 @@ from ..futures import Future
 from . import calls
 from .groups import ProcessGroup
 from .reducer import GradBucket
+from .work import completed
 
 
 @dataclass
@@ -59,6 +60,4 @@ def reduce_in(state: tuple[ProcessGroup, Any], bucket: GradBucket) -> Future:
     if dtype is not None:
         buffer = buffer.to(dtype)
     total = Tensor.from_value(calls.all_reduce(buffer.value, "sum", group))
-    future = Future()
-    future.set_result(total / group.size())
-    return future
+    return completed(total / group.size())

@@ -84,6 +84,13 @@ def _fill(future: Future, finish: Callable[[], None], results: list[Tensor]) -> 
         future.set_result(results)
 
 
+def completed(result: Any) -> Future:
+    """A future that has its result."""
+    future = Future()
+    future.set_result(result)
+    return future
+
+
 class Done(Work):
     """Work that is over already."""
 

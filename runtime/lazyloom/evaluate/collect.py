@@ -264,7 +264,7 @@ def wanted_outputs(nodes: list[Node]) -> tuple[list[tuple[int, int]], list[bool]
     data_used = [False] * len(nodes)
     for slot in range(len(nodes) - 1, -1, -1):
         n = nodes[slot]
-        referred = matching.is_referred(n, n.uses)
+        referred = n.refs > n.uses and matching.is_referred(n, n.uses)
         outside = n.handles > 0 or referred
         kept = False
         # a handle that no gradient flows through, such as a detached loss, does not use the tape

@@ -73,7 +73,7 @@ def visibility(n: Node, uses: int) -> int:
 
     Negative if nobody who sees them can see its tape.
     """
-    if is_referred(n, uses):
+    if n.refs > uses and is_referred(n, uses):
         return 1
     if n.handles == 0:
         return 0

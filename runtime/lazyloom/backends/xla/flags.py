@@ -10,6 +10,7 @@ import sys
 from typing import Final
 
 from ...errors import ArgumentError
+from ...installed import find_python
 
 VARIABLE: Final = "XLA_FLAGS"
 #: flags that are right and need no check, which takes a tenth of a second
@@ -24,7 +25,7 @@ xla_client.CompileOptions()
 print("read")
 """
 #: seconds; XLA is started unchecked where that does not suffice
-_LIMIT: Final = 60.0
+_LIMIT: Final = 20.0
 #: before the text of a line of XLA's log
 _HEAD: Final = re.compile(r"^[IWEF]\d{4} .*?\] ")
 
@@ -38,9 +39,12 @@ def check_flags() -> None:
     given = os.environ.get(VARIABLE)
     if not given or all(_KNOWN.fullmatch(flag) for flag in given.split()):
         return
+    python = find_python()
+    if python is None:
+        return
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-c", _READ, json.dumps(sys.path)], capture_output=True,
+            [python, "-I", "-c", _READ, json.dumps(sys.path)], capture_output=True,
             text=True, errors="replace", timeout=_LIMIT, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.SubprocessError):
         return

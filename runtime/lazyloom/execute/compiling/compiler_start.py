@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 import shutil
 import socket
@@ -15,6 +14,7 @@ import time
 from importlib.util import find_spec
 from typing import Final, NamedTuple
 
+from ...installed import find_python
 from ...settings import switched_on
 from . import detached
 from .connection import Connection, SilentError
@@ -24,7 +24,6 @@ from .process_errors import NoCompilerError
 VARIABLE: Final = "LAZYLOOM_COMPILER"
 #: seconds within which it has to have begun
 START = 60.0
-_PYTHON: Final = re.compile(r"python(\d+(\.\d+)?)?[a-z]*$")
 _CREDENTIALS: Final = struct.Struct("3i")
 #: packages that it needs
 _PACKAGES: Final = ("lazyloom", "jax", "jaxlib", "numpy")
@@ -71,14 +70,9 @@ def interpreter() -> str:
     if getattr(sys, "frozen", False):
         raise NoCompilerError(
             f"the program is frozen and comes without a Python of its own; {VARIABLE} may name one")
-    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    candidates = [
-        sys.executable, getattr(sys, "_base_executable", None),
-        os.path.join(sys.prefix, "bin", name), os.path.join(sys.base_prefix, "bin", name)]
-    for path in candidates:
-        # an application that contains Python would be begun once more
-        if path and _PYTHON.match(os.path.basename(path)) and os.access(path, os.X_OK):
-            return os.path.abspath(path)
+    found = find_python()
+    if found is not None:
+        return found
     raise NoCompilerError(
         f"no Python was found, sys.executable is {sys.executable!r}; {VARIABLE} may name one")
 

@@ -12,6 +12,7 @@ from ...._dtypes import bfloat16, float16
 from ...._processes import calls
 from ...._processes.groups import ProcessGroup, default_group
 from ...._processes.reducer import GradBucket
+from ...._processes.work import completed
 from ...._tensor import Tensor
 from ....futures import Future
 
@@ -25,20 +26,14 @@ def _averaged(group: ProcessGroup | None, tensor: Tensor) -> Tensor:
     return made
 
 
-def _done(tensor: Tensor) -> Future:
-    future = Future()
-    future.set_result(tensor)
-    return future
-
-
 def allreduce_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
     """The average of the bucket, as without a hook."""
-    return _done(_averaged(process_group, bucket.buffer()))
+    return completed(_averaged(process_group, bucket.buffer()))
 
 
 def _in(dtype: Any, process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
     buffer = bucket.buffer()
-    return _done(_averaged(process_group, buffer.to(dtype)).to(buffer.dtype))
+    return completed(_averaged(process_group, buffer.to(dtype)).to(buffer.dtype))
 
 
 def fp16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:

@@ -19,6 +19,7 @@ from ...._functions.shaping import cat, stack
 from ...._processes import calls
 from ...._processes.groups import ProcessGroup, default_group
 from ...._processes.reducer import GradBucket
+from ...._processes.work import completed
 from ...._tensor import Tensor
 from ....futures import Future
 from ....linalg import qr
@@ -172,12 +173,6 @@ def _orthonormal(matrices: Tensor, epsilon: float) -> Tensor:
     return made
 
 
-def _done(tensor: Tensor) -> Future:
-    future = Future()
-    future.set_result(tensor)
-    return future
-
-
 def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future:  # noqa: N802
     """The average of the gradients in a bucket, of which the large ones are approximated.
 
@@ -220,7 +215,7 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future:  # noqa: 
     if state.use_error_feedback:
         state.error_dict[number] = buffer - result
     state.maybe_increase_iter(bucket)
-    return _done(result)
+    return completed(result)
 
 
 def batched_powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future:  # noqa: N802
@@ -239,7 +234,7 @@ def batched_powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future:  
     if state.use_error_feedback:
         state.error_dict[number] = square - found.view(-1)
     state.maybe_increase_iter(bucket)
-    return _done(found.view(-1)[:length])
+    return completed(found.view(-1)[:length])
 
 
 __all__ = ["PowerSGDState", "batched_powerSGD_hook", "powerSGD_hook"]

@@ -14,6 +14,7 @@ from ...._functions.creation import full_value
 from ...._processes import calls
 from ...._processes.groups import ProcessGroup, default_group
 from ...._processes.reducer import GradBucket
+from ...._processes.work import completed
 from ...._tensor import Tensor, operand
 from ....futures import Future
 from ....nn.functional import pad
@@ -46,12 +47,6 @@ def _averaged(rows: Tensor, group: ProcessGroup) -> Tensor:
     return found
 
 
-def _done(tensor: Tensor) -> Future:
-    future = Future()
-    future.set_result(tensor)
-    return future
-
-
 def quantization_pertensor_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
     """The average of the bucket, in float32, sent as one byte for each element.
 
@@ -59,7 +54,7 @@ def quantization_pertensor_hook(process_group: ProcessGroup | None, bucket: Grad
     gradients is lost.
     """
     group = default_group() if process_group is None else process_group
-    return _done(_averaged(bucket.buffer().reshape(1, -1), group).reshape(-1))
+    return completed(_averaged(bucket.buffer().reshape(1, -1), group).reshape(-1))
 
 
 def quantization_perchannel_hook(
@@ -70,7 +65,7 @@ def quantization_perchannel_hook(
     buffer: Any = bucket.buffer()
     count = buffer.numel()
     rows = pad(buffer, (0, -count % bucket_size)).reshape(-1, bucket_size)
-    return _done(_averaged(rows, group).reshape(-1)[:count])
+    return completed(_averaged(rows, group).reshape(-1)[:count])
 
 
 __all__ = ["quantization_perchannel_hook", "quantization_pertensor_hook"]
