@@ -73,6 +73,8 @@
 
    ABI changes, newest first (major: something was removed or changed its meaning;
    minor: something was added):
+     1.9  loom_error_take(), _describe(), _restore(), _free(); loom_set_log();
+          LOOM_TARGET_VERSION
      1.8  loom_set_error(), loom_copy_source_location()
      1.7  loom_devices(), loom_tensor_to_device(), loom_tensor_shard(), loom_tensor_placement(),
           loom_distributed_initialize(), _rank(), _finalize()
@@ -95,7 +97,18 @@ extern "C" {
 #endif
 
 #define LOOM_ABI_MAJOR 1
-#define LOOM_ABI_MINOR 8
+#define LOOM_ABI_MINOR 9
+
+/* A program that is to run with libraries of an older version defines LOOM_TARGET_VERSION as that
+   one, LOOM_VERSION(1, 5), before it includes a header: what came later is then not declared. */
+#define LOOM_VERSION(major, minor) ((major) << 16 | (minor))
+#ifndef LOOM_TARGET_VERSION
+#define LOOM_TARGET_VERSION LOOM_VERSION(LOOM_ABI_MAJOR, LOOM_ABI_MINOR)
+#endif
+#if LOOM_TARGET_VERSION < LOOM_VERSION(1, 0) || \
+    LOOM_TARGET_VERSION > LOOM_VERSION(LOOM_ABI_MAJOR, LOOM_ABI_MINOR)
+#error LOOM_TARGET_VERSION is no version of the ABI that this header knows: see LOOM_VERSION
+#endif
 
 #if defined(__GNUC__)
 #define LOOM_API __attribute__((visibility("default")))
@@ -138,6 +151,21 @@ LOOM_API LOOM_CHECK loom_status loom_set_option(loom_option option, int64_t valu
 /* Reads this thread's value of an option. value: out. */
 LOOM_API LOOM_CHECK loom_status loom_get_option(loom_option option, int64_t *value);
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 9)
+/* A function that hears what a person may want to know: a program that waits for its compiler, a
+   cache that cannot be written, what Python's modules warn of. message: in, UTF-8, one message
+   without an end of line. It may be called on any thread, one call at a time, until the
+   loom_set_log() that replaces it has returned; it must return, and not call lazyloom. */
+typedef void (*loom_log_function)(loom_log_level level, const char *message, void *context);
+
+/* Gives the messages of the process to a function. log: kept; NULL for none, as it is at first:
+   then nothing is said. context: as given. least: the least level that is heard. In a process
+   whose Python was there before, Python's own warnings stay where they are.
+   Errors: LOOM_ERROR_ARGUMENT for another level. */
+LOOM_API LOOM_CHECK loom_status loom_set_log(loom_log_function log, void *context,
+                                             loom_log_level least);
+#endif
+
 /* ---- errors of the calling thread -------------------------------------------- */
 
 /* The status of this thread's last failure, LOOM_OK if there was none. */
@@ -150,13 +178,51 @@ LOOM_API const char *loom_error_message(void);
 LOOM_API const char *loom_error_op(void);
 LOOM_API const char *loom_error_site(void);
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 8)
 /* Makes an error of the caller's own this thread's last failure: for a loom_function that fails,
    which returns what this returns. message: in, copied; NULL is "". Returns status, or
    LOOM_ERROR_ARGUMENT for LOOM_OK. May be called at any time. */
 LOOM_API loom_status loom_set_error(loom_status status, const char *message);
+#endif
 
 /* Forgets this thread's last failure. */
 LOOM_API void loom_error_clear(void);
+
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 9)
+/* A failure as an object, for who may go on on another thread than the one that the call failed on
+   (goroutines, green threads), or keeps it. Its functions may be called at any time, on any
+   thread, without loom_initialize(); two threads may read one at the same time. */
+typedef struct loom_error loom_error;
+
+/* What a failure is. New members are added at the end. */
+typedef struct loom_error_details {
+  size_t size;          /* in: sizeof(loom_error_details), of the header compiled with */
+  loom_status status;
+  const char *message;  /* as loom_error_message(); no text is NULL */
+  const char *op;       /* as loom_error_op() */
+  const char *site;     /* as loom_error_site() */
+  const char *argument; /* which parameter, operand or attribute it is about, "" if not one */
+  int64_t index;        /* which operand, or entry of a list, it is; -1 if neither */
+  const char *expected; /* what the message says was expected, "" if it does not */
+} loom_error_details;
+
+/* Takes this thread's last failure away from it, which has none then. Gives an object that the
+   caller owns, or NULL if there was no failure, or no memory (the failure then stays). */
+LOOM_API loom_error *loom_error_take(void);
+
+/* What a failure is. error: in; NULL for this thread's last one. details: in and out, its size is
+   set; the texts are owned by the error: valid until it is freed, those of the thread as
+   loom_error_message(). Errors: LOOM_ERROR_ARGUMENT for a size that cannot be. */
+LOOM_API LOOM_CHECK loom_status loom_error_describe(const loom_error *error,
+                                                    loom_error_details *details);
+
+/* Makes a copy of it the last failure of the calling thread, as where it was found; NULL is
+   loom_error_clear(). Returns its status. */
+LOOM_API loom_status loom_error_restore(const loom_error *error);
+
+/* Frees it; NULL does nothing. */
+LOOM_API void loom_error_free(loom_error *error);
+#endif
 
 /* The name of a status, such as "LOOM_ERROR_SHAPE"; static, never NULL. */
 LOOM_API const char *loom_status_name(loom_status status);
@@ -167,9 +233,11 @@ LOOM_API const char *loom_status_name(loom_status status);
    header call this with __FILE__ and __LINE__. */
 LOOM_API void loom_set_source_location(const char *file, int line);
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 8)
 /* The same for a name that may change or go: file is copied, once for each name, and the copy
    stays until the process ends. May be called at any time. */
 LOOM_API void loom_copy_source_location(const char *file, int line);
+#endif
 
 /* ---- dtypes ------------------------------------------------------------------ */
 
@@ -282,10 +350,12 @@ LOOM_API LOOM_CHECK loom_status loom_boundary(loom_tensor tensor);
    Errors: LOOM_ERROR_SHAPE, LOOM_ERROR_DTYPE, LOOM_ERROR_ALIAS. */
 LOOM_API LOOM_CHECK loom_status loom_tensor_assign(loom_tensor target, loom_tensor value);
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 6)
 /* loom_tensor_assign() of count tensors, each its value, in order. targets, values: in.
    After an error those before it are written. Errors as loom_tensor_assign(). */
 LOOM_API LOOM_CHECK loom_status loom_tensors_assign(const loom_tensor *targets,
                                                     const loom_tensor *values, size_t count);
+#endif
 
 /* The same contents without their history: no gradient flows through. result: new. */
 LOOM_API LOOM_CHECK loom_status loom_tensor_detach(loom_tensor tensor, loom_tensor *result);
@@ -325,6 +395,7 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_gradient(loom_tensor tensor, loom_te
 /* Forgets what loom_backward() collected for a leaf. */
 LOOM_API LOOM_CHECK loom_status loom_tensor_clear_gradient(loom_tensor tensor);
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 3)
 /* ---- loops and branches ------------------------------------------------------ */
 
 /* A function that a loop or a branch records. It is called once, on the calling thread and
@@ -377,7 +448,9 @@ LOOM_API LOOM_CHECK loom_status loom_cond(loom_tensor which, loom_function if_tr
                                           loom_function if_false, void *context,
                                           const loom_tensor *operands, size_t operand_count,
                                           loom_tensor *results, size_t result_count);
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 6)
 /* ---- capture ----------------------------------------------------------------- */
 
 /* A step that is the same each time can be recorded once and then run in one call, without being
@@ -428,6 +501,7 @@ LOOM_API LOOM_CHECK loom_status loom_capture_run(loom_capture capture, const loo
 
 /* Ends the use of a capture. Results of its runs stay. Errors: LOOM_ERROR_HANDLE. */
 LOOM_API loom_status loom_capture_release(loom_capture capture);
+#endif
 
 /* ---- evaluation -------------------------------------------------------------- */
 
@@ -436,6 +510,7 @@ LOOM_API loom_status loom_capture_release(loom_capture capture);
    tensors: in. */
 LOOM_API LOOM_CHECK loom_status loom_sync(const loom_tensor *tensors, size_t count, bool wait);
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 4)
 /* Says that an extent of an input changes from run to run. Programs that differ in it alone
    are then padded to one as soon as a second extent is seen; without it, once that has paid.
    To be said of each new input; what is pending is computed first. Results are those without
@@ -451,7 +526,9 @@ LOOM_API LOOM_CHECK loom_status loom_mark_dynamic(loom_tensor tensor, int64_t ax
    What is pending is computed first. Errors: LOOM_ERROR_ARGUMENT if there is no such axis. */
 LOOM_API LOOM_CHECK loom_status loom_mark_static(loom_tensor tensor, const int64_t *axes,
                                                  size_t axis_count);
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 5)
 /* Chooses the code generators of the process, those that win first, for programs compiled from
    then on. "xla" is XLA, which gets what they leave; no name is "xla" alone. names: in, count.
    Errors: LOOM_ERROR_ARGUMENT for a name that is not known; the choice is then as before. */
@@ -463,7 +540,9 @@ LOOM_API LOOM_CHECK loom_status loom_codegen_in_use(char *buffer, size_t capacit
 /* All code generators beside XLA, separated by commas. */
 LOOM_API LOOM_CHECK loom_status loom_codegen_available(char *buffer, size_t capacity,
                                                        size_t *needed);
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 7)
 /* ---- devices, meshes and processes ------------------------------------------- */
 
 /* The names of this process's devices, such as "cpu:0", separated by commas. The environment
@@ -515,6 +594,7 @@ LOOM_API LOOM_CHECK loom_status loom_distributed_rank(int64_t *rank, int64_t *wo
 /* Ends the connections to the others, once all have come here. What was computed can be read
    afterwards. LOOM_OK if the process is alone. */
 LOOM_API LOOM_CHECK loom_status loom_distributed_finalize(void);
+#endif
 
 /* ---- observation ------------------------------------------------------------- */
 
@@ -538,9 +618,11 @@ LOOM_API LOOM_CHECK loom_status loom_program_text(loom_program program, char *bu
 /* The number of ops in a program. */
 LOOM_API LOOM_CHECK loom_status loom_program_op_count(loom_program program, size_t *count);
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 5)
 /* Which code generator in use gets which op of a program, or why none does; for people. */
 LOOM_API LOOM_CHECK loom_status loom_program_explain(loom_program program, char *buffer,
                                                      size_t capacity, size_t *needed);
+#endif
 
 /* Ends the use of a program. Errors: LOOM_ERROR_HANDLE. */
 LOOM_API loom_status loom_program_release(loom_program program);
@@ -632,6 +714,7 @@ LOOM_API LOOM_CHECK loom_status loom_op_describe(const char *op, char *buffer, s
 #define loom_program_release(...) (LOOM_HERE, loom_program_release(__VA_ARGS__))
 #define loom_program_text(...) (LOOM_HERE, loom_program_text(__VA_ARGS__))
 #define loom_set_grad_enabled(...) (LOOM_HERE, loom_set_grad_enabled(__VA_ARGS__))
+#define loom_set_log(...) (LOOM_HERE, loom_set_log(__VA_ARGS__))
 #define loom_set_option(...) (LOOM_HERE, loom_set_option(__VA_ARGS__))
 #define loom_shutdown(...) (LOOM_HERE, loom_shutdown(__VA_ARGS__))
 #define loom_stat(...) (LOOM_HERE, loom_stat(__VA_ARGS__))

@@ -17,6 +17,10 @@
    released at once. Where the number of results depends on the call, they go to an array,
    results, of results_count entries, which must be enough; the comment says their order.
    Errors are those of loom_apply().
+
+   An op that is not of the first version of the ABI says which one it came with: older libraries
+   answer it with LOOM_ERROR_UNKNOWN_OP, and an attribute that came later, which a wrapper gives
+   always, with LOOM_ERROR_ARGUMENT. With LOOM_TARGET_VERSION such ops are not declared.
 */
 #ifndef LAZYLOOM_OPS_H
 #define LAZYLOOM_OPS_H
@@ -222,14 +226,17 @@ static inline LOOM_CHECK loom_status loom_addcmul_with(loom_operand x, loom_oper
   return loom_record_("addcmul", fixed_, 4, NULL, 0, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The Airy function that vanishes at infinity.
      x: float16 or bfloat16 or float32 or float64
-   Source: DLMF 9.2.2 */
+   Source: DLMF 9.2.2
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_airy_ai(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("airy_ai", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
 /* Whether no element is 0 (NaN counts as not 0); true of none.
      x: any dtype
@@ -247,13 +254,15 @@ static inline LOOM_CHECK loom_status loom_all(loom_tensor x, const int64_t *axes
   return loom_record_("all", fixed_, 1, attributes_, 2, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 6)
 /* The operands of all processes of a group, one after the other along axis.
      x: any dtype
      axis: int, default 0
      group: ints
      world: int
      axes: str, default ""
-   Source: stablehlo.all_gather */
+   Source: stablehlo.all_gather
+   Since 1.6 */
 static inline LOOM_CHECK loom_status loom_all_gather(loom_tensor x, int64_t axis,
                                                      const int64_t *group, size_t group_count,
                                                      int64_t world, const char *axes,
@@ -268,7 +277,9 @@ static inline LOOM_CHECK loom_status loom_all_gather(loom_tensor x, int64_t axis
   attributes_[3] = loom_attr_str("axes", axes);
   return loom_record_("all_gather", fixed_, 1, attributes_, 4, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 6)
 /* The reduction of the operands of all processes of a group, in each of them.
    reduction is "sum", "mean", "prod", "max", "min", "and", "or" or "xor". Of bool, the sum
    is whether any is true and the product whether all are, as in PyTorch. A NaN in any
@@ -280,7 +291,8 @@ static inline LOOM_CHECK loom_status loom_all_gather(loom_tensor x, int64_t axis
      group: ints
      world: int
      axes: str, default ""
-   Source: stablehlo.all_reduce */
+   Source: stablehlo.all_reduce
+   Since 1.6 */
 static inline LOOM_CHECK loom_status loom_all_reduce(loom_tensor x, const char *reduction,
                                                      const int64_t *group, size_t group_count,
                                                      int64_t world, const char *axes,
@@ -295,7 +307,9 @@ static inline LOOM_CHECK loom_status loom_all_reduce(loom_tensor x, const char *
   attributes_[3] = loom_attr_str("axes", axes);
   return loom_record_("all_reduce", fixed_, 1, attributes_, 4, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 6)
 /* Parts of the operands of a group: each process sends one along split_axis to each.
    What it receives is in the order of the group along concat_axis.
      x: any dtype
@@ -304,7 +318,8 @@ static inline LOOM_CHECK loom_status loom_all_reduce(loom_tensor x, const char *
      group: ints
      world: int
      axes: str, default ""
-   Source: stablehlo.all_to_all */
+   Source: stablehlo.all_to_all
+   Since 1.6 */
 static inline LOOM_CHECK loom_status loom_all_to_all(loom_tensor x, int64_t split_axis,
                                                      int64_t concat_axis, const int64_t *group,
                                                      size_t group_count, int64_t world,
@@ -320,6 +335,7 @@ static inline LOOM_CHECK loom_status loom_all_to_all(loom_tensor x, int64_t spli
   attributes_[4] = loom_attr_str("axes", axes);
   return loom_record_("all_to_all", fixed_, 1, attributes_, 5, result, 1);
 }
+#endif
 
 /* The argument of x in radians; 0 or pi for real x, whose gradient is 0. So is that at 0.
      x: a floating-point or complex type
@@ -346,6 +362,7 @@ static inline LOOM_CHECK loom_status loom_any(loom_tensor x, const int64_t *axes
   return loom_record_("any", fixed_, 1, attributes_, 2, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The vector x with f(x[p], u) written to each position p in turn; f(x[p]) without an
    update.
    What a repeated position has become is what its next turn starts from. An element is cast
@@ -357,7 +374,8 @@ static inline LOOM_CHECK loom_status loom_any(loom_tensor x, const int64_t *axes
      update: any dtype, may be absent
      function: str
      dtype: dtype, may be absent, default absent
-   Source: NumPy ufunc.at */
+   Source: NumPy ufunc.at
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_apply_at(loom_tensor x, loom_tensor positions,
                                                    loom_tensor update, const char *function,
                                                    loom_dtype dtype, loom_tensor *result) {
@@ -383,6 +401,7 @@ static inline LOOM_CHECK loom_status loom_apply_at_with(loom_operand x, loom_ope
   attributes_[1] = loom_attr_dtype("dtype", dtype);
   return loom_record_("apply_at", fixed_, 3, attributes_, 2, result, 1);
 }
+#endif
 
 /* start, start + step, ...: length elements start + i * step.
    Integers wrap; float16 and bfloat16 are computed in float32.
@@ -551,13 +570,15 @@ static inline LOOM_CHECK loom_status loom_avg_pool(loom_tensor x, const int64_t 
   return loom_record_("avg_pool", fixed_, 1, attributes_, 6, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 8)
 /* The first results operands, and not before the others are there as well.
    What is computed of the results is begun after what computes the others, so that the
    memory of both is not needed at once. It costs a copy of the results.
      operands_: any dtype, any number of them
      results_: int
      results: the first of the operands
-   Source: stablehlo.optimization_barrier, which XLA's schedules do not know */
+   Source: stablehlo.optimization_barrier, which XLA's schedules do not know
+   Since 1.8 */
 static inline LOOM_CHECK loom_status loom_await_all(const loom_tensor *operands_,
                                                     size_t operands__count, int64_t results_,
                                                     loom_tensor *results, size_t results_count) {
@@ -566,12 +587,15 @@ static inline LOOM_CHECK loom_status loom_await_all(const loom_tensor *operands_
   return loom_record_many_("await_all", NULL, 0, operands_, NULL, operands__count, attributes_, 1,
                            results, results_count);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 6)
 /* The position of a device along axes of a mesh, an int32; inside shard_map.
      group: ints
      world: int
      axes: str, default ""
-   Source: jax.lax.axis_index */
+   Source: jax.lax.axis_index
+   Since 1.6 */
 static inline LOOM_CHECK loom_status loom_axis_index(const int64_t *group, size_t group_count,
                                                      int64_t world, const char *axes,
                                                      loom_tensor *result) {
@@ -582,18 +606,22 @@ static inline LOOM_CHECK loom_status loom_axis_index(const int64_t *group, size_
   attributes_[2] = loom_attr_str("axes", axes);
   return loom_record_("axis_index", NULL, 0, attributes_, 3, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The operands themselves; what is computed from them is not merged with the same
    computation elsewhere, nor begun before all of them are there.
      operands_: any dtype, any number of them
      results: one for each operand
-   Source: stablehlo.optimization_barrier */
+   Source: stablehlo.optimization_barrier
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_barrier(const loom_tensor *operands_,
                                                   size_t operands__count, loom_tensor *results,
                                                   size_t results_count) {
   return loom_record_many_("barrier", NULL, 0, operands_, NULL, operands__count, NULL, 0, results,
                            results_count);
 }
+#endif
 
 /* (x - mean) / sqrt(variance + eps) * weight + bias, a number of each per channel.
    Channels are axis 1. Raises ShapeError.
@@ -684,14 +712,17 @@ static inline LOOM_CHECK loom_status loom_batch_norm_train_with(loom_operand x,
   return status_;
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The modified Bessel function of the first kind of order 0.
      x: float16 or bfloat16 or float32 or float64
-   Source: DLMF 10.25.2 */
+   Source: DLMF 10.25.2
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_bessel_i0(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("bessel_i0", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
 /* exp(-|x|) times the modified Bessel function of the first kind of order 0.
      x: float16 or bfloat16 or float32 or float64
@@ -702,14 +733,17 @@ static inline LOOM_CHECK loom_status loom_bessel_i0e(loom_tensor x, loom_tensor 
   return loom_record_("bessel_i0e", fixed_, 1, NULL, 0, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The modified Bessel function of the first kind of order 1.
      x: float16 or bfloat16 or float32 or float64
-   Source: DLMF 10.25.2 */
+   Source: DLMF 10.25.2
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_bessel_i1(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("bessel_i1", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
 /* exp(-|x|) times the modified Bessel function of the first kind of order 1.
      x: float16 or bfloat16 or float32 or float64
@@ -720,61 +754,79 @@ static inline LOOM_CHECK loom_status loom_bessel_i1e(loom_tensor x, loom_tensor 
   return loom_record_("bessel_i1e", fixed_, 1, NULL, 0, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The Bessel function of the first kind of order 0; 0 at the infinities.
      x: float16 or bfloat16 or float32 or float64
-   Source: DLMF 10.2.2 */
+   Source: DLMF 10.2.2
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_bessel_j0(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("bessel_j0", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The Bessel function of the first kind of order 1; 0 at the infinities.
      x: float16 or bfloat16 or float32 or float64
-   Source: DLMF 10.2.2 */
+   Source: DLMF 10.2.2
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_bessel_j1(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("bessel_j1", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* exp(x) times the modified Bessel function of the second kind of order 0; inf at 0, NaN
    below.
      x: float16 or bfloat16 or float32 or float64
-   Source: DLMF 10.27.4 */
+   Source: DLMF 10.27.4
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_bessel_k0e(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("bessel_k0e", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* exp(x) times the modified Bessel function of the second kind of order 1; inf at 0, NaN
    below.
      x: float16 or bfloat16 or float32 or float64
-   Source: DLMF 10.27.4 */
+   Source: DLMF 10.27.4
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_bessel_k1e(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("bessel_k1e", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The Bessel function of the second kind of order 0; -inf at 0, NaN below.
      x: float16 or bfloat16 or float32 or float64
-   Source: DLMF 10.2.3 */
+   Source: DLMF 10.2.3
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_bessel_y0(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("bessel_y0", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The Bessel function of the second kind of order 1; -inf at 0, NaN below.
      x: float16 or bfloat16 or float32 or float64
-   Source: DLMF 10.2.3 */
+   Source: DLMF 10.2.3
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_bessel_y1(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("bessel_y1", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
 /* The regularised incomplete beta function, for positive a and b and x in [0, 1].
      a: T
@@ -800,6 +852,7 @@ static inline LOOM_CHECK loom_status loom_betainc_with(loom_operand a, loom_oper
   return loom_record_("betainc", fixed_, 3, NULL, 0, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* -(t * log(x) + (1 - t) * log(1 - x)) * w for probabilities x, logarithms at least -100.
    The derivative with respect to x is (x - t) / (x * (1 - x)), the divisor at least 1e-12.
    weight broadcasts to x. Raises ShapeError, ArgumentError.
@@ -808,7 +861,8 @@ static inline LOOM_CHECK loom_status loom_betainc_with(loom_operand a, loom_oper
      weight: T, may be absent
      T: one dtype, float16 or bfloat16 or float32 or float64
      reduction: str, default "mean"
-   Source: torch.nn.functional.binary_cross_entropy */
+   Source: torch.nn.functional.binary_cross_entropy
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_binary_cross_entropy(loom_tensor x, loom_tensor target,
                                                                loom_tensor weight,
                                                                const char *reduction,
@@ -835,6 +889,7 @@ static inline LOOM_CHECK loom_status loom_binary_cross_entropy_with(loom_operand
   attributes_[0] = loom_attr_str("reduction", reduction);
   return loom_record_("binary_cross_entropy", fixed_, 3, attributes_, 1, result, 1);
 }
+#endif
 
 /* -(p * t * log(sigmoid(x)) + (1 - t) * log(1 - sigmoid(x))) * w, without overflow.
    weight w and positive_weight p broadcast to logits and are 1 if absent. Raises ShapeError,
@@ -1055,6 +1110,7 @@ static inline LOOM_CHECK loom_status loom_celu(loom_tensor x, double alpha, loom
   return loom_record_("celu", fixed_, 1, attributes_, 1, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The Chebyshev polynomial of degree n (rounded towards zero) of the first (kind "t"),
    second ("u"), third ("v") or fourth ("w") kind; 0 for a negative degree.
    ArgumentError for another kind.
@@ -1062,7 +1118,8 @@ static inline LOOM_CHECK loom_status loom_celu(loom_tensor x, double alpha, loom
      n: T
      T: one dtype, float16 or bfloat16 or float32 or float64
      kind: str
-   Source: DLMF 18.5.1 to 18.5.4 */
+   Source: DLMF 18.5.1 to 18.5.4
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_chebyshev_polynomial(loom_tensor x, loom_tensor n,
                                                                const char *kind,
                                                                loom_tensor *result) {
@@ -1085,7 +1142,9 @@ static inline LOOM_CHECK loom_status loom_chebyshev_polynomial_with(loom_operand
   attributes_[0] = loom_attr_str("kind", kind);
   return loom_record_("chebyshev_polynomial", fixed_, 2, attributes_, 1, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* x itself, and flag, which is looked at before anything that depends on x is read.
    Where the flag is not zero, what was registered for kind (see lazyloom.register_check)
    says what is wrong with it: an error is raised by every read of what depends on x, and by
@@ -1096,7 +1155,8 @@ static inline LOOM_CHECK loom_status loom_chebyshev_polynomial_with(loom_operand
      kind: str
      of: str, default ""
      info: ints, default ()
-   Source: a value and a condition of it, looked at before it is read */
+   Source: a value and a condition of it, looked at before it is read
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_checked(loom_tensor x, loom_tensor flag,
                                                   const char *kind, const char *of,
                                                   const int64_t *info, size_t info_count,
@@ -1137,6 +1197,7 @@ static inline LOOM_CHECK loom_status loom_checked_with(loom_operand x, loom_oper
   loom_hand_out_(looked_at, results_[1]);
   return status_;
 }
+#endif
 
 /* The lower triangular L with L @ L.conj().T == x, or its upper counterpart.
    x is Hermitian and positive definite, NaN otherwise. Only the lower triangle (or the
@@ -1153,11 +1214,13 @@ static inline LOOM_CHECK loom_status loom_cholesky(loom_tensor x, bool upper,
   return loom_record_("cholesky", fixed_, 1, attributes_, 1, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The order of the first leading minor that is not positive, 0 where there is none; int32.
    Where it is not 0, cholesky gives NaN. Raises ShapeError, DTypeError.
      x: float32 or float64 or complex64 or complex128
      upper: bool, default false
-   Source: LAPACK potrf, its info */
+   Source: LAPACK potrf, its info
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_cholesky_failure(loom_tensor x, bool upper,
                                                            loom_tensor *result) {
   loom_operand fixed_[1];
@@ -1166,6 +1229,7 @@ static inline LOOM_CHECK loom_status loom_cholesky_failure(loom_tensor x, bool u
   attributes_[0] = loom_attr_bool("upper", upper);
   return loom_record_("cholesky_failure", fixed_, 1, attributes_, 1, result, 1);
 }
+#endif
 
 /* x limited to [min, max], NaN where any is; max where min > max.
    At ties with a limit the gradient goes to x, which has none where it is NaN.
@@ -1192,13 +1256,15 @@ static inline LOOM_CHECK loom_status loom_clip_with(loom_operand x, loom_operand
   return loom_record_("clip", fixed_, 3, NULL, 0, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 6)
 /* The operand of the process at position source of a group, in each of its processes.
      x: any dtype
      source: int, default 0
      group: ints
      world: int
      axes: str, default ""
-   Source: stablehlo.collective_broadcast */
+   Source: stablehlo.collective_broadcast
+   Since 1.6 */
 static inline LOOM_CHECK loom_status loom_collective_broadcast(loom_tensor x, int64_t source,
                                                                const int64_t *group,
                                                                size_t group_count, int64_t world,
@@ -1214,7 +1280,9 @@ static inline LOOM_CHECK loom_status loom_collective_broadcast(loom_tensor x, in
   attributes_[3] = loom_attr_str("axes", axes);
   return loom_record_("collective_broadcast", fixed_, 1, attributes_, 4, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 6)
 /* The operand of the process that sends to this one; zeros in one that receives from none.
    The process at position sources[i] of the group sends to that at targets[i].
      x: any dtype
@@ -1223,7 +1291,8 @@ static inline LOOM_CHECK loom_status loom_collective_broadcast(loom_tensor x, in
      group: ints
      world: int
      axes: str, default ""
-   Source: stablehlo.collective_permute */
+   Source: stablehlo.collective_permute
+   Since 1.6 */
 static inline LOOM_CHECK loom_status loom_collective_permute(loom_tensor x,
                                                              const int64_t *sources,
                                                              size_t sources_count,
@@ -1246,6 +1315,7 @@ static inline LOOM_CHECK loom_status loom_collective_permute(loom_tensor x,
   attributes_[4] = loom_attr_str("axes", axes);
   return loom_record_("collective_permute", fixed_, 1, attributes_, 5, result, 1);
 }
+#endif
 
 /* real + i imag, complex64 of float32 or complex128 of float64 operands.
      real: T
@@ -1418,16 +1488,19 @@ static inline LOOM_CHECK loom_status loom_conv_transpose_with(loom_operand x, lo
   return loom_record_("conv_transpose", fixed_, 2, attributes_, 6, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 2)
 /* x as a value of its own, for frontends that tell row-major copies from what they copy.
    The gradient passes through. Programs only compute x: where data lies is the compiler's
    affair.
      x: any dtype
-   Source: array API copy */
+   Source: array API copy
+   Since 1.2 */
 static inline LOOM_CHECK loom_status loom_copy(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("copy", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
 /* The magnitude of x with the sign of y, zeros included. The gradient is 0 where x is.
      x: T
@@ -1565,6 +1638,7 @@ static inline LOOM_CHECK loom_status loom_cross_entropy_with(loom_operand logits
   return loom_record_("cross_entropy", fixed_, 3, attributes_, 4, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* -log of the probability of all alignments of a target with an input, for each of N.
    log_probabilities (T, N, classes) are results of log_softmax, targets (N, S) hold classes,
    of which the first target_lengths (N,) count, as do the first input_lengths (N,) steps.
@@ -1576,7 +1650,8 @@ static inline LOOM_CHECK loom_status loom_cross_entropy_with(loom_operand logits
      input_lengths: an integer type
      target_lengths: an integer type
      blank: int, default 0
-   Source: Graves et al., Connectionist Temporal Classification, 2006 */
+   Source: Graves et al., Connectionist Temporal Classification, 2006
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_ctc_loss(loom_tensor log_probabilities,
                                                    loom_tensor targets, loom_tensor input_lengths,
                                                    loom_tensor target_lengths, int64_t blank,
@@ -1605,6 +1680,7 @@ static inline LOOM_CHECK loom_status loom_ctc_loss_with(loom_operand log_probabi
   attributes_[0] = loom_attr_int("blank", blank);
   return loom_record_("ctc_loss", fixed_, 4, attributes_, 1, result, 1);
 }
+#endif
 
 /* The largest element up to each one; NaN from the first NaN on.
    The gradient goes to the latest of the elements that tie.
@@ -1669,6 +1745,7 @@ static inline LOOM_CHECK loom_status loom_cumsum(loom_tensor x, int64_t axis, bo
   return loom_record_("cumsum", fixed_, 1, attributes_, 2, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The first results operands; the others are what these were computed from.
    Recorded by lazyloom.custom, which has a function of the host pull cotangents of the
    results back to the others, or push tangents. As an op by itself the gradient passes to
@@ -1676,7 +1753,8 @@ static inline LOOM_CHECK loom_status loom_cumsum(loom_tensor x, int64_t axis, bo
      operands_: any dtype, any number of them
      results_: int
      results: the first of the operands
-   Source: a function with a derivative of its own */
+   Source: a function with a derivative of its own
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_custom(const loom_tensor *operands_,
                                                  size_t operands__count, int64_t results_,
                                                  loom_tensor *results, size_t results_count) {
@@ -1685,7 +1763,9 @@ static inline LOOM_CHECK loom_status loom_custom(const loom_tensor *operands_,
   return loom_record_many_("custom", NULL, 0, operands_, NULL, operands__count, attributes_, 1,
                            results, results_count);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 4)
 /* (x - zero_point) * scale, in the dtype of scale; x is int8, uint8 or int32.
    scale and zero_point (of x's dtype, 0 if absent) are as for quantize. The difference and
    the product are taken in float32 at least, and rounded each. The derivative is that by
@@ -1694,7 +1774,8 @@ static inline LOOM_CHECK loom_status loom_custom(const loom_tensor *operands_,
      scale: float16 or bfloat16 or float32 or float64
      zero_point: an integer type, may be absent
      axis: int, may be absent, default absent
-   Source: ONNX DequantizeLinear */
+   Source: ONNX DequantizeLinear
+   Since 1.4 */
 static inline LOOM_CHECK loom_status loom_dequantize(loom_tensor x, loom_tensor scale,
                                                      loom_tensor zero_point, const int64_t *axis,
                                                      loom_tensor *result) {
@@ -1719,6 +1800,7 @@ static inline LOOM_CHECK loom_status loom_dequantize_with(loom_operand x, loom_o
   attributes_[0] = axis ? loom_attr_int("axis", *axis) : loom_attr_none("axis");
   return loom_record_("dequantize", fixed_, 3, attributes_, 1, result, 1);
 }
+#endif
 
 /* The determinant of square matrices. Raises ShapeError, DTypeError.
      x: float32 or float64 or complex64 or complex128
@@ -1994,11 +2076,13 @@ static inline LOOM_CHECK loom_status loom_dynamic_update_slice_with(loom_operand
                            result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Eigenvalues of square matrices, and eigenvectors as columns; both complex.
    Vectors have length 1 and a real largest component. The derivative asks for distinct
    eigenvalues, and for one largest component. Raises ShapeError, DTypeError.
      x: float32 or float64 or complex64 or complex128
-   Source: LAPACK geev */
+   Source: LAPACK geev
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_eig(loom_tensor x, loom_tensor *eigenvalues,
                                               loom_tensor *eigenvectors) {
   loom_operand fixed_[1];
@@ -2010,6 +2094,7 @@ static inline LOOM_CHECK loom_status loom_eig(loom_tensor x, loom_tensor *eigenv
   loom_hand_out_(eigenvectors, results_[1]);
   return status_;
 }
+#endif
 
 /* Ascending eigenvalues of Hermitian matrices, and eigenvectors as columns.
    Only the lower triangle (or the upper) is looked at; the gradient is Hermitian as x is.
@@ -2033,14 +2118,17 @@ static inline LOOM_CHECK loom_status loom_eigh(loom_tensor x, bool upper,
   return status_;
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Eigenvalues of square matrices, complex; see eig.
      x: float32 or float64 or complex64 or complex128
-   Source: LAPACK geev */
+   Source: LAPACK geev
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_eigvals(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("eigvals", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
 /* Ascending eigenvalues of Hermitian matrices; see eigh.
      x: float32 or float64 or complex64 or complex128
@@ -2115,14 +2203,17 @@ static inline LOOM_CHECK loom_status loom_embedding_with(loom_operand weight,
   return loom_record_("embedding", fixed_, 2, attributes_, 1, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* -x log(x), 0 at 0 and -inf below.
      x: float16 or bfloat16 or float32 or float64
-   Source: SciPy entr */
+   Source: SciPy entr
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_entr(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("entr", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
 /* x == y.
      x: T
@@ -2163,14 +2254,17 @@ static inline LOOM_CHECK loom_status loom_erfc(loom_tensor x, loom_tensor *resul
   return loom_record_("erfc", fixed_, 1, NULL, 0, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* exp(x * x) erfc(x), without underflow for large x.
      x: float16 or bfloat16 or float32 or float64
-   Source: SciPy erfcx */
+   Source: SciPy erfcx
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_erfcx(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("erfcx", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
 /* The inverse of erf; infinite at -1 and 1.
      x: float16 or bfloat16 or float32 or float64
@@ -2239,6 +2333,7 @@ static inline LOOM_CHECK loom_status loom_eye(int64_t n, const int64_t *m, int64
   return loom_record_("eye", NULL, 0, attributes_, 4, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 4)
 /* What x becomes by quantisation to the integers low to high and back.
    scale and zero_point, of any integer dtype, are as for quantize. The cotangent passes
    where the integer, before it is limited, lies within the limits, and is 0 elsewhere (the
@@ -2250,7 +2345,8 @@ static inline LOOM_CHECK loom_status loom_eye(int64_t n, const int64_t *m, int64
      axis: int, may be absent, default absent
      low: int
      high: int
-   Source: torch.fake_quantize_per_tensor_affine */
+   Source: torch.fake_quantize_per_tensor_affine
+   Since 1.4 */
 static inline LOOM_CHECK loom_status loom_fake_quantize(loom_tensor x, loom_tensor scale,
                                                         loom_tensor zero_point,
                                                         const int64_t *axis, int64_t low,
@@ -2280,7 +2376,9 @@ static inline LOOM_CHECK loom_status loom_fake_quantize_with(loom_operand x, loo
   attributes_[2] = loom_attr_int("high", high);
   return loom_record_("fake_quantize", fixed_, 3, attributes_, 3, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The discrete Fourier transform along the axes, or the inverse one.
    y[k] = sum(x[j] * exp(-2i pi j k / n)) along each axis of n points, with plus in the
    exponent for the inverse. Raises ShapeError for an axis without points, ArgumentError,
@@ -2289,7 +2387,8 @@ static inline LOOM_CHECK loom_status loom_fake_quantize_with(loom_operand x, loo
      axes: ints
      inverse: bool, default false
      norm: str, default "backward"
-   Source: NumPy fft.fftn */
+   Source: NumPy fft.fftn
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_fft(loom_tensor x, const int64_t *axes,
                                               size_t axes_count, bool inverse, const char *norm,
                                               loom_tensor *result) {
@@ -2302,7 +2401,9 @@ static inline LOOM_CHECK loom_status loom_fft(loom_tensor x, const int64_t *axes
   attributes_[2] = loom_attr_str("norm", norm);
   return loom_record_("fft", fixed_, 1, attributes_, 3, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 6)
 /* One of the labels that is neither in 0 .. size - 1 nor ignore_index, int64; or 0.
    On a CPU it is the first one in row-major order. ignore_index None means that every label
    is a class. Raises ArgumentError where size is not positive, since 0 is then out of range
@@ -2310,7 +2411,8 @@ static inline LOOM_CHECK loom_status loom_fft(loom_tensor x, const int64_t *axes
      labels: an integer type
      size: int
      ignore_index: int, may be absent, default -100
-   Source: the check of a target by torch.nn.functional.nll_loss */
+   Source: the check of a target by torch.nn.functional.nll_loss
+   Since 1.6 */
 static inline LOOM_CHECK loom_status loom_first_invalid_label(loom_tensor labels, int64_t size,
                                                               const int64_t *ignore_index,
                                                               loom_tensor *result) {
@@ -2322,7 +2424,9 @@ static inline LOOM_CHECK loom_status loom_first_invalid_label(loom_tensor labels
       loom_attr_none("ignore_index");
   return loom_record_("first_invalid_label", fixed_, 1, attributes_, 2, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* One of the indices that is not in -size .. size - 1, int64; 0 where all are.
    Without negative none below 0 is in range either. On a CPU it is the first one in row-
    major order. Raises ArgumentError where size is not positive, since 0 is then out of range
@@ -2330,7 +2434,8 @@ static inline LOOM_CHECK loom_status loom_first_invalid_label(loom_tensor labels
      indices: an integer type
      size: int
      negative: bool, default true
-   Source: NumPy's check of an index */
+   Source: NumPy's check of an index
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_first_out_of_range(loom_tensor indices, int64_t size,
                                                              bool negative, loom_tensor *result) {
   loom_operand fixed_[1];
@@ -2340,6 +2445,7 @@ static inline LOOM_CHECK loom_status loom_first_out_of_range(loom_tensor indices
   attributes_[1] = loom_attr_bool("negative", negative);
   return loom_record_("first_out_of_range", fixed_, 1, attributes_, 2, result, 1);
 }
+#endif
 
 /* The first size positions (int64), in row-major order, where x is not zero.
    Positions count in the flattened x. Where x has fewer, the rest of the result is x.size.
@@ -2370,6 +2476,7 @@ static inline LOOM_CHECK loom_status loom_flip(loom_tensor x, const int64_t *axe
   return loom_record_("flip", fixed_, 1, attributes_, 1, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Which floating-point exceptions a function met: 1 divide by zero, 2 overflow, 4 underflow,
    8 invalid, added up, uint8.
    Told from the operands, which broadcast to the result's shape: a NaN that comes from no
@@ -2380,7 +2487,8 @@ static inline LOOM_CHECK loom_status loom_flip(loom_tensor x, const int64_t *axe
      result_: any dtype
      operands_: any dtype, any number of them
      function: str
-   Source: IEEE 754 section 7; NumPy seterr */
+   Source: IEEE 754 section 7; NumPy seterr
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_float_status(loom_tensor result_,
                                                        const loom_tensor *operands_,
                                                        size_t operands__count,
@@ -2406,6 +2514,7 @@ static inline LOOM_CHECK loom_status loom_float_status_with(loom_operand result_
   return loom_record_many_("float_status", fixed_, 1, NULL, operands_, operands__count,
                            attributes_, 1, result, 1);
 }
+#endif
 
 /* The largest integer not above x.
      x: a real number (not bool, not complex)
@@ -2503,13 +2612,15 @@ static inline LOOM_CHECK loom_status loom_fmod_with(loom_operand x, loom_operand
   return loom_record_("fmod", fixed_, 2, NULL, 0, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* f(f(x0, x1), x2) ... along an axis, from the first element to the last.
    function is an elementwise op of two operands whose result has the dtype of x. ShapeError
    for an axis of size 0.
      x: any dtype
      function: str
      axis: int
-   Source: NumPy ufunc.reduce */
+   Source: NumPy ufunc.reduce
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_fold(loom_tensor x, const char *function, int64_t axis,
                                                loom_tensor *result) {
   loom_operand fixed_[1];
@@ -2519,6 +2630,7 @@ static inline LOOM_CHECK loom_status loom_fold(loom_tensor x, const char *functi
   attributes_[1] = loom_attr_int("axis", axis);
   return loom_record_("fold", fixed_, 1, attributes_, 2, result, 1);
 }
+#endif
 
 /* A tensor of that shape, every element the 0-d value, of its dtype.
    ArgumentError for a negative size.
@@ -2663,6 +2775,7 @@ static inline LOOM_CHECK loom_status loom_greater_equal_with(loom_operand x, loo
   return loom_record_("greater_equal", fixed_, 2, NULL, 0, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* x (N, C, H, W) or (N, C, D, H, W) at the places of grid (N, ..., 2 or 3).
    A place is (x, y) or (x, y, z), from -1 at one end of the last axes to 1 at the other: of
    the centres of the outermost elements with align_corners, of their outer edges otherwise.
@@ -2675,7 +2788,8 @@ static inline LOOM_CHECK loom_status loom_greater_equal_with(loom_operand x, loo
      mode: str, default "bilinear"
      padding: str, default "zeros"
      align_corners: bool, default false
-   Source: torch.nn.functional.grid_sample */
+   Source: torch.nn.functional.grid_sample
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_grid_sample(loom_tensor x, loom_tensor grid,
                                                       const char *mode, const char *padding,
                                                       bool align_corners, loom_tensor *result) {
@@ -2702,6 +2816,7 @@ static inline LOOM_CHECK loom_status loom_grid_sample_with(loom_operand x, loom_
   attributes_[2] = loom_attr_bool("align_corners", align_corners);
   return loom_record_("grid_sample", fixed_, 2, attributes_, 3, result, 1);
 }
+#endif
 
 /* Channels (axis 1) in groups; each group of each sample gets mean 0 and variance 1.
    Then * weight + bias, a number per channel. As many groups as channels is instance
@@ -2739,6 +2854,7 @@ static inline LOOM_CHECK loom_status loom_group_norm_with(loom_operand x, loom_o
   return loom_record_("group_norm", fixed_, 3, attributes_, 2, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* A gated recurrent unit for each step in turn: h' = n + z * (h - n).
    The reset gate r, the update gate z (both sigmoids) and n = tanh(x's part + r * h's part)
    come from a third each of x @ w_input.T + b_input and h @ w_hidden.T + b_hidden; x is (T,
@@ -2754,7 +2870,8 @@ static inline LOOM_CHECK loom_status loom_group_norm_with(loom_operand x, loom_o
      lengths: an integer type, may be absent
      T: one dtype, float16 or bfloat16 or float32 or float64
      reverse: bool, default false
-   Source: Cho et al., 2014; PyTorch GRU */
+   Source: Cho et al., 2014; PyTorch GRU
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_gru(loom_tensor x, loom_tensor h, loom_tensor w_input,
                                               loom_tensor w_hidden, loom_tensor b_input,
                                               loom_tensor b_hidden, loom_tensor lengths,
@@ -2800,6 +2917,7 @@ static inline LOOM_CHECK loom_status loom_gru_with(loom_operand x, loom_operand 
   loom_hand_out_(state, results_[1]);
   return status_;
 }
+#endif
 
 /* x, but 0 where |x| <= lambd. The gradient at NaN is 0.
      x: float16 or bfloat16 or float32 or float64
@@ -2868,13 +2986,15 @@ static inline LOOM_CHECK loom_status loom_heaviside_with(loom_operand x, loom_op
   return loom_record_("heaviside", fixed_, 2, NULL, 0, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The first n columns of a product of reflections I - tau_i v_i v_i^H.
    a (..., m, n) has the vectors below its diagonal, their element there being 1, taus (...,
    k) their factors, k <= n <= m; qr_raw gives both. Raises ShapeError, DTypeError.
      a: T
      taus: T
      T: one dtype, float32 or float64 or complex64 or complex128
-   Source: LAPACK orgqr */
+   Source: LAPACK orgqr
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_householder_product(loom_tensor a, loom_tensor taus,
                                                               loom_tensor *result) {
   loom_operand fixed_[2];
@@ -2891,6 +3011,7 @@ static inline LOOM_CHECK loom_status loom_householder_product_with(loom_operand 
   fixed_[1] = taus;
   return loom_record_("householder_product", fixed_, 2, NULL, 0, result, 1);
 }
+#endif
 
 /* d**2 / 2 where d = abs(x - target) is below delta, else delta * (d - delta / 2).
    Raises ShapeError, ArgumentError.
@@ -3084,6 +3205,7 @@ static inline LOOM_CHECK loom_status loom_iota(const int64_t *shape, size_t shap
   return loom_record_("iota", NULL, 0, attributes_, 3, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The inverse of rfft: real numbers, length along the last of the axes.
    There the operand has length // 2 + 1 points; imaginary parts that a real signal cannot
    have count as 0. Raises ShapeError, ArgumentError, DTypeError.
@@ -3091,7 +3213,8 @@ static inline LOOM_CHECK loom_status loom_iota(const int64_t *shape, size_t shap
      axes: ints
      length: int
      norm: str, default "backward"
-   Source: NumPy fft.irfftn */
+   Source: NumPy fft.irfftn
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_irfft(loom_tensor x, const int64_t *axes,
                                                 size_t axes_count, int64_t length,
                                                 const char *norm, loom_tensor *result) {
@@ -3104,16 +3227,20 @@ static inline LOOM_CHECK loom_status loom_irfft(loom_tensor x, const int64_t *ax
   attributes_[2] = loom_attr_str("norm", norm);
   return loom_record_("irfft", fixed_, 1, attributes_, 3, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Whether elimination finds a pivot that is exactly 0, for each square matrix.
    What solve and inv give is then infinite or NaN. Raises ShapeError, DTypeError.
      x: float32 or float64 or complex64 or complex128
-   Source: LAPACK getrf, its info */
+   Source: LAPACK getrf, its info
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_is_singular(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("is_singular", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
 /* Whether x, with all its parts, is neither infinite nor NaN.
      x: any dtype
@@ -3260,6 +3387,7 @@ static inline LOOM_CHECK loom_status loom_layer_norm_with(loom_operand x, loom_o
   return loom_record_("layer_norm", fixed_, 3, attributes_, 2, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Minus the product of the gradient and the inverse Hessian that L-BFGS estimates.
    scale times the identity is the first estimate. The history is, oldest first, the changes
    of the gradient, the moves, and the reciprocals of their dot products; entries whose
@@ -3268,7 +3396,8 @@ static inline LOOM_CHECK loom_status loom_layer_norm_with(loom_operand x, loom_o
      gradient: T
      history: T, any number of them
      T: one dtype, float16 or bfloat16 or float32 or float64
-   Source: Nocedal, Wright, Numerical Optimization, 7.4 */
+   Source: Nocedal, Wright, Numerical Optimization, 7.4
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_lbfgs_direction(loom_tensor scale, loom_tensor gradient,
                                                           const loom_tensor *history,
                                                           size_t history_count,
@@ -3291,6 +3420,7 @@ static inline LOOM_CHECK loom_status loom_lbfgs_direction_with(loom_operand scal
   return loom_record_many_("lbfgs_direction", fixed_, 2, NULL, history, history_count, NULL, 0,
                            result, 1);
 }
+#endif
 
 /* The least common multiple of |x| and |y|; 0 if either is 0.
      x: T
@@ -3489,14 +3619,17 @@ static inline LOOM_CHECK loom_status loom_log2(loom_tensor x, loom_tensor *resul
   return loom_record_("log2", fixed_, 1, NULL, 0, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The logarithm of the normal distribution function, accurate where that is tiny.
      x: float16 or bfloat16 or float32 or float64
-   Source: SciPy log_ndtr */
+   Source: SciPy log_ndtr
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_log_ndtr(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("log_ndtr", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
 /* log(sigmoid(x)) without underflow.
      x: float16 or bfloat16 or float32 or float64
@@ -3647,14 +3780,17 @@ static inline LOOM_CHECK loom_status loom_logical_xor_with(loom_operand x, loom_
   return loom_record_("logical_xor", fixed_, 2, NULL, 0, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 6)
 /* log(x / (1 - x)), infinite at 0 and 1, where the gradient is too; NaN outside of [0, 1].
      x: float16 or bfloat16 or float32 or float64
-   Source: SciPy logit */
+   Source: SciPy logit
+   Since 1.6 */
 static inline LOOM_CHECK loom_status loom_logit(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("logit", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
 /* log(sum(exp(x))) without overflow, with the principal logarithm; -inf of no element.
      x: a floating-point or complex type
@@ -3672,6 +3808,7 @@ static inline LOOM_CHECK loom_status loom_logsumexp(loom_tensor x, const int64_t
   return loom_record_("logsumexp", fixed_, 1, attributes_, 2, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Long short-term memory for each step in turn: c' = f * c + i * g, h' = o * tanh(c').
    The gates i, f, o (sigmoids) and g (a tanh) come from a quarter each, in the order i, f,
    g, o, of x @ w_input.T + b_input + h @ w_hidden.T + b_hidden; x is (T, N, I), c (N, C),
@@ -3689,7 +3826,8 @@ static inline LOOM_CHECK loom_status loom_logsumexp(loom_tensor x, const int64_t
      lengths: an integer type, may be absent
      T: one dtype, float16 or bfloat16 or float32 or float64
      reverse: bool, default false
-   Source: Hochreiter, Schmidhuber, 1997; PyTorch LSTM */
+   Source: Hochreiter, Schmidhuber, 1997; PyTorch LSTM
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_lstm(loom_tensor x, loom_tensor h, loom_tensor c,
                                                loom_tensor w_input, loom_tensor w_hidden,
                                                loom_tensor b_input, loom_tensor b_hidden,
@@ -3744,13 +3882,16 @@ static inline LOOM_CHECK loom_status loom_lstm_with(loom_operand x, loom_operand
   loom_hand_out_(cell, results_[2]);
   return status_;
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The factors of P @ x = L @ U in one matrix, and the exchanges of rows.
    L is below the diagonal, its own diagonal being 1, and U on and above it. Row i was
    exchanged with row pivots[i] (counted from 0, int32), for i from 0 to min(m, n) - 1, in
    this order. A singular matrix has a 0 on the diagonal of U. Raises ShapeError, DTypeError.
      x: float32 or float64 or complex64 or complex128
-   Source: LAPACK getrf */
+   Source: LAPACK getrf
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_lu_factor(loom_tensor x, loom_tensor *lu,
                                                     loom_tensor *pivots) {
   loom_operand fixed_[1];
@@ -3762,6 +3903,7 @@ static inline LOOM_CHECK loom_status loom_lu_factor(loom_tensor x, loom_tensor *
   loom_hand_out_(pivots, results_[1]);
   return status_;
 }
+#endif
 
 /* x where mask is false, value where it is true; both broadcast to x.
    Raises ShapeError.
@@ -3888,6 +4030,7 @@ static inline LOOM_CHECK loom_status loom_max_pool(loom_tensor x, const int64_t 
   return loom_record_("max_pool", fixed_, 1, attributes_, 5, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Where max_pool finds its results: positions (int64) in the axes moved over, flat.
    The first of equal elements is taken, the last NaN, and nothing outside; a window wholly
    outside has -1. Raises ShapeError, ArgumentError.
@@ -3897,7 +4040,8 @@ static inline LOOM_CHECK loom_status loom_max_pool(loom_tensor x, const int64_t 
      padding_low: ints, may be absent, default absent
      padding_high: ints, may be absent, default absent
      dilation: ints, may be absent, default absent
-   Source: torch.nn.functional.max_pool2d, return_indices */
+   Source: torch.nn.functional.max_pool2d, return_indices
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_max_pool_indices(loom_tensor x, const int64_t *window,
                                                            size_t window_count,
                                                            const int64_t *strides,
@@ -3920,6 +4064,7 @@ static inline LOOM_CHECK loom_status loom_max_pool_indices(loom_tensor x, const 
   attributes_[4] = loom_attr_ints("dilation", dilation, dilation_count);
   return loom_record_("max_pool_indices", fixed_, 1, attributes_, 5, result, 1);
 }
+#endif
 
 /* The larger of x and y; NaN if either is. At ties each gets half of the gradient, with a
    NaN each gets all of it.
@@ -4096,14 +4241,17 @@ static inline LOOM_CHECK loom_status loom_nan_to_num(loom_tensor x, double nan,
   return loom_record_("nan_to_num", fixed_, 1, attributes_, 3, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The inverse of the normal distribution function; infinite at 0 and 1, NaN outside.
      x: float16 or bfloat16 or float32 or float64
-   Source: SciPy ndtri */
+   Source: SciPy ndtri
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_ndtri(loom_tensor x, loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("ndtri", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
 /* -x; unsigned integers wrap.
      x: a number (not bool)
@@ -4236,6 +4384,7 @@ static inline LOOM_CHECK loom_status loom_one_hot(loom_tensor indices, int64_t d
   return loom_record_("one_hot", fixed_, 1, attributes_, 2, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The polynomial of degree n (rounded towards zero) of Hermite (kind "hermite_h", or
    "hermite_he" of the probabilists), Laguerre ("laguerre_l") or Legendre ("legendre_p"); 0
    for a negative degree.
@@ -4244,7 +4393,8 @@ static inline LOOM_CHECK loom_status loom_one_hot(loom_tensor indices, int64_t d
      n: T
      T: one dtype, float16 or bfloat16 or float32 or float64
      kind: str
-   Source: DLMF 18.9.1 */
+   Source: DLMF 18.9.1
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_orthogonal_polynomial(loom_tensor x, loom_tensor n,
                                                                 const char *kind,
                                                                 loom_tensor *result) {
@@ -4267,6 +4417,7 @@ static inline LOOM_CHECK loom_status loom_orthogonal_polynomial_with(loom_operan
   attributes_[0] = loom_attr_str("kind", kind);
   return loom_record_("orthogonal_polynomial", fixed_, 2, attributes_, 1, result, 1);
 }
+#endif
 
 /* All products of an element of x and one of y: the axes of x, then those of y.
      x: T
@@ -4331,6 +4482,7 @@ static inline LOOM_CHECK loom_status loom_pad_with(loom_operand x, loom_operand 
   return loom_record_("pad", fixed_, 2, attributes_, 3, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The elements that a window sees in each of its places, as it moves over the last axes.
    The result has the window's axes and then the places' axes in place of the axes moved
    over. Attributes as for max_pool; places outside are zero. Raises ShapeError,
@@ -4341,7 +4493,8 @@ static inline LOOM_CHECK loom_status loom_pad_with(loom_operand x, loom_operand 
      padding_low: ints, may be absent, default absent
      padding_high: ints, may be absent, default absent
      dilation: ints, may be absent, default absent
-   Source: torch.nn.functional.unfold */
+   Source: torch.nn.functional.unfold
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_patches(loom_tensor x, const int64_t *window,
                                                   size_t window_count, const int64_t *strides,
                                                   size_t strides_count,
@@ -4362,7 +4515,9 @@ static inline LOOM_CHECK loom_status loom_patches(loom_tensor x, const int64_t *
   attributes_[4] = loom_attr_ints("dilation", dilation, dilation_count);
   return loom_record_("patches", fixed_, 1, attributes_, 5, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The transpose of patches: each element of an array of last axes sizes is the sum of what x
    holds for it in the windows that see it.
    x has the shape that patches of the same attributes gives. Raises ShapeError,
@@ -4374,7 +4529,8 @@ static inline LOOM_CHECK loom_status loom_patches(loom_tensor x, const int64_t *
      padding_low: ints, may be absent, default absent
      padding_high: ints, may be absent, default absent
      dilation: ints, may be absent, default absent
-   Source: torch.nn.functional.fold */
+   Source: torch.nn.functional.fold
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_patches_sum(loom_tensor x, const int64_t *sizes,
                                                       size_t sizes_count, const int64_t *window,
                                                       size_t window_count, const int64_t *strides,
@@ -4399,6 +4555,7 @@ static inline LOOM_CHECK loom_status loom_patches_sum(loom_tensor x, const int64
   attributes_[5] = loom_attr_ints("dilation", dilation, dilation_count);
   return loom_record_("patches_sum", fixed_, 1, attributes_, 6, result, 1);
 }
+#endif
 
 /* The Moore-Penrose inverse (..., n, m) of matrices (..., m, n).
    Singular values below rtol times the largest count as zero. Raises ShapeError,
@@ -4414,6 +4571,7 @@ static inline LOOM_CHECK loom_status loom_pinv(loom_tensor x, double rtol, loom_
   return loom_record_("pinv", fixed_, 1, attributes_, 1, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The Moore-Penrose inverse (..., n, m) of matrices (..., m, n).
    Singular values not above max(atol, rtol * largest), numbers per matrix, count as 0. Of
    Hermitian matrices the lower triangle is looked at; the derivative is that of the function
@@ -4422,7 +4580,8 @@ static inline LOOM_CHECK loom_status loom_pinv(loom_tensor x, double rtol, loom_
      atol: float16 or bfloat16 or float32 or float64
      rtol: float16 or bfloat16 or float32 or float64
      hermitian: bool, default false
-   Source: array API linalg.pinv */
+   Source: array API linalg.pinv
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_pinv_within(loom_tensor x, loom_tensor atol,
                                                       loom_tensor rtol, bool hermitian,
                                                       loom_tensor *result) {
@@ -4446,12 +4605,15 @@ static inline LOOM_CHECK loom_status loom_pinv_within_with(loom_operand x, loom_
   attributes_[0] = loom_attr_bool("hermitian", hermitian);
   return loom_record_("pinv_within", fixed_, 3, attributes_, 1, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Where each of size rows comes from after the exchanges of lu_factor; int32.
    x[permutation] is L @ U. Raises ShapeError for more pivots than rows.
      pivots: an integer type
      size: int
-   Source: LAPACK laswp */
+   Source: LAPACK laswp
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_pivots_to_permutation(loom_tensor pivots, int64_t size,
                                                                 loom_tensor *result) {
   loom_operand fixed_[1];
@@ -4460,13 +4622,16 @@ static inline LOOM_CHECK loom_status loom_pivots_to_permutation(loom_tensor pivo
   attributes_[0] = loom_attr_int("size", size);
   return loom_record_("pivots_to_permutation", fixed_, 1, attributes_, 1, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 6)
 /* x on the devices, and divided over them, that the text of a placement names.
    The gradient passes through. On one mesh it is a constraint of the program; what is
    computed on other devices is a program of its own.
      x: any dtype
      placement: str, default "default:0/whole/row-major/device"
-   Source: jax.lax.with_sharding_constraint, jax.device_put */
+   Source: jax.lax.with_sharding_constraint, jax.device_put
+   Since 1.6 */
 static inline LOOM_CHECK loom_status loom_place(loom_tensor x, const char *placement,
                                                 loom_tensor *result) {
   loom_operand fixed_[1];
@@ -4475,6 +4640,7 @@ static inline LOOM_CHECK loom_status loom_place(loom_tensor x, const char *place
   attributes_[0] = loom_attr_str("placement", placement);
   return loom_record_("place", fixed_, 1, attributes_, 1, result, 1);
 }
+#endif
 
 /* Derivative number order of digamma; infinite at 0 and, of order 1 and more, at the
    negative integers.
@@ -4593,11 +4759,13 @@ static inline LOOM_CHECK loom_status loom_qr(loom_tensor x, const char *mode, lo
   return status_;
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The factors of qr as LAPACK keeps them, the first transposed.
    h (..., n, m) holds r in one triangle and the Householder vectors in the other, tau (...,
    min(m, n)) their factors. No derivative. Raises ShapeError, DTypeError.
      x: float32 or float64 or complex64 or complex128
-   Source: LAPACK geqrf */
+   Source: LAPACK geqrf
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_qr_raw(loom_tensor x, loom_tensor *h,
                                                  loom_tensor *tau) {
   loom_operand fixed_[1];
@@ -4609,7 +4777,9 @@ static inline LOOM_CHECK loom_status loom_qr_raw(loom_tensor x, loom_tensor *h,
   loom_hand_out_(tau, results_[1]);
   return status_;
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 4)
 /* x / scale, rounded, plus zero_point, as dtype, int8 or uint8.
    The quotient is the product with 1 / scale, in float32 at least; halves go to the even
    number. What dtype does not hold becomes its nearest number, NaN the zero point. scale and
@@ -4621,7 +4791,8 @@ static inline LOOM_CHECK loom_status loom_qr_raw(loom_tensor x, loom_tensor *h,
      T: one dtype, float16 or bfloat16 or float32 or float64
      axis: int, may be absent, default absent
      dtype: dtype
-   Source: ONNX QuantizeLinear; torch.quantize_per_tensor */
+   Source: ONNX QuantizeLinear; torch.quantize_per_tensor
+   Since 1.4 */
 static inline LOOM_CHECK loom_status loom_quantize(loom_tensor x, loom_tensor scale,
                                                    loom_tensor zero_point, const int64_t *axis,
                                                    loom_dtype dtype, loom_tensor *result) {
@@ -4648,6 +4819,7 @@ static inline LOOM_CHECK loom_status loom_quantize_with(loom_operand x, loom_ope
   attributes_[1] = loom_attr_dtype("dtype", dtype);
   return loom_record_("quantize", fixed_, 3, attributes_, 2, result, 1);
 }
+#endif
 
 /* True with probability p.
      key: an integer type
@@ -4714,6 +4886,7 @@ static inline LOOM_CHECK loom_status loom_random_beta_with(loom_operand key, loo
   return loom_record_("random_beta", fixed_, 3, attributes_, 1, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Numbers (int64) of successes of probability p in n trials, n rounded down.
    -1 where n is negative, infinite or NaN or p is not from 0 to 1.
      key: an integer type
@@ -4721,7 +4894,8 @@ static inline LOOM_CHECK loom_status loom_random_beta_with(loom_operand key, loo
      p: T
      T: one dtype, float16 or bfloat16 or float32 or float64
      shape: ints
-   Source: Salmon et al. 2011, Threefry-2x32; search, and Stadlober 1990 */
+   Source: Salmon et al. 2011, Threefry-2x32; search, and Stadlober 1990
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_random_binomial(loom_tensor key, loom_tensor n,
                                                           loom_tensor p, const int64_t *shape,
                                                           size_t shape_count,
@@ -4750,6 +4924,7 @@ static inline LOOM_CHECK loom_status loom_random_binomial_with(loom_operand key,
       shape_count);
   return loom_record_("random_binomial", fixed_, 3, attributes_, 1, result, 1);
 }
+#endif
 
 /* Unsigned integers, every bit of which is random.
      key: an integer type
@@ -4937,6 +5112,7 @@ static inline LOOM_CHECK loom_status loom_random_gumbel(loom_tensor key, const i
   return loom_record_("random_gumbel", fixed_, 1, attributes_, 2, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Numbers (int64) of good ones among drawn of good + bad, without replacement.
    -1 where a parameter is negative or more are drawn than there are.
      key: an integer type
@@ -4945,7 +5121,8 @@ static inline LOOM_CHECK loom_status loom_random_gumbel(loom_tensor key, const i
      drawn: T
      T: one dtype, int32 or int64
      shape: ints
-   Source: Salmon et al. 2011, Threefry-2x32; search, and Stadlober 1990 */
+   Source: Salmon et al. 2011, Threefry-2x32; search, and Stadlober 1990
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_random_hypergeometric(loom_tensor key, loom_tensor good,
                                                                 loom_tensor bad,
                                                                 loom_tensor drawn,
@@ -4980,6 +5157,7 @@ static inline LOOM_CHECK loom_status loom_random_hypergeometric_with(loom_operan
       shape_count);
   return loom_record_("random_hypergeometric", fixed_, 4, attributes_, 1, result, 1);
 }
+#endif
 
 /* Integers from low to high - 1, to high with endpoint; low where there are none.
    They are the width times a random fraction of 64 bits, of 128 for a dtype of 64 bits, so
@@ -4989,7 +5167,7 @@ static inline LOOM_CHECK loom_status loom_random_hypergeometric_with(loom_operan
      high: T
      T: one dtype, an integer type
      shape: ints
-     endpoint: bool, default false
+     endpoint: bool, default false, since 1.1
    Source: Salmon et al. 2011, Threefry-2x32; uniform on [low, high) */
 static inline LOOM_CHECK loom_status loom_random_integers(loom_tensor key, loom_tensor low,
                                                           loom_tensor high, const int64_t *shape,
@@ -5056,6 +5234,7 @@ static inline LOOM_CHECK loom_status loom_random_logistic(loom_tensor key, const
   return loom_record_("random_logistic", fixed_, 1, attributes_, 2, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* How often (int64) each class was met in n draws; a class each along the last axis of p.
    The last class gets what is left of n, whatever its probability. -1 where n is negative or
    another class's probability is negative or NaN.
@@ -5063,7 +5242,8 @@ static inline LOOM_CHECK loom_status loom_random_logistic(loom_tensor key, const
      n: int32 or int64
      p: float16 or bfloat16 or float32 or float64
      shape: ints
-   Source: Salmon et al. 2011, Threefry-2x32; a binomial number after the other */
+   Source: Salmon et al. 2011, Threefry-2x32; a binomial number after the other
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_random_multinomial(loom_tensor key, loom_tensor n,
                                                              loom_tensor p, const int64_t *shape,
                                                              size_t shape_count,
@@ -5092,7 +5272,9 @@ static inline LOOM_CHECK loom_status loom_random_multinomial_with(loom_operand k
       shape_count);
   return loom_record_("random_multinomial", fixed_, 3, attributes_, 1, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* How many (int64) of each color are among drawn without replacement.
    Colors lie along the last axis. -1 where a number is negative or too many are drawn.
      key: an integer type
@@ -5100,7 +5282,8 @@ static inline LOOM_CHECK loom_status loom_random_multinomial_with(loom_operand k
      colors: T
      T: one dtype, int32 or int64
      shape: ints
-   Source: Salmon et al. 2011, Threefry-2x32; a hypergeometric number after the other */
+   Source: Salmon et al. 2011, Threefry-2x32; a hypergeometric number after the other
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_random_multivariate_hypergeometric(loom_tensor key,
                                                                              loom_tensor drawn,
                                                                              loom_tensor colors,
@@ -5132,6 +5315,7 @@ static inline LOOM_CHECK loom_status loom_random_multivariate_hypergeometric_wit
       shape_count);
   return loom_record_("random_multivariate_hypergeometric", fixed_, 3, attributes_, 1, result, 1);
 }
+#endif
 
 /* Normal numbers; mean is 0 and std 1 if absent. Complex parts have variance 1/2 each.
      key: an integer type
@@ -5304,11 +5488,13 @@ static inline LOOM_CHECK loom_status loom_random_uniform_with(loom_operand key, 
   return loom_record_("random_uniform", fixed_, 3, attributes_, 1, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Angles from -pi to pi, von Mises of mean 0; NaN where kappa is negative or NaN.
      key: an integer type
      kappa: float16 or bfloat16 or float32 or float64
      shape: ints
-   Source: Salmon et al. 2011, Threefry-2x32; Best and Fisher 1979 */
+   Source: Salmon et al. 2011, Threefry-2x32; Best and Fisher 1979
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_random_von_mises(loom_tensor key, loom_tensor kappa,
                                                            const int64_t *shape,
                                                            size_t shape_count,
@@ -5335,13 +5521,16 @@ static inline LOOM_CHECK loom_status loom_random_von_mises_with(loom_operand key
       shape_count);
   return loom_record_("random_von_mises", fixed_, 2, attributes_, 1, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Zipf numbers (int64), of probability proportional to k**-a, limited to 2**63 - 1.
    -1 where a is not above 1.
      key: an integer type
      a: float16 or bfloat16 or float32 or float64
      shape: ints
-   Source: Salmon et al. 2011, Threefry-2x32; Devroye 1986, p. 551 */
+   Source: Salmon et al. 2011, Threefry-2x32; Devroye 1986, p. 551
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_random_zipf(loom_tensor key, loom_tensor a,
                                                       const int64_t *shape, size_t shape_count,
                                                       loom_tensor *result) {
@@ -5366,6 +5555,7 @@ static inline LOOM_CHECK loom_status loom_random_zipf_with(loom_operand key, loo
       shape_count);
   return loom_record_("random_zipf", fixed_, 2, attributes_, 1, result, 1);
 }
+#endif
 
 /* The real part, of the real dtype; x itself if it is real.
      x: a number (not bool)
@@ -5385,6 +5575,7 @@ static inline LOOM_CHECK loom_status loom_reciprocal(loom_tensor x, loom_tensor 
   return loom_record_("reciprocal", fixed_, 1, NULL, 0, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 6)
 /* This process's part, along axis, of the reduction of the operands of a group.
    Reductions are those of all_reduce; the parts are in the order of the group.
      x: any dtype
@@ -5393,7 +5584,8 @@ static inline LOOM_CHECK loom_status loom_reciprocal(loom_tensor x, loom_tensor 
      group: ints
      world: int
      axes: str, default ""
-   Source: stablehlo.reduce_scatter */
+   Source: stablehlo.reduce_scatter
+   Since 1.6 */
 static inline LOOM_CHECK loom_status loom_reduce_scatter(loom_tensor x, const char *reduction,
                                                          int64_t axis, const int64_t *group,
                                                          size_t group_count, int64_t world,
@@ -5409,6 +5601,7 @@ static inline LOOM_CHECK loom_status loom_reduce_scatter(loom_tensor x, const ch
   attributes_[4] = loom_attr_str("axes", axes);
   return loom_record_("reduce_scatter", fixed_, 1, attributes_, 5, result, 1);
 }
+#endif
 
 /* max(x, 0), NaN for NaN. The gradient at 0 is 0.
      x: a real number (not bool, not complex)
@@ -5482,6 +5675,7 @@ static inline LOOM_CHECK loom_status loom_reshape(loom_tensor x, const int64_t *
   return loom_record_("reshape", fixed_, 1, attributes_, 1, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The Fourier transform of real numbers: the half of it that tells the other.
    Along the last of the axes there are n // 2 + 1 points, of 0 and the positive frequencies.
    Half precision is computed in float32. Raises ShapeError for an axis without points,
@@ -5489,7 +5683,8 @@ static inline LOOM_CHECK loom_status loom_reshape(loom_tensor x, const int64_t *
      x: float16 or bfloat16 or float32 or float64
      axes: ints
      norm: str, default "backward"
-   Source: NumPy fft.rfftn */
+   Source: NumPy fft.rfftn
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_rfft(loom_tensor x, const int64_t *axes,
                                                size_t axes_count, const char *norm,
                                                loom_tensor *result) {
@@ -5501,6 +5696,7 @@ static inline LOOM_CHECK loom_status loom_rfft(loom_tensor x, const int64_t *axe
   attributes_[1] = loom_attr_str("norm", norm);
   return loom_record_("rfft", fixed_, 1, attributes_, 2, result, 1);
 }
+#endif
 
 /* x / sqrt(mean(x**2) + eps) * weight over the last normalized_ndim axes.
    weight has the shape of those axes. Raises ShapeError, ArgumentError.
@@ -5534,6 +5730,7 @@ static inline LOOM_CHECK loom_status loom_rms_norm_with(loom_operand x, loom_ope
   return loom_record_("rms_norm", fixed_, 2, attributes_, 2, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* h' = f(x @ w_input.T + b_input + h @ w_hidden.T + b_hidden) for each step in turn.
    f is activation, "tanh" or "relu"; x is (T, N, I), h (N, H), the weights are (H, I) and
    (H, H). Returns the state after each step (T, N, H) and after the last (N, H). lengths
@@ -5548,7 +5745,8 @@ static inline LOOM_CHECK loom_status loom_rms_norm_with(loom_operand x, loom_ope
      T: one dtype, float16 or bfloat16 or float32 or float64
      activation: str, default "tanh"
      reverse: bool, default false
-   Source: Elman, Finding Structure in Time, 1990; PyTorch RNN */
+   Source: Elman, Finding Structure in Time, 1990; PyTorch RNN
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_rnn(loom_tensor x, loom_tensor h, loom_tensor w_input,
                                               loom_tensor w_hidden, loom_tensor b_input,
                                               loom_tensor b_hidden, loom_tensor lengths,
@@ -5597,6 +5795,7 @@ static inline LOOM_CHECK loom_status loom_rnn_with(loom_operand x, loom_operand 
   loom_hand_out_(state, results_[1]);
   return status_;
 }
+#endif
 
 /* x shifted around along axes: element i moves to (i + shift) % size.
    One shift per axis; an axis named twice is shifted by the sum. Without axes there is one
@@ -5640,11 +5839,13 @@ static inline LOOM_CHECK loom_status loom_rsqrt(loom_tensor x, loom_tensor *resu
   return loom_record_("rsqrt", fixed_, 1, NULL, 0, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* All the results of fold on its way along an axis, the first element included.
      x: any dtype
      function: str
      axis: int
-   Source: NumPy ufunc.accumulate */
+   Source: NumPy ufunc.accumulate
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_running_fold(loom_tensor x, const char *function,
                                                        int64_t axis, loom_tensor *result) {
   loom_operand fixed_[1];
@@ -5654,7 +5855,9 @@ static inline LOOM_CHECK loom_status loom_running_fold(loom_tensor x, const char
   attributes_[1] = loom_attr_int("axis", axis);
   return loom_record_("running_fold", fixed_, 1, attributes_, 2, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Means and variances kept over batches: (1 - momentum) * old + momentum * new, of each.
    Of num values, 2 or more, the new variance is multiplied by num / (num - 1), which makes a
    biased one unbiased. Raises ShapeError.
@@ -5664,8 +5867,9 @@ static inline LOOM_CHECK loom_status loom_running_fold(loom_tensor x, const char
      new_variance: T
      momentum: T
      T: one dtype, float16 or bfloat16 or float32 or float64
-     num: int, default 0
-   Source: Ioffe, Szegedy, Batch Normalization, 2015 */
+     num: int, default 0, since 1.3
+   Source: Ioffe, Szegedy, Batch Normalization, 2015
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_running_moments(loom_tensor mean, loom_tensor variance,
                                                           loom_tensor new_mean,
                                                           loom_tensor new_variance,
@@ -5710,6 +5914,7 @@ static inline LOOM_CHECK loom_status loom_running_moments_with(loom_operand mean
   loom_hand_out_(variance_result, results_[1]);
   return status_;
 }
+#endif
 
 /* softmax(q @ k.T * scale + mask) @ v for q (..., L, E), k (..., S, E), v (..., S, V).
    scale is 1 / sqrt(E) if None. A bool mask is true where a position is seen; one of the
@@ -5832,6 +6037,7 @@ static inline LOOM_CHECK loom_status loom_searchsorted_with(loom_operand sorted,
   return loom_record_("searchsorted", fixed_, 2, attributes_, 1, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* fold of segments along an axis: from each of starts to the next one.
    The last segment runs to the end. Where the next start is not larger, the segment is one
    element. Starts outside the axis are taken as the nearest element.
@@ -5839,7 +6045,8 @@ static inline LOOM_CHECK loom_status loom_searchsorted_with(loom_operand sorted,
      starts: an integer type
      function: str
      axis: int
-   Source: NumPy ufunc.reduceat */
+   Source: NumPy ufunc.reduceat
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_segment_fold(loom_tensor x, loom_tensor starts,
                                                        const char *function, int64_t axis,
                                                        loom_tensor *result) {
@@ -5863,14 +6070,17 @@ static inline LOOM_CHECK loom_status loom_segment_fold_with(loom_operand x, loom
   attributes_[1] = loom_attr_int("axis", axis);
   return loom_record_("segment_fold", fixed_, 2, attributes_, 2, result, 1);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The first half of the tensors if the condition holds, otherwise the second half.
    Raises ShapeError, ArgumentError.
      condition: bool
      tensors: T, any number of them
      T: one dtype, any dtype
      results: half as many as tensors
-   Source: one condition for many tensors */
+   Source: one condition for many tensors
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_select_all(loom_tensor condition,
                                                      const loom_tensor *tensors,
                                                      size_t tensors_count, loom_tensor *results,
@@ -5891,6 +6101,7 @@ static inline LOOM_CHECK loom_status loom_select_all_with(loom_operand condition
   return loom_record_many_("select_all", fixed_, 1, NULL, tensors, tensors_count, NULL, 0,
                            results, results_count);
 }
+#endif
 
 /* 1.0507... * elu(x, 1.6733...).
      x: float16 or bfloat16 or float32 or float64
@@ -6251,15 +6462,18 @@ static inline LOOM_CHECK loom_status loom_sort_with_indices(loom_tensor x, int64
   return status_;
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 6)
 /* sin(x) / x, the spherical Bessel function of order 0; 1 at 0, and 0 at the infinities.
      x: float16 or bfloat16 or float32 or float64
-   Source: DLMF 10.49.3 */
+   Source: DLMF 10.49.3
+   Since 1.6 */
 static inline LOOM_CHECK loom_status loom_spherical_bessel_j0(loom_tensor x,
                                                               loom_tensor *result) {
   loom_operand fixed_[1];
   fixed_[0] = loom_t(x);
   return loom_record_("spherical_bessel_j0", fixed_, 1, NULL, 0, result, 1);
 }
+#endif
 
 /* x cut along an axis into parts of these sizes: one result for each.
    Raises ShapeError where the sizes do not add up to the axis.
@@ -6344,6 +6558,7 @@ static inline LOOM_CHECK loom_status loom_std(loom_tensor x, const int64_t *axes
   return loom_record_("std", fixed_, 1, attributes_, 3, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Adadelta; the state is the means of squared gradients and of squared moves.
    Raises ShapeError, ArgumentError.
      step: float16 or bfloat16 or float32 or float64; how many steps were made before this
@@ -6359,7 +6574,8 @@ static inline LOOM_CHECK loom_status loom_std(loom_tensor x, const int64_t *axes
      maximize: bool, default false
      results: step, then n parameters, then n squares, then n moves; all new, in the order of
        the parameters
-   Source: Zeiler, ADADELTA, 2012 */
+   Source: Zeiler, ADADELTA, 2012
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_step_adadelta(loom_tensor step, loom_tensor lr,
                                                         loom_tensor rho, loom_tensor eps,
                                                         loom_tensor weight_decay,
@@ -6399,7 +6615,9 @@ static inline LOOM_CHECK loom_status loom_step_adadelta_with(loom_operand step, 
   return loom_record_many_("step_adadelta", fixed_, 5, NULL, tensors, tensors_count, attributes_,
                            2, results, results_count);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Adafactor; with factored the variances are those of rows and those of columns.
    The rows' and columns' are of the last two axes, which stay with size 1. Raises
    ShapeError, ArgumentError.
@@ -6419,7 +6637,8 @@ static inline LOOM_CHECK loom_status loom_step_adadelta_with(loom_operand step, 
      maximize: bool, default false
      results: step, then n parameters, then n variances (with factored first n of the rows,
        then n of the columns); all new, in the order of the parameters
-   Source: Shazeer, Stern, Adafactor, 2018 */
+   Source: Shazeer, Stern, Adafactor, 2018
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_step_adafactor(loom_tensor step, loom_tensor lr,
                                                          loom_tensor beta2_decay,
                                                          loom_tensor eps1, loom_tensor eps2,
@@ -6470,7 +6689,9 @@ static inline LOOM_CHECK loom_status loom_step_adafactor_with(loom_operand step,
   return loom_record_many_("step_adafactor", fixed_, 7, NULL, tensors, tensors_count, attributes_,
                            3, results, results_count);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Adagrad; the state is the sums of squared gradients. Raises ShapeError, ArgumentError.
      step: float16 or bfloat16 or float32 or float64; how many steps were made before this
        one, 0 at first; its result is one more
@@ -6484,7 +6705,8 @@ static inline LOOM_CHECK loom_status loom_step_adafactor_with(loom_operand step,
      decays: bool, default false
      maximize: bool, default false
      results: step, then n parameters, then n sums; all new, in the order of the parameters
-   Source: Duchi, Hazan, Singer, Adaptive Subgradient, 2011 */
+   Source: Duchi, Hazan, Singer, Adaptive Subgradient, 2011
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_step_adagrad(loom_tensor step, loom_tensor lr,
                                                        loom_tensor eps, loom_tensor weight_decay,
                                                        loom_tensor lr_decay,
@@ -6525,7 +6747,9 @@ static inline LOOM_CHECK loom_status loom_step_adagrad_with(loom_operand step, l
   return loom_record_many_("step_adagrad", fixed_, 5, NULL, tensors, tensors_count, attributes_,
                            2, results, results_count);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Adam and AdamW; the state is the means of gradients and of their squares.
    With amsgrad the largest means of squares, too, which then take the squares' place. Raises
    ShapeError, ArgumentError.
@@ -6545,7 +6769,8 @@ static inline LOOM_CHECK loom_status loom_step_adagrad_with(loom_operand step, l
      maximize: bool, default false
      results: step, then n parameters, then n means, then n squares, then n largest (only
        with amsgrad); all new, in the order of the parameters
-   Source: Kingma, Ba, Adam, 2015; Loshchilov, Hutter, Decoupled Weight Decay, 2019 */
+   Source: Kingma, Ba, Adam, 2015; Loshchilov, Hutter, Decoupled Weight Decay, 2019
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_step_adam(loom_tensor step, loom_tensor lr,
                                                     loom_tensor beta1, loom_tensor beta2,
                                                     loom_tensor eps, loom_tensor weight_decay,
@@ -6593,7 +6818,9 @@ static inline LOOM_CHECK loom_status loom_step_adam_with(loom_operand step, loom
   return loom_record_many_("step_adam", fixed_, 6, NULL, tensors, tensors_count, attributes_, 4,
                            results, results_count);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* AdaMax; the state is the means of gradients and the decaying largest moduli.
    Raises ShapeError, ArgumentError.
      step: float16 or bfloat16 or float32 or float64; how many steps were made before this
@@ -6610,7 +6837,8 @@ static inline LOOM_CHECK loom_status loom_step_adam_with(loom_operand step, loom
      maximize: bool, default false
      results: step, then n parameters, then n means, then n largest; all new, in the order of
        the parameters
-   Source: Kingma, Ba, Adam (AdaMax), 2015 */
+   Source: Kingma, Ba, Adam (AdaMax), 2015
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_step_adamax(loom_tensor step, loom_tensor lr,
                                                       loom_tensor beta1, loom_tensor beta2,
                                                       loom_tensor eps, loom_tensor weight_decay,
@@ -6653,7 +6881,9 @@ static inline LOOM_CHECK loom_status loom_step_adamax_with(loom_operand step, lo
   return loom_record_many_("step_adamax", fixed_, 6, NULL, tensors, tensors_count, attributes_, 2,
                            results, results_count);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Averaged SGD: a step of rate eta, whose results mu moves the averages to.
    Raises ShapeError, ArgumentError.
      step: float16 or bfloat16 or float32 or float64; how many steps were made before this
@@ -6672,7 +6902,8 @@ static inline LOOM_CHECK loom_status loom_step_adamax_with(loom_operand step, lo
      maximize: bool, default false
      results: step, then eta, then mu, then n parameters, then n averages; all new, in the
        order of the parameters
-   Source: Polyak, Juditsky, Acceleration by Averaging, 1992 */
+   Source: Polyak, Juditsky, Acceleration by Averaging, 1992
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_step_asgd(loom_tensor step, loom_tensor eta,
                                                     loom_tensor mu, loom_tensor lr,
                                                     loom_tensor lambd, loom_tensor alpha,
@@ -6721,7 +6952,9 @@ static inline LOOM_CHECK loom_status loom_step_asgd_with(loom_operand step, loom
   return loom_record_many_("step_asgd", fixed_, 8, NULL, tensors, tensors_count, attributes_, 2,
                            results, results_count);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Momentum whose matrix is brought near an orthogonal one by a few Newton-Schulz steps.
    adjust says how the matrix's shape enters the rate: "original" or "match_rms_adamw". The
    iteration rounds to bfloat16. Raises ShapeError, ArgumentError.
@@ -6737,7 +6970,8 @@ static inline LOOM_CHECK loom_status loom_step_asgd_with(loom_operand step, loom
      nesterov: bool, default true
      adjust: str, default "original"
      results: n parameters, then n momenta; all new, in the order of the parameters
-   Source: Jordan et al., Muon, 2024; torch.optim.Muon */
+   Source: Jordan et al., Muon, 2024; torch.optim.Muon
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_step_muon(loom_tensor lr, loom_tensor weight_decay,
                                                     loom_tensor momentum, loom_tensor eps,
                                                     const loom_tensor *tensors,
@@ -6785,7 +7019,9 @@ static inline LOOM_CHECK loom_status loom_step_muon_with(loom_operand lr,
   return loom_record_many_("step_muon", fixed_, 4, NULL, tensors, tensors_count, attributes_, 4,
                            results, results_count);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* NAdam; product is that of the momenta beta1 * (1 - 0.96**(t * momentum_decay) / 2).
    Raises ShapeError, ArgumentError.
      step: float16 or bfloat16 or float32 or float64; how many steps were made before this
@@ -6805,7 +7041,8 @@ static inline LOOM_CHECK loom_status loom_step_muon_with(loom_operand lr,
      maximize: bool, default false
      results: step, then product, then n parameters, then n means, then n squares; all new,
        in the order of the parameters
-   Source: Dozat, Incorporating Nesterov Momentum into Adam */
+   Source: Dozat, Incorporating Nesterov Momentum into Adam
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_step_nadam(loom_tensor step, loom_tensor product,
                                                      loom_tensor lr, loom_tensor beta1,
                                                      loom_tensor beta2, loom_tensor eps,
@@ -6858,7 +7095,9 @@ static inline LOOM_CHECK loom_status loom_step_nadam_with(loom_operand step, loo
   return loom_record_many_("step_nadam", fixed_, 8, NULL, tensors, tensors_count, attributes_, 3,
                            results, results_count);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* RAdam: without the squares as long as their means are of too few steps.
    Raises ShapeError, ArgumentError.
      step: float16 or bfloat16 or float32 or float64; how many steps were made before this
@@ -6876,7 +7115,8 @@ static inline LOOM_CHECK loom_status loom_step_nadam_with(loom_operand step, loo
      maximize: bool, default false
      results: step, then n parameters, then n means, then n squares; all new, in the order of
        the parameters
-   Source: Liu et al., On the Variance of the Adaptive Learning Rate and Beyond, 2020 */
+   Source: Liu et al., On the Variance of the Adaptive Learning Rate and Beyond, 2020
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_step_radam(loom_tensor step, loom_tensor lr,
                                                      loom_tensor beta1, loom_tensor beta2,
                                                      loom_tensor eps, loom_tensor weight_decay,
@@ -6922,7 +7162,9 @@ static inline LOOM_CHECK loom_status loom_step_radam_with(loom_operand step, loo
   return loom_record_many_("step_radam", fixed_, 6, NULL, tensors, tensors_count, attributes_, 3,
                            results, results_count);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* RMSprop; with momentous a momentum, with centered the mean gradient is state, too.
    Raises ShapeError, ArgumentError.
      step: float16 or bfloat16 or float32 or float64; how many steps were made before this
@@ -6942,7 +7184,8 @@ static inline LOOM_CHECK loom_status loom_step_radam_with(loom_operand step, loo
      maximize: bool, default false
      results: step, then n parameters, then n squares, then n momenta (only with momentous),
        then n means (only with centered); all new, in the order of the parameters
-   Source: Hinton, Neural Networks for Machine Learning, 6e */
+   Source: Hinton, Neural Networks for Machine Learning, 6e
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_step_rmsprop(loom_tensor step, loom_tensor lr,
                                                        loom_tensor alpha, loom_tensor eps,
                                                        loom_tensor weight_decay,
@@ -6992,7 +7235,9 @@ static inline LOOM_CHECK loom_status loom_step_rmsprop_with(loom_operand step, l
   return loom_record_many_("step_rmsprop", fixed_, 6, NULL, tensors, tensors_count, attributes_,
                            4, results, results_count);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Resilient propagation: step sizes that grow while a gradient keeps its sign.
    The state is the gradients that were used last, and the sizes, in [least, most]. Raises
    ShapeError, ArgumentError.
@@ -7008,7 +7253,8 @@ static inline LOOM_CHECK loom_status loom_step_rmsprop_with(loom_operand step, l
      maximize: bool, default false
      results: step, then n parameters, then n previous, then n sizes; all new, in the order
        of the parameters
-   Source: Riedmiller, Braun, RPROP, 1993 */
+   Source: Riedmiller, Braun, RPROP, 1993
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_step_rprop(loom_tensor step, loom_tensor shrink,
                                                      loom_tensor grow, loom_tensor least,
                                                      loom_tensor most, const loom_tensor *tensors,
@@ -7044,7 +7290,9 @@ static inline LOOM_CHECK loom_status loom_step_rprop_with(loom_operand step, loo
   return loom_record_many_("step_rprop", fixed_, 5, NULL, tensors, tensors_count, attributes_, 1,
                            results, results_count);
 }
+#endif
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* Stochastic gradient descent; with momentous the momenta are part of the tensors.
    A momentum becomes momentum * it + share * gradient; share is one minus the dampening, or
    1 in the first step. With detached that is constant to derivatives. Raises ShapeError,
@@ -7063,7 +7311,8 @@ static inline LOOM_CHECK loom_status loom_step_rprop_with(loom_operand step, loo
      detached: bool, default false
      results: n parameters, then n momenta (only with momentous); all new, in the order of
        the parameters
-   Source: torch.optim.SGD */
+   Source: torch.optim.SGD
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_step_sgd(loom_tensor lr, loom_tensor weight_decay,
                                                    loom_tensor momentum, loom_tensor share,
                                                    const loom_tensor *tensors,
@@ -7108,6 +7357,7 @@ static inline LOOM_CHECK loom_status loom_step_sgd_with(loom_operand lr,
   return loom_record_many_("step_sgd", fixed_, 4, NULL, tensors, tensors_count, attributes_, 5,
                            results, results_count);
 }
+#endif
 
 /* The data of y with the gradient of x: the cotangent passes to x unchanged.
    For data that was overwritten without recording a gradient.
@@ -7465,13 +7715,15 @@ static inline LOOM_CHECK loom_status loom_trunc(loom_tensor x, loom_tensor *resu
   return loom_record_("trunc", fixed_, 1, NULL, 0, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The tensors times factor, and before them 1 if any has an infinity or NaN, else 0.
    Raises ShapeError, ArgumentError.
      factor: float16 or bfloat16 or float32 or float64
      tensors: T, any number of them
      T: one dtype, a floating-point or complex type
      results: found, then a gradient for each tensor
-   Source: torch.amp.GradScaler.unscale_ */
+   Source: torch.amp.GradScaler.unscale_
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_unscale(loom_tensor factor, const loom_tensor *tensors,
                                                   size_t tensors_count, loom_tensor *results,
                                                   size_t results_count) {
@@ -7490,6 +7742,7 @@ static inline LOOM_CHECK loom_status loom_unscale_with(loom_operand factor,
   return loom_record_many_("unscale", fixed_, 1, NULL, tensors, tensors_count, NULL, 0, results,
                            results_count);
 }
+#endif
 
 /* The mean squared distance from the mean, by the two-pass formula.
    The sum is divided by max(count - correction, 0). Complex operands give a real result.
@@ -7603,11 +7856,13 @@ static inline LOOM_CHECK loom_status loom_xlogy_with(loom_operand x, loom_operan
   return loom_record_("xlogy", fixed_, 2, NULL, 0, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 1)
 /* The Hurwitz zeta function, the sum of (k + q)**-x over k from 0; inf for x = 1.
      x: T
      q: T
      T: one dtype, float16 or bfloat16 or float32 or float64
-   Source: SciPy zeta */
+   Source: SciPy zeta
+   Since 1.1 */
 static inline LOOM_CHECK loom_status loom_zeta(loom_tensor x, loom_tensor q,
                                                loom_tensor *result) {
   loom_operand fixed_[2];
@@ -7623,6 +7878,7 @@ static inline LOOM_CHECK loom_status loom_zeta_with(loom_operand x, loom_operand
   fixed_[1] = q;
   return loom_record_("zeta", fixed_, 2, NULL, 0, result, 1);
 }
+#endif
 
 #ifndef LOOM_NO_SOURCE_LOCATIONS
 #define loom_abs(...) (LOOM_HERE, loom_abs(__VA_ARGS__))

@@ -60,6 +60,12 @@ typedef enum loom_option {
   LOOM_OPTION_FORBID_READS = 2 /* a read is LOOM_ERROR_READ_FORBIDDEN (default 0) */
 } loom_option;
 
+typedef enum loom_log_level {
+  LOOM_LOG_INFO = 1,    /* nothing is wrong, as of a compilation that takes long */
+  LOOM_LOG_WARNING = 2, /* something is slower than it could be, or will change */
+  LOOM_LOG_ERROR = 3    /* something failed that no call could report */
+} loom_log_level;
+
 /* ---- handles ----------------------------------------------------------------- */
 
 typedef struct loom_tensor {

@@ -201,6 +201,8 @@ def _c_source() -> str:
     ffi.cdef('extern "Python" {\n' + entries + "\n}")
     ffi.cdef("void loomp_set_error(int status, const char *message, const char *op, "
              "const char *site);")
+    ffi.cdef("void loomp_set_argument(const char *name, int64_t index);")
+    ffi.cdef("int loomp_log(int level, const char *message);")
     ffi.embedding_init_code(_INIT_CODE)
     ffi.set_source("_lazyloom_abi", preamble)
     with tempfile.TemporaryDirectory() as folder:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import os
-import warnings
 from typing import Any, Final
 
 import _lazyloom_shims  # type: ignore[import-not-found]
@@ -29,13 +28,13 @@ from lazyloom.frontend import (
     fitted,
     from_memory,
     look,
-    silence_messages,
+    send_messages,
     write,
     write_all,
     write_lock,
 )
 
-from . import calls, capture, gradients, handles, loops, observation, places
+from . import calls, capture, former, gradients, handles, logs, loops, observation, places
 from .handles import BUFFER, TENSOR
 from .serving import (
     Tensor,
@@ -64,8 +63,8 @@ def start(opened: bool) -> None:
         # cycles among the newest 700 objects again and again costs a sixth of recording.
         gc.set_threshold(10_000, *gc.get_threshold()[1:])
         # no function prints, and there is no Python program that could hear of a warning
-        warnings.simplefilter("ignore")
-        silence_messages()
+        logs.take_all()
+    send_messages(logs.compiling, silent=opened)
     _lazyloom_shims.setup({
         "Value": lazyloom.Value, "Scalar": lazyloom.Scalar, "Site": lazyloom.Site,
         "unknown": lazyloom.Site(None, 0), "record_one": lazyloom.record_one,
@@ -237,9 +236,13 @@ def apply(
     attrs = None
     if attribute_count:
         attrs = calls.attributes(op, ffi.cast("loom_attr *", attributes), attribute_count)
+    former_call = False
+    if attrs is not None and former.ATTRIBUTES.get(op.name) in attrs:
+        former_call = True
+        former.replaced(op, values, attrs)
     recorded = lazyloom.source(op, values, attrs) if source else lazyloom.record(op, values, attrs)
     several = type(recorded) is tuple
-    if several and not recorded:
+    if former_call or (several and not recorded):
         return recorded, None
     node = (recorded[0] if several else recorded).node
     single = not several and len(op.signature.outputs) == 1 and not op.signature.lists

@@ -20,11 +20,15 @@ static bool python_ended = false;
 
 /* ---- errors of a thread -------------------------------------------------------- */
 
-typedef struct error_record {
+/* The last failure of a thread, or one that was taken from it. */
+typedef struct loom_error {
   loom_status status;
   char *message;
   char *op;
   char *site;
+  char *argument;
+  char *expected;
+  int64_t index;
 } error_record;
 
 static pthread_key_t error_key;
@@ -38,6 +42,8 @@ static void error_empty(error_record *e) {
   free(e->message);
   free(e->op);
   free(e->site);
+  free(e->argument);
+  free(e->expected);
   memset(e, 0, sizeof *e);
 }
 
@@ -59,11 +65,24 @@ static error_record *error_of_thread(bool make) {
   return e;
 }
 
-static char *copied(const char *text) {
-  size_t n = strlen(text) + 1;
-  char *result = (char *)malloc(n);
-  if (result != NULL) memcpy(result, text, n);
+static char *copied_part(const char *text, size_t n) {
+  char *result = (char *)malloc(n + 1);
+  if (result != NULL) {
+    memcpy(result, text, n);
+    result[n] = 0;
+  }
   return result;
+}
+
+static char *copied(const char *text) { return copied_part(text, strlen(text)); }
+
+/* What a message says was expected: all have the form "what was given, expected that; do this". */
+static char *said_expected(const char *message) {
+  const char *from = strstr(message, "expected "), *to;
+  if (from == NULL) return NULL;
+  from += strlen("expected ");
+  to = strstr(from, "; ");
+  return copied_part(from, to != NULL ? (size_t)(to - from) : strlen(from));
 }
 
 /* Called by the entries too, with texts that live during the call. */
@@ -75,6 +94,8 @@ static void loomp_set_error(int status, const char *message, const char *op, con
   e->status = (loom_status)status;
   e->message = copied(message);
   e->op = copied(op);
+  e->expected = said_expected(message);
+  e->index = -1;
   if (site[0] == 0 && source_file != NULL) {
     size_t n = strlen(source_file) + 16;
     e->site = (char *)malloc(n);
@@ -82,6 +103,16 @@ static void loomp_set_error(int status, const char *message, const char *op, con
   } else {
     e->site = copied(site);
   }
+}
+
+/* Which argument the recorded error is about: a parameter, an operand or an attribute, and which
+   operand, or which entry of a list; -1 for none. */
+static void loomp_set_argument(const char *name, int64_t index) {
+  error_record *e = error_of_thread(false);
+  if (e == NULL) return;
+  free(e->argument);
+  e->argument = copied(name);
+  e->index = index;
 }
 
 /* The recorded error is at the calling thread's source location, whatever it says. */
@@ -118,6 +149,77 @@ const char *loom_error_op(void) {
 const char *loom_error_site(void) {
   error_record *e = error_of_thread(false);
   return e == NULL || e->site == NULL ? "" : e->site;
+}
+
+/* Fails, for a parameter of a function. */
+static loom_status fail_at(loom_status status, const char *message, const char *parameter) {
+  (void)fail(status, message);
+  loomp_set_argument(parameter, -1);
+  return status;
+}
+
+loom_error *loom_error_take(void) {
+  error_record *e = error_of_thread(false), *taken;
+  if (e == NULL || e->status == LOOM_OK) return NULL;
+  taken = (error_record *)malloc(sizeof *taken);
+  if (taken == NULL) return NULL;
+  *taken = *e;
+  memset(e, 0, sizeof *e);
+  return taken;
+}
+
+static const char *text_of(const char *text) { return text != NULL ? text : ""; }
+
+loom_status loom_error_describe(const loom_error *error, loom_error_details *details) {
+  const error_record *e = error != NULL ? error : error_of_thread(false);
+  loom_error_details all;
+  if (details == NULL)
+    return fail_at(LOOM_ERROR_ARGUMENT, "loom_error_describe: details is NULL, expected a pointer",
+                   "details");
+  if (details->size < sizeof all.size || details->size > 1024)
+    return fail_at(LOOM_ERROR_ARGUMENT,
+                   "loom_error_describe: details->size is no size of a loom_error_details, "
+                   "expected sizeof(loom_error_details)",
+                   "details");
+  memset(&all, 0, sizeof all);
+  all.size = details->size;
+  all.status = e != NULL ? e->status : LOOM_OK;
+  all.index = e != NULL && e->status != LOOM_OK ? e->index : -1;
+  all.message = text_of(e != NULL ? e->message : NULL);
+  all.op = text_of(e != NULL ? e->op : NULL);
+  all.site = text_of(e != NULL ? e->site : NULL);
+  all.argument = text_of(e != NULL ? e->argument : NULL);
+  all.expected = text_of(e != NULL ? e->expected : NULL);
+  if (details->size > sizeof all)
+    memset((char *)details + sizeof all, 0, details->size - sizeof all);
+  memcpy(details, &all, details->size < sizeof all ? details->size : sizeof all);
+  return LOOM_OK;
+}
+
+static char *copied_or_null(const char *text) { return text != NULL ? copied(text) : NULL; }
+
+loom_status loom_error_restore(const loom_error *error) {
+  error_record *e;
+  if (error == NULL) {
+    loom_error_clear();
+    return LOOM_OK;
+  }
+  e = error_of_thread(true);
+  ++errors_made;
+  if (e == NULL) return error->status;
+  error_empty(e);
+  e->status = error->status;
+  e->message = copied_or_null(error->message);
+  e->op = copied_or_null(error->op);
+  e->site = copied_or_null(error->site);
+  e->argument = copied_or_null(error->argument);
+  e->expected = copied_or_null(error->expected);
+  e->index = error->index;
+  return error->status;
+}
+
+void loom_error_free(loom_error *error) {
+  if (error != NULL) error_free(error);
 }
 
 loom_status loom_set_error(loom_status status, const char *message) {
@@ -198,6 +300,46 @@ static const char *copied_name(const char *text) {
 
 void loom_copy_source_location(const char *file, int line) {
   loom_set_source_location(file != NULL ? copied_name(file) : NULL, line);
+}
+
+/* ---- messages ---------------------------------------------------------------------- */
+
+static loom_log_function log_function = NULL;
+static void *log_context = NULL;
+static loom_log_level log_least = LOOM_LOG_INFO;
+/* held while a function of the caller's is called, so that the one that is replaced has returned */
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+static __thread bool logs = false;
+
+loom_status loom_set_log(loom_log_function log, void *context, loom_log_level least) {
+  if ((int)least < LOOM_LOG_INFO || (int)least > LOOM_LOG_ERROR)
+    return fail_at(LOOM_ERROR_ARGUMENT,
+                   "loom_set_log: least is no level, expected a loom_log_level (1 to 3)", "least");
+  if (logs)
+    return fail(LOOM_ERROR_ARGUMENT,
+                "loom_set_log was called by a function that hears messages, expected another "
+                "place; such a function must not call lazyloom");
+  pthread_mutex_lock(&log_lock);
+  log_function = log;
+  log_context = context;
+  log_least = least;
+  pthread_mutex_unlock(&log_lock);
+  return LOOM_OK;
+}
+
+/* Called by the entries: 1 if there is a function that hears messages. */
+static int loomp_log(int level, const char *message) {
+  int heard;
+  if (logs) return 1;
+  pthread_mutex_lock(&log_lock);
+  heard = log_function != NULL;
+  if (heard && level >= (int)log_least) {
+    logs = true;
+    log_function((loom_log_level)level, message, log_context);
+    logs = false;
+  }
+  pthread_mutex_unlock(&log_lock);
+  return heard;
 }
 
 /* ---- the end of a thread ----------------------------------------------------------- */
@@ -357,7 +499,7 @@ static bool ready(void) {
 static loom_status null_pointer(const char *function, const char *parameter) {
   char text[200];
   snprintf(text, sizeof text, "%s: %s is NULL, expected a pointer", function, parameter);
-  return fail(LOOM_ERROR_ARGUMENT, text);
+  return fail_at(LOOM_ERROR_ARGUMENT, text, parameter);
 }
 
 /* No call has a list as long as that: the number was not meant, and memory beyond what was given
@@ -368,7 +510,7 @@ static loom_status too_long(const char *function, const char *parameter, size_t 
   char text[200];
   snprintf(text, sizeof text, "%s: %s is %zu, expected at most %zu", function, parameter, count,
            LONGEST);
-  return fail(LOOM_ERROR_ARGUMENT, text);
+  return fail_at(LOOM_ERROR_ARGUMENT, text, parameter);
 }
 
 static loom_status finish(int answer) {

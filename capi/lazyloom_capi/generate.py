@@ -5,6 +5,7 @@ All but those that hold a recorded function, such as ``scan``.
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 from pathlib import Path
@@ -15,6 +16,8 @@ import lazyloom
 from . import header
 
 NAME: Final = "lazyloom_ops.h"
+#: see ``since``
+SINCE: Final = Path(__file__).with_name("since.json")
 
 _INTRODUCTION: Final = """\
 /* lazyloom_ops.h: a typed wrapper for every op of the table, but for loops and branches,
@@ -36,6 +39,10 @@ _INTRODUCTION: Final = """\
    released at once. Where the number of results depends on the call, they go to an array,
    results, of results_count entries, which must be enough; the comment says their order.
    Errors are those of loom_apply().
+
+   An op that is not of the first version of the ABI says which one it came with: older libraries
+   answer it with LOOM_ERROR_UNKNOWN_OP, and an attribute that came later, which a wrapper gives
+   always, with LOOM_ERROR_ARGUMENT. With LOOM_TARGET_VERSION such ops are not declared.
 */
 #ifndef LAZYLOOM_OPS_H
 #define LAZYLOOM_OPS_H
@@ -171,7 +178,7 @@ def _attribute(a: Any) -> _Parameter:
     return _Parameter([f"{kind} {name}"], f"loom_attr_{a.kind}({quoted}, {name})")
 
 
-def _comment(op: Any) -> str:
+def _comment(op: Any, versions: dict[str, int]) -> str:
     paragraphs = re.split(r"\n\s*\n", op.doc.replace("*/", "* /").replace("/*", "/ *"))
     lines: list[str] = []
     for paragraph in paragraphs:
@@ -185,13 +192,33 @@ def _comment(op: Any) -> str:
     if any(_shares(op, o) for o in op.operands):
         notes.append(f"T: one dtype, {_class(op.T)}")
     for a in op.attributes:
-        words = [a.kind, *(["may be absent"] if a.nullable else []), _default(a)]
+        later = versions[a.name] > versions[""]
+        words = [a.kind, *(["may be absent"] if a.nullable else []), _default(a),
+                 f"since 1.{versions[a.name]}" if later else ""]
         notes.append(f"{_safe(a.name)}: " + ", ".join(w for w in words if w))
     notes += [f"{name}: {text}" for name, text in said.items()]
     for note in notes:
         lines += textwrap.wrap(note, 90, initial_indent="  ", subsequent_indent="    ")
     lines += textwrap.wrap(f"Source: {op.source}", 90)
+    if versions[""] > 0:
+        lines.append(f"Since 1.{versions['']}")
     return "/* " + "\n   ".join(line.rstrip() for line in lines) + " */"
+
+
+def since() -> dict[str, dict[str, int]]:
+    """The minor version of the ABI that each op came with, under "", and each of its attributes.
+
+    What is not recorded came with this one.
+    """
+    recorded: dict[str, dict[str, int]] = json.loads(SINCE.read_text())
+    minor = header.abi_version()[1]
+    found: dict[str, dict[str, int]] = {}
+    for name, op in sorted(lazyloom.ops.table().items()):
+        if not op.signature.bodies:
+            known = recorded.get(name, {})
+            names = ["", *(a.name for a in op.attributes)]
+            found[name] = {n: known.get(n, minor) for n in names}
+    return found
 
 
 def _said_of_lists(op: Any) -> dict[str, str]:
@@ -309,6 +336,7 @@ def _text() -> str:
     reserved |= {"loom_t", "loom_null", "loom_is_null"}
     parts = [_INTRODUCTION]
     macros = []
+    versions = since()
     for name in lazyloom.ops.names():
         op = table[name]
         if op.signature.bodies:
@@ -316,11 +344,16 @@ def _text() -> str:
             continue
         if f"loom_{name}" in reserved:
             raise ValueError(f"op {name}: loom_{name} is a function of lazyloom.h")
-        parts.append(f"\n{_comment(op)}\n{_function(op, False)}\n")
+        minor = versions[name][""]
+        if minor > 0:
+            parts.append(f"\n#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, {minor})")
+        parts.append(f"\n{_comment(op, versions[name])}\n{_function(op, False)}\n")
         names = [name]
         if len(op.operands) > 1 or op.signature.of_numbers:
             parts.append(f"\n{_function(op, True)}\n")
             names.append(f"{name}_with")
+        if minor > 0:
+            parts.append("#endif\n")
         macros += [f"#define loom_{n}(...) (LOOM_HERE, loom_{n}(__VA_ARGS__))" for n in names]
     parts.append("\n#ifndef LOOM_NO_SOURCE_LOCATIONS\n" + "\n".join(macros) + "\n#endif\n")
     parts.append(_END)
@@ -333,7 +366,10 @@ def text() -> str:
 
 
 def write(path: str | None = None) -> Path:
-    """Write the header, by default beside ``lazyloom.h``; gives its path."""
+    """Write the header, by default beside ``lazyloom.h`` with ``since.json``; gives its path."""
+    if not path:
+        lines = (f"{json.dumps(name)}: {json.dumps(v)}" for name, v in since().items())
+        SINCE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     target = Path(path) if path else header.include_dir() / NAME
     target.write_text(text())
     return target

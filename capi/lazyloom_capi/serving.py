@@ -7,6 +7,7 @@ and a negative answer, the status to report; see ``shims.c``.
 from __future__ import annotations
 
 import _thread
+import re
 import threading
 import weakref
 from collections.abc import Callable
@@ -123,7 +124,41 @@ def failed(exception: type[BaseException], value: BaseException, traceback: Any)
             message += f"{traceback.tb_lineno})"
     texts = [t.encode("utf-8", "backslashreplace") for t in (message, op, site)]
     lib.loomp_set_error(code, *texts)
+    name, index = argument_of(message, op)
+    # a library of an older minor version does not ask
+    if name and hasattr(lib, "loomp_set_argument"):
+        lib.loomp_set_argument(name.encode("utf-8", "backslashreplace"), index)
     return -code
+
+
+#: how messages name what they are about: an entry of a list, an operand, an attribute
+_ENTRY: Final = re.compile(r"(?:loom_\w+: )?(\w+)\[(\d+)\]: ")
+_NAMED: Final = re.compile(r"\b(operand|attribute) '([\w\[\]]+)'|\boperand (\d+)\b")
+
+
+def argument_of(message: str, op: str) -> tuple[str, int]:
+    """Which argument a message is about first, and its number.
+
+    The number is that of an operand, or of an entry of a list, and -1 for anything else; the name
+    is "" where the message names none.
+    """
+    entry = _ENTRY.match(message)
+    if entry is not None:
+        return entry[1], int(entry[2])
+    found = _NAMED.search(message)
+    if found is None:
+        return "", -1
+    if found[1] == "attribute":
+        return found[2], -1
+    known = lazyloom.ops.table().get(op)
+    names = [] if known is None else [o.name for o in known.operands]
+    if found[3] is not None:
+        number = int(found[3])
+        return names[min(number, len(names) - 1)] if names else "", number
+    name, _, place = found[2].partition("[")
+    if name not in names:
+        return found[2], -1
+    return name, names.index(name) + (int(place.rstrip("]") or 0) if place else 0)
 
 
 def entry(function: Callable[..., int]) -> Callable[..., int]:

@@ -3,6 +3,7 @@
 /* In the child of a fork. Before a start another thread may have been about to take the lock. */
 static void forked(void) {
   pthread_mutex_init(&names_lock, NULL);
+  pthread_mutex_init(&log_lock, NULL);
   if (state != COLD) state = FORKED;
   else pthread_mutex_init(&start_lock, NULL);
 }

@@ -19,7 +19,7 @@ from typing import Any, Final, cast, final
 from .evaluate.reading import look as look
 from .extension import exports_buffers as exports_buffers
 from .host.host_arrays import ALONE as ALONE
-from .settings import silence_messages as silence_messages
+from .settings import send_messages as send_messages
 from .tensor.calls import OpFunction as OpFunction
 from .tensor.calls import reduced as reduced
 from .tensor.contents import aliasing, created_of, current, set_view

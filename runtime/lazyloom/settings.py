@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final, final
 
 from .errors import ArgumentError
@@ -67,22 +68,42 @@ MARGINS: Final = (2, 32, 128, 512)
 LOWERINGS_KEPT: Final = 4096
 
 
-#: whether what blocks the program for long says so on stderr, where no variable decides
+#: whether messages go to stderr that nobody else takes, where no variable decides
 _messages: Final[list[bool]] = [True]
+#: who is given them first; it says whether it took one
+_receiver: Final[list[Any]] = [None]
 
 
-def silence_messages() -> None:
-    """Print no message about compiling, for a host that is no Python program.
+def send_messages(receiver: Callable[[str], bool], silent: bool) -> None:
+    """Give messages about compiling to a function, for a host that is no Python program.
 
-    ``LAZYLOOM_COMPILE_MESSAGES=1`` has them printed all the same.
+    Args:
+        receiver: is called with a text, on any thread, and returns whether it took that.
+        silent: what it did not take is not printed either, unless ``LAZYLOOM_COMPILE_MESSAGES=1``
+            asks for it.
     """
-    _messages[0] = False
+    _receiver[0] = receiver
+    if silent:
+        _messages[0] = False
 
 
 def says_messages(variable: str) -> bool:
-    """Return True if messages are printed: as the variable says, or else the host."""
+    """Return True if somebody may hear messages: as the variable says, or else the host."""
     given = os.environ.get(variable)
-    return _messages[0] if given is None else given != "0"
+    return _receiver[0] is not None or (_messages[0] if given is None else given != "0")
+
+
+def tell(text: str, variable: str) -> None:
+    """Give a message to the host, or print it on stderr where it has no place for it."""
+    receiver = _receiver[0]
+    if receiver is not None and receiver(text):
+        return
+    given = os.environ.get(variable)
+    if _messages[0] if given is None else given != "0":
+        try:
+            print(text, file=sys.stderr, flush=True)
+        except (OSError, ValueError):
+            pass  # no stderr
 
 
 def switched_on(variable: str) -> bool:

@@ -244,6 +244,8 @@ LEFT_OUT = {
     "loom_shutdown", "loom_initialize", "loom_set_option", "loom_set_source_location",
     "loom_tensor_release", "loom_buffer_release", "loom_program_release", "loom_tensor_retain",
     "loom_capture_release",
+    # pointers, which no check can tell from others
+    "loom_error_take", "loom_error_restore", "loom_error_free", "loom_set_log",
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <locale.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/auxv.h>
@@ -157,6 +158,95 @@ static void names_are_copied(void) {
   EXPECT(strcmp(loom_error_site(), "") == 0);
 }
 
+/* ---- errors as objects, messages ---------------------------------------------------- */
+
+static void *elsewhere(void *given) {
+  loom_error_details details;
+  details.size = sizeof details;
+  /* this thread has none of its own */
+  OK(loom_error_describe(NULL, &details));
+  EXPECT(details.status == LOOM_OK && details.index == -1 && details.message[0] == 0);
+  EXPECT(loom_error_restore((loom_error *)given) == LOOM_ERROR_SHAPE);
+  EXPECT(loom_error_status() == LOOM_ERROR_SHAPE);
+  EXPECT(strstr(loom_error_site(), "host.c:") != NULL);
+  loom_error_free((loom_error *)given);
+  EXPECT(strcmp(loom_error_op(), "add") == 0);
+  OK(loom_error_restore(NULL));
+  OK(loom_error_status());
+  return NULL;
+}
+
+static void errors_are_objects(void) {
+  const float numbers[3] = {1, 2, 3};
+  const loom_tensor none = {12345}, x = vector(numbers, 3), y = vector(numbers, 2);
+  const loom_attr wrong = loom_attr_int("axes", 3);
+  const loom_operand operands[2] = {loom_t(x), loom_t(none)};
+  loom_error_details details;
+  loom_tensor list[2], z;
+  loom_error *error;
+  pthread_t thread;
+  struct { loom_error_details known; int64_t later; } newer;
+  loom_error_clear();
+  EXPECT(loom_error_take() == NULL);
+  EXPECT(loom_add(x, y, &z) == LOOM_ERROR_SHAPE);
+  error = loom_error_take();
+  EXPECT(error != NULL && loom_error_status() == LOOM_OK && loom_error_take() == NULL);
+  details.size = sizeof details;
+  OK(loom_error_describe(error, &details));
+  EXPECT(details.status == LOOM_ERROR_SHAPE && strcmp(details.op, "add") == 0);
+  EXPECT(strstr(details.site, "host.c:") != NULL && strstr(details.message, "(3,)") != NULL);
+  EXPECT(strstr(details.expected, "equal sizes") != NULL);
+  EXPECT(details.argument[0] == 0 && details.index == -1);
+  EXPECT(pthread_create(&thread, NULL, elsewhere, error) == 0);
+  EXPECT(pthread_join(thread, NULL) == 0);
+
+  /* an entry of a list, an operand, an attribute, a parameter */
+  list[0] = x, list[1] = none;
+  FAILS(LOOM_ERROR_HANDLE, loom_sync(list, 2, true));
+  OK(loom_error_describe(NULL, &details));
+  EXPECT(strcmp(details.argument, "tensors") == 0 && details.index == 1);
+  FAILS(LOOM_ERROR_HANDLE, loom_apply("add", operands, 2, NULL, 0, &z, 1, NULL));
+  OK(loom_error_describe(NULL, &details));
+  EXPECT(strcmp(details.argument, "y") == 0 && details.index == 1);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_apply("sum", operands, 1, &wrong, 1, &z, 1, NULL));
+  OK(loom_error_describe(NULL, &details));
+  EXPECT(strcmp(details.argument, "axes") == 0 && details.index == -1);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_tensor_nbytes(x, NULL));
+  OK(loom_error_describe(NULL, &details));
+  EXPECT(strcmp(details.argument, "nbytes") == 0 && strcmp(details.expected, "a pointer") == 0);
+
+  /* a header that was older, and one that will be newer */
+  memset(&newer, 7, sizeof newer);
+  newer.known.size = offsetof(loom_error_details, op);
+  OK(loom_error_describe(NULL, &newer.known));
+  EXPECT(newer.known.status == LOOM_ERROR_ARGUMENT && newer.known.expected != details.expected);
+  newer.known.size = sizeof newer;
+  OK(loom_error_describe(NULL, &newer.known));
+  EXPECT(newer.known.expected == details.expected && newer.later == 0);
+  newer.known.size = 3;
+  FAILS(LOOM_ERROR_ARGUMENT, loom_error_describe(NULL, &newer.known));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_error_describe(NULL, NULL));
+  loom_error_free(NULL);
+}
+
+static int messages_heard = 0;
+
+static void hear(loom_log_level level, const char *message, void *context) {
+  EXPECT(context == &messages_heard && level == LOOM_LOG_WARNING);
+  EXPECT(strstr(message, "cache") != NULL && strchr(message, '\n') == NULL);
+  EXPECT(loom_set_log(NULL, NULL, LOOM_LOG_INFO) == LOOM_ERROR_ARGUMENT);
+  ++messages_heard;
+}
+
+static void messages_are_heard(void) {
+  FAILS(LOOM_ERROR_ARGUMENT, loom_set_log(hear, NULL, (loom_log_level)4));
+  OK(loom_set_log(hear, &messages_heard, LOOM_LOG_WARNING));
+  OK(loom_initialize());
+  work();
+  EXPECT(messages_heard == 1);
+  OK(loom_set_log(NULL, NULL, LOOM_LOG_INFO));
+}
+
 /* ---- rights of somebody else ------------------------------------------------------- */
 
 static bool secure = false;
@@ -225,6 +315,8 @@ int main(int argc, char **argv) {
     state_is_kept();
   } else if (strcmp(name, "rights") == 0) {
     other_rights();
+  } else if (strcmp(name, "messages") == 0) {
+    messages_are_heard();
   } else {
     OK(loom_initialize());
     if (strcmp(name, "counts") == 0) counts_have_bounds();
@@ -232,6 +324,7 @@ int main(int argc, char **argv) {
       errors_name_their_line();
       names_are_copied();
     }
+    else if (strcmp(name, "errors") == 0) errors_are_objects();
     else if (strcmp(name, "functions") == 0) functions_that_are_left();
     else if (strcmp(name, "copies") == 0) another_copy(argv[2]);
     else if (strcmp(name, "interrupt") == 0) {

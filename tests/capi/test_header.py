@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import subprocess
 import sys
@@ -79,6 +80,39 @@ def test_header_is_read_with_all_that_it_includes() -> None:
     assert sorted(own + ["lazyloom.h"]) == sorted(header.NAMES)
 
 
+def test_what_is_newer_than_the_target_is_hidden() -> None:
+    target = "#define LOOM_TARGET_VERSION (1 << 16 | 5)\n"
+    use = '#include "lazyloom_ops.h"\nvoid (*f)(void) = (void (*)(void)){};\n'
+    check_syntax(C99, target + use.format("loom_codegen_use"))
+    for newer in ("loom_capture_run", "loom_set_error", "loom_error_take", "loom_all_reduce"):
+        with pytest.raises(AssertionError, match="undeclared"):
+            check_syntax(C99, target + use.format(newer))
+    with pytest.raises(AssertionError, match="LOOM_TARGET_VERSION"):
+        check_syntax(C99, "#define LOOM_TARGET_VERSION (2 << 16)\n" + use.format("loom_add"))
+
+
+def test_all_that_is_newer_than_the_first_version_is_marked() -> None:
+    """With the target of each version the header declares what that version did."""
+    for folder in (HERE / "released").iterdir():
+        if not folder.is_dir():
+            continue
+        then = "".join((folder / n).read_text() for n in header.NAMES if (folder / n).exists())
+        version = ", ".join(folder.name.split("."))
+        seen = subprocess.run(
+            ["cc", "-E", "-P", *build.cflags(), "-"], capture_output=True, text=True, check=True,
+            input=f"#define LOOM_NO_SOURCE_LOCATIONS\n#define LOOM_TARGET_VERSION "
+            f"LOOM_VERSION({version})\n#include \"lazyloom.h\"\n").stdout  # fmt: skip
+        assert set(re.findall(r"\bloom_status (loom_\w+)\(", seen)) == set(
+            re.findall(r"\bloom_status (loom_\w+)\(", header.declarations(then))), folder.name
+
+
+def test_every_op_has_a_version() -> None:
+    recorded = json.loads(generate.SINCE.read_text())
+    assert {n: sorted(v) for n, v in recorded.items()} == {
+        n: sorted(v) for n, v in generate.since().items() if n in fresh_ops()}, (
+        "run: python -m lazyloom_capi --generate")
+
+
 def test_every_function_says_what_it_does() -> None:
     """A comment stands before each function, or before the group that it is in."""
     bare = re.findall(r"\n\n(?:LOOM_API[^\n]*\n)", HEADER)
@@ -103,6 +137,8 @@ def snapshot() -> str:
         kind = ffi.typeof(name)
         if kind.kind == "enum":
             lines += [f"{name}: {c} = {v}" for v, c in sorted(kind.elements.items())]
+        elif kind.kind == "struct" and kind.fields is None:
+            lines.append(f"{name}: opaque")
         elif kind.kind == "struct":
             lines.append(f"{name}: {ffi.sizeof(kind)} bytes")
             lines += [f"{name}.{f} at {d.offset}, {ffi.sizeof(d.type)} bytes"

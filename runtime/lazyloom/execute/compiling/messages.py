@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from typing import Final
@@ -61,7 +60,7 @@ class told:  # noqa: N801 - used as a function
 def say(
     structure: Structure, evaluation: Evaluation, watched: bool = False, reproducible: bool = True
 ) -> None:
-    """Tell on stderr what is being compiled, and why the program waits for it."""
+    """Tell what is being compiled, and why the program waits for it."""
     names = sorted({i.spec.op.name for i in structure.instructions})
     ops = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
     kept = ("it is kept on disk for the next run" if disk.enabled() else
@@ -73,10 +72,7 @@ def say(
         why = f"{kept}. Without options(reproducible=True) programs run op by op meanwhile"
     else:
         why = f"{kept}. Op by op the run was estimated to take longer, or cannot be done"
-    try:
-        print(
-            f"lazyloom: compiling a program of {len(structure.instructions)} ops ({ops}) for the "
-            f"{evaluation.reason} at {evaluation.site} has taken {AFTER:.0f} s and goes on; {why}. "
-            f"{VARIABLE}=0 silences this.", file=sys.stderr, flush=True)
-    except (OSError, ValueError):
-        pass  # no stderr
+    settings.tell(
+        f"lazyloom: compiling a program of {len(structure.instructions)} ops ({ops}) for the "
+        f"{evaluation.reason} at {evaluation.site} has taken {AFTER:.0f} s and goes on; {why}. "
+        f"{VARIABLE}=0 silences this.", VARIABLE)
