@@ -50,8 +50,18 @@ def cpp(program: str, folder: Path) -> list[str]:
     return [str(target)]
 
 
+def rust(program: str, folder: Path) -> list[str]:
+    # one folder for both programs: the crate is compiled once
+    options = ["-q", "--offline", "--manifest-path", str(BINDINGS / "rust" / "Cargo.toml"),
+               "--target-dir", str(folder.parent / "rust")]  # fmt: skip
+    if program == "layer":
+        return ["cargo", "test", *options, "--test", "layer"]
+    return ["cargo", "run", *options, "--example", "digits", "--"]
+
+
 LANGUAGES = {
     "cpp": Language(["c++"], cpp),
+    "rust": Language(["cargo", "rustc"], rust),
 }
 
 
