@@ -68,9 +68,15 @@ def go(program: str, folder: Path) -> list[str]:
     return [str(target)]
 
 
+def lua(program: str, folder: Path) -> list[str]:
+    source = {"digits": "examples/digits.lua", "layer": "tests/layer.lua"}[program]
+    return ["luajit", str(BINDINGS / "lua" / source)]
+
+
 LANGUAGES = {
     "cpp": Language(["c++"], cpp),
     "go": Language(["go", "cc"], go),
+    "lua": Language(["luajit"], lua),
     "rust": Language(["cargo", "rustc"], rust),
 }
 

@@ -77,7 +77,7 @@ def has_koffi(node: str) -> bool:
     return subprocess.run([node, "-e", "require('koffi')"], capture_output=True).returncode == 0
 
 
-@pytest.mark.parametrize("tool, program", [("luajit", "digits.lua"), ("node", "digits.js")])
+@pytest.mark.parametrize("tool, program", [("node", "digits.js")])
 def test_others_train_the_digits(
     tool: str, program: str, digits_report: dict[str, Any], tmp_path: Path
 ) -> None:
