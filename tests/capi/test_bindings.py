@@ -29,10 +29,14 @@ COMPILING, RUNNING = 120, 120
 
 
 class Language(NamedTuple):
-    """Its tools, and how a program is made: the command that runs it, given a folder to build in."""
+    """Its tools, and how a program is made: the command that runs it, given a folder to build in.
+
+    missing says what else is not there, or "".
+    """
 
     tools: list[str]
     make: Callable[[str, Path], list[str]]
+    missing: Callable[[], str] = str
 
 
 def compiled(command: list[str], folder: Path = ROOT, **environment: str) -> None:
@@ -73,10 +77,22 @@ def lua(program: str, folder: Path) -> list[str]:
     return ["luajit", str(BINDINGS / "lua" / source)]
 
 
+def node(program: str, folder: Path) -> list[str]:
+    source = {"digits": "examples/digits.js", "layer": "tests/layer.js"}[program]
+    return ["node", str(BINDINGS / "node" / source)]
+
+
+def without_koffi() -> str:
+    done = subprocess.run(
+        ["node", "-e", "require('koffi')"], cwd=BINDINGS / "node", capture_output=True)
+    return "koffi is not installed (npm install, or set NODE_PATH)" if done.returncode else ""
+
+
 LANGUAGES = {
     "cpp": Language(["c++"], cpp),
     "go": Language(["go", "cc"], go),
     "lua": Language(["luajit"], lua),
+    "node": Language(["node"], node, without_koffi),
     "rust": Language(["cargo", "rustc"], rust),
 }
 
@@ -87,6 +103,8 @@ def language(request: pytest.FixtureRequest) -> Language:
     missing = [tool for tool in found.tools if shutil.which(tool) is None]
     if missing:
         pytest.skip(f"{request.param}: {', '.join(missing)} is not installed")
+    if found.missing():
+        pytest.skip(f"{request.param}: {found.missing()}")
     return found
 
 
