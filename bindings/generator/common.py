@@ -1,4 +1,4 @@
-"""What the generators share: the ops of ``lazyloom_api.json`` and how their parameters are ordered."""
+"""What the generators share: the ops of ``lazyloom_api.json``, how parameters are ordered."""
 
 from __future__ import annotations
 

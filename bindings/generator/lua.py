@@ -38,6 +38,6 @@ def text() -> str:
     ops = "\n".join(_op(op) for op in OPS)
     return (f"-- {NOTICE}\nlocal M = {{}}\n\n-- lazyloom.h, for ffi.cdef\n"
             f"M.declarations = [[\n{declared}\n]]\n\n"
-            "-- Ops: operands in order, the list of further ones, the kinds of attributes, and the\n"
+            "-- Ops: operands in order, the list of further ones, the kinds of attributes, the\n"
             f"-- number of results, 0 where it depends on the call.\nM.ops = {{\n{ops}\n}}\n\n"
             "return M\n")  # fmt: skip

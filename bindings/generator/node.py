@@ -30,6 +30,6 @@ def text() -> str:
     ops = "\n".join(_op(op) for op in OPS)
     return (f'// {NOTICE}\n"use strict";\n\n// the functions of lazyloom.h\n'
             f"exports.functions = [\n{declared}\n];\n\n"
-            "// Ops: operands in order, the list of further ones, the kinds of attributes, and the\n"
+            "// Ops: operands in order, the list of further ones, the kinds of attributes, the\n"
             f"// number of results, 0 where it depends on the call.\nexports.ops = {{\n{ops}\n}};\n"
             )  # fmt: skip

@@ -11,7 +11,7 @@ PATH = "node/ops.d.ts"
 
 _TYPES = {"bool": "boolean", "int": "number | bigint", "float": "number", "str": "string",
           "dtype": "DType", "ints": "number | Ints", "floats": "number | Numbers"}  # fmt: skip
-_TAKEN = frozenset("function in default".split())
+_TAKEN = frozenset("function in default var".split())
 
 
 def _safe(name: str) -> str:
@@ -57,8 +57,13 @@ def _declared(op: Entry, method: bool) -> str:
     outputs = len(op["outputs"])
     result = "Tensor[]" if op["lists"] else "Tensor" if outputs == 1 else (
         "[" + ", ".join(f"{n}: Tensor" for n in op["outputs"]) + "]")
-    head = "  " if method else "export function "
-    return f"{head}{op['name']}({', '.join(parameters)}): {result};"
+    given = f"({', '.join(parameters)}): {result};"
+    if method:
+        return f"  {op['name']}{given}"
+    if op["name"] in _TAKEN:
+        name = _safe(op["name"])
+        return f"declare function {name}{given}\nexport {{ {name} as {op['name']} }};"
+    return f"export function {op['name']}{given}"
 
 
 def text() -> str:

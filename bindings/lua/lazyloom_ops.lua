@@ -105,7 +105,7 @@ loom_status loom_op_name(size_t index, const char **name);
 loom_status loom_op_describe(const char *op, char *buffer, size_t capacity, size_t *needed);
 ]]
 
--- Ops: operands in order, the list of further ones, the kinds of attributes, and the
+-- Ops: operands in order, the list of further ones, the kinds of attributes, the
 -- number of results, 0 where it depends on the call.
 M.ops = {
   -- |x|; complex operands give their modulus, of the real dtype.

@@ -1482,7 +1482,8 @@ export function unscale(factor: Operand, tensors: Operand[]): Tensor[];
  * The mean squared distance from the mean, by the two-pass formula.
  * Defaults: axes: null, correction: 0.0, keepdims: false
  */
-export function var(x: Operand, attributes?: { axes?: number | Ints | null; correction?: number; keepdims?: boolean }): Tensor;
+declare function var_(x: Operand, attributes?: { axes?: number | Ints | null; correction?: number; keepdims?: boolean }): Tensor;
+export { var_ as var };
 /**
  * The sum of conj(x) * y along an axis, a negative one; the other axes broadcast.
  * Defaults: axis: -1

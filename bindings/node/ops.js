@@ -89,7 +89,7 @@ exports.functions = [
   "loom_status loom_op_describe(const char *op, char *buffer, size_t capacity, size_t *needed)",
 ];
 
-// Ops: operands in order, the list of further ones, the kinds of attributes, and the
+// Ops: operands in order, the list of further ones, the kinds of attributes, the
 // number of results, 0 where it depends on the call.
 exports.ops = {
   abs: {"operands": ["x"], "attributes": {}, "results": 1},
