@@ -13,7 +13,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-LANGUAGES = ("cpp", "go", "lua", "node", "node_types", "rust", "rust_ffi")
+LANGUAGES = (
+    "cpp", "fortran", "fortran_c", "go", "lua", "node", "node_types", "rust", "rust_ffi")
 
 
 def texts() -> dict[str, str]:

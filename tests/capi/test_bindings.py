@@ -63,6 +63,14 @@ def rust(program: str, folder: Path) -> list[str]:
     return ["cargo", "run", *options, "--example", "digits", "--"]
 
 
+def fortran(program: str, folder: Path) -> list[str]:
+    # one folder for both programs: the modules are compiled once
+    target = folder.parent / "fortran"
+    compiled(["make", "-s", "-C", str(BINDINGS / "fortran"), f"BUILD={target}", "FFLAGS=-O0",
+              f"PYTHON={build.executable()}", str(target / program)])  # fmt: skip
+    return [str(target / program)]
+
+
 def go(program: str, folder: Path) -> list[str]:
     flags = {"CGO_CFLAGS": " ".join(build.cflags()), "CGO_LDFLAGS": " ".join(build.libs())}
     target = folder / program
@@ -90,6 +98,7 @@ def without_koffi() -> str:
 
 LANGUAGES = {
     "cpp": Language(["c++"], cpp),
+    "fortran": Language(["gfortran", "make"], fortran),
     "go": Language(["go", "cc"], go),
     "lua": Language(["luajit"], lua),
     "node": Language(["node"], node, without_koffi),
