@@ -67,6 +67,7 @@ def text() -> str:
     functions = "\n\n".join(_function(op) for op in OPS)
     return (f"! A function for every op: operands are tensors or numbers.\n! {NOTICE}\n"
             "module lazyloom_ops\n  use, intrinsic :: iso_fortran_env, only: real64\n"
-            "  use lazyloom_core, only: tensor\n  use lazyloom_recording, only: recording\n  implicit none\n  private\n"
+            "  use lazyloom_core, only: tensor\n  use lazyloom_recording, only: recording\n"
+            "  implicit none\n  private\n"
             + "\n".join(f"  public :: loom_{op['name']}" for op in OPS)
             + f"\n\ncontains\n\n{functions}\n\nend module\n")  # fmt: skip

@@ -78,6 +78,7 @@ def text() -> str:
     structs = "\n".join(_struct(s) for s in API["structs"] if s["members"] is not None)
     functions = "\n".join(_function(f) for f in API["functions"])
     return (f"! The C ABI by iso_c_binding.\n! {NOTICE}\n"
-            f"module lazyloom_c\n  use, intrinsic :: iso_c_binding\n  implicit none\n\n{constants}\n\n"
+            "module lazyloom_c\n  use, intrinsic :: iso_c_binding\n  implicit none\n\n"
+            f"{constants}\n\n"
             f"{handles}\n{structs}\n\n  interface\n{functions}\n  end interface\n"
             "end module\n")  # fmt: skip
