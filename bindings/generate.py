@@ -14,7 +14,8 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 LANGUAGES = (
-    "cpp", "fortran", "fortran_c", "go", "lua", "node", "node_types", "rust", "rust_ffi")
+    "cpp", "fortran", "fortran_c", "go", "lua", "node", "node_types", "r", "rust",
+    "rust_ffi")
 
 
 def texts() -> dict[str, str]:

@@ -96,12 +96,25 @@ def without_koffi() -> str:
     return "koffi is not installed (npm install, or set NODE_PATH)" if done.returncode else ""
 
 
+def r(program: str, folder: Path) -> list[str]:
+    source = BINDINGS / "r" / {"digits": "inst/examples/digits.R", "layer": "tests/layer.R"}[program]
+    library = folder.parent / "r"
+    if not library.exists():
+        # from a copy, because it is compiled in place
+        shutil.copytree(BINDINGS / "r", folder / "lazyloom")
+        library.mkdir()
+        compiled(["R", "CMD", "INSTALL", "--no-docs", "--no-test-load", "--no-byte-compile",
+                  "-l", str(library), str(folder / "lazyloom")])  # fmt: skip
+    return ["env", f"R_LIBS={library}", "Rscript", str(source)]
+
+
 LANGUAGES = {
     "cpp": Language(["c++"], cpp),
     "fortran": Language(["gfortran", "make"], fortran),
     "go": Language(["go", "cc"], go),
     "lua": Language(["luajit"], lua),
     "node": Language(["node"], node, without_koffi),
+    "r": Language(["R", "Rscript", "make", "cc"], r),
     "rust": Language(["cargo", "rustc"], rust),
 }
 
