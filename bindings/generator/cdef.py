@@ -26,18 +26,25 @@ def _parameters(entry: Entry) -> str:
 
 
 def declarations() -> list[str]:
-    """A line for each, types before what uses them."""
+    """A line for each, types before what uses them.
+
+    Structures are named first, for callbacks take pointers to them, and may be members of them.
+    """
     lines = []
     for e in API["enums"]:
         constants = ", ".join(f"{c['name']} = {c['value']}" for c in e["constants"])
         lines.append(f"typedef enum {e['name']} {{ {constants} }} {e['name']};")
     for h in API["handles"]:
         lines.append(f"typedef struct {h['name']} {{ uint64_t bits; }} {h['name']};")
-    for s in API["structs"]:
-        body = "" if s["members"] is None else f" {{ {_members(s['members'])} }}"
-        lines.append(f"typedef struct {s['name']}{body} {s['name']};")
+    lines += [f"typedef struct {s['name']} {s['name']};" for s in API["structs"]]
     for c in API["callbacks"]:
         lines.append(f"typedef {c['returns']} (*{c['name']})({_parameters(c)});")
-    lines += [f"{_declared(f['returns'], f['name'])}({_parameters(f)});"
-              for f in API["functions"]]  # fmt: skip
-    return lines
+    for s in API["structs"]:
+        if s["members"] is not None:
+            lines.append(f"struct {s['name']} {{ {_members(s['members'])} }};")
+    return [*lines, *functions()]
+
+
+def functions() -> list[str]:
+    """The prototypes, a line for each."""
+    return [f"{_declared(f['returns'], f['name'])}({_parameters(f)});" for f in API["functions"]]

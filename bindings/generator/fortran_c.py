@@ -8,6 +8,7 @@ PATH = "fortran/lazyloom_c.f90"
 
 _NAMES = {
     "int": "integer(c_int)", "bool": "logical(c_bool)", "double": "real(c_double)",
+    "float": "real(c_float)", "int32_t": "integer(c_int32_t)", "uint8_t": "integer(c_int8_t)",
     "size_t": "integer(c_size_t)", "int64_t": "integer(c_int64_t)",
     "uint64_t": "integer(c_int64_t)", "uint32_t": "integer(c_int32_t)",
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from . import cdef
-from .common import NOTICE, OPS, Entry, fixed, variadic
+from .common import API, NOTICE, OPS, Entry, fixed, variadic
 
 PATH = "node/ops.js"
 
@@ -25,10 +25,12 @@ def _op(op: Entry) -> str:
 
 
 def text() -> str:
-    functions = [line for line in cdef.declarations() if not line.startswith("typedef")]
-    declared = "\n".join(f"  {json.dumps(line.rstrip(';'))}," for line in functions)
+    declared = "\n".join(f"  {json.dumps(line.rstrip(';'))}," for line in cdef.functions())
+    types = "\n".join(
+        f"exports.{kind} = {json.dumps([e['name'] for e in API[kind]])};"
+        for kind in ("enums", "handles", "structs", "callbacks"))
     ops = "\n".join(_op(op) for op in OPS)
-    return (f'// {NOTICE}\n"use strict";\n\n// the functions of lazyloom.h\n'
+    return (f'// {NOTICE}\n"use strict";\n\n// the types and functions of lazyloom.h\n{types}\n'
             f"exports.functions = [\n{declared}\n];\n\n"
             "// Ops: operands in order, the list of further ones, the kinds of attributes, the\n"
             f"// number of results, 0 where it depends on the call.\nexports.ops = {{\n{ops}\n}};\n"

@@ -10,7 +10,8 @@ PATH = "rust/src/ffi.rs"
 
 _NAMES = {
     "void": "c_void", "char": "c_char", "int": "c_int", "bool": "bool", "double": "f64",
-    "size_t": "usize", "int64_t": "i64", "uint64_t": "u64", "uint32_t": "u32",
+    "float": "f32", "int8_t": "i8", "uint8_t": "u8", "int16_t": "i16", "uint16_t": "u16",
+    "int32_t": "i32", "size_t": "usize", "int64_t": "i64", "uint64_t": "u64", "uint32_t": "u32",
 }  # fmt: skip
 _KEYWORDS = frozenset("type in ref match move fn".split())
 

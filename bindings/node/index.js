@@ -21,11 +21,10 @@ const declared = require("./ops.js");
 
 // ---- the library -----------------------------------------------------------------------------
 
-const ENUMS = ["status", "dtype", "option", "log_level", "operand_kind", "attr_kind"];
-for (const name of ENUMS) koffi.alias(`loom_${name}`, "int");
-for (const name of ["tensor", "buffer", "program", "capture"])
-  koffi.struct(`loom_${name}`, { bits: "uint64_t" });
-koffi.opaque("loom_error");
+for (const name of declared.enums) koffi.alias(name, "int");
+for (const name of declared.handles) koffi.struct(name, { bits: "uint64_t" });
+const FILLED_IN = ["loom_error_details", "loom_operand", "loom_attr"];
+for (const name of declared.structs) if (!FILLED_IN.includes(name)) koffi.opaque(name);
 koffi.struct("loom_error_details", {
   size: "size_t", status: "int", message: "const char *", op: "const char *",
   site: "const char *", argument: "const char *", index: "int64_t", expected: "const char *",
@@ -65,7 +64,8 @@ function open() {
   for (const line of declared.functions) {
     const name = line.match(/(\w+)\(/)[1];
     // callbacks that may be called on other threads are not Node's to give
-    if (line.includes("(*done)") || name === "loom_set_log") continue;
+    const callback = (type) => type !== "loom_function" && line.includes(`${type} `);
+    if (line.includes("(*") || declared.callbacks.some(callback)) continue;
     const out = name === "loom_error_describe"
       ? line.replace("loom_error_details *", "_Inout_ loom_error_details *") : line;
     found[name] = library.func(out.replace(/loom_function (\w+)/g, "loom_function *$1"));

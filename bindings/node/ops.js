@@ -1,7 +1,11 @@
 // Written by bindings/generate.py from lazyloom_api.json; do not edit.
 "use strict";
 
-// the functions of lazyloom.h
+// the types and functions of lazyloom.h
+exports.enums = ["loom_status", "loom_dtype", "loom_option", "loom_log_level", "loom_operand_kind", "loom_attr_kind"];
+exports.handles = ["loom_tensor", "loom_buffer", "loom_program", "loom_capture"];
+exports.structs = ["loom_operand", "loom_attr", "loom_error", "loom_error_details"];
+exports.callbacks = ["loom_log_function", "loom_function"];
 exports.functions = [
   "uint32_t loom_abi_version(void)",
   "const char *loom_version(void)",

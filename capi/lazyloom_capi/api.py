@@ -213,7 +213,7 @@ def _length(kind: str, said: str, sizes: list[str], later: list[str]) -> str | N
     if sum_of is not None and {sum_of[1], sum_of[2]} <= set(sizes):
         return f"{sum_of[1]} + {sum_of[2]}"
     if named:
-        return named[0]
+        return str(named[0])
     if later and (kind.startswith("const ") or kind in ("char *", "void *", "loom_tensor *")):
         return later[0]
     return None

@@ -97,7 +97,7 @@ def without_koffi() -> str:
 
 
 def r(program: str, folder: Path) -> list[str]:
-    source = BINDINGS / "r" / {"digits": "inst/examples/digits.R", "layer": "tests/layer.R"}[program]
+    source = {"digits": "inst/examples/digits.R", "layer": "tests/layer.R"}[program]
     library = folder.parent / "r"
     if not library.exists():
         # from a copy, because it is compiled in place
@@ -105,7 +105,7 @@ def r(program: str, folder: Path) -> list[str]:
         library.mkdir()
         compiled(["R", "CMD", "INSTALL", "--no-docs", "--no-test-load", "--no-byte-compile",
                   "-l", str(library), str(folder / "lazyloom")])  # fmt: skip
-    return ["env", f"R_LIBS={library}", "Rscript", str(source)]
+    return ["env", f"R_LIBS={library}", "Rscript", str(BINDINGS / "r" / source)]
 
 
 LANGUAGES = {
