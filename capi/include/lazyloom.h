@@ -58,7 +58,7 @@
 
    Numbers of things. A list that is given has at most 2^20 entries (operands,
    attributes and their values, tensors, results, dimensions); a larger count is
-   LOOM_ERROR_ARGUMENT.
+   LOOM_ERROR_ARGUMENT. One of no entries may be NULL.
 
    Loading. The library may be linked with, or opened with dlopen(), also with RTLD_LOCAL;
    it stays loaded after dlclose(). One copy of it can be started in a process; the start of
@@ -324,7 +324,7 @@ LOOM_API LOOM_CHECK loom_status loom_live_handles(size_t *count);
 /* Records an op. Nothing is computed; shapes, dtypes and attributes are checked.
    op: in, a name of the table. operands: in, operand_count. attributes: in,
    attribute_count, those left out take their default. results: new, capacity
-   entries; result_count: out, how many the op has, may be NULL. Fails with
+   entries, not NULL; result_count: out, how many the op has, may be NULL. Fails with
    LOOM_ERROR_ARGUMENT if capacity is smaller than that number.
    Errors: LOOM_ERROR_UNKNOWN_OP, _ARGUMENT, _SHAPE, _DTYPE, _HANDLE. */
 LOOM_API LOOM_CHECK loom_status loom_apply(const char *op, const loom_operand *operands,
@@ -522,7 +522,7 @@ LOOM_API LOOM_CHECK loom_status loom_sync(const loom_tensor *tensors, size_t cou
 LOOM_API LOOM_CHECK loom_status loom_mark_dynamic(loom_tensor tensor, int64_t axis,
                                                   int64_t minimum, int64_t maximum);
 
-/* Says that extents of an input are never padded. axes: in, axis_count, or NULL for all.
+/* Says that extents of an input are never padded. axes: in, axis_count; NULL with 0 for all.
    What is pending is computed first. Errors: LOOM_ERROR_ARGUMENT if there is no such axis. */
 LOOM_API LOOM_CHECK loom_status loom_mark_static(loom_tensor tensor, const int64_t *axes,
                                                  size_t axis_count);

@@ -8,8 +8,9 @@ its comment, which has a clause ``name: direction, ...`` for each parameter that
   for a value and for a pointer to const, ``out`` for another pointer. A pointer to handles that
   are given out needs a clause, for it says who releases them.
   A comment that says "as in loom_x()", "as loom_x()" or "Like loom_x()" has its clauses, too.
-- nullable: the clause says NULL, or the parameters are those of every text result (buffer, needed)
-  or of every callback (context).
+- nullable: true where the clause says NULL, and of every callback's context and every text result's
+  needed; "empty" of other lists, and where the clause says so: NULL may be given if the length is
+  0; false where it says "not NULL".
 """
 
 from __future__ import annotations
@@ -173,7 +174,8 @@ def _parameters(text: str, comment: str, function: str, handles: set[str]) -> li
     declared = [_typed(p) for p in _split(text)]
     for i, (name, kind) in enumerate(declared):
         direction, said = clauses.get(name, (None, ""))
-        pointer = kind.endswith("*") or "(*)" in kind
+        # a callback's type is that of a pointer
+        pointer = kind.endswith(("*", "_function")) or "(*)" in kind
         if direction is None:
             out = kind.endswith("*") and not kind.startswith("const ") or kind.endswith("**")
             # the one that a pointer is about is what a callback is given back
@@ -183,11 +185,7 @@ def _parameters(text: str, comment: str, function: str, handles: set[str]) -> li
                 raise ValueError(
                     f"lazyloom.h: {function}() gives handles out by {name}, and its comment does "
                     f"not say whose they are; expected a clause such as '{name}: new'")
-        nullable = pointer and "NULL" in said
-        nullable |= name in ("buffer", "needed", "context") and pointer
         entry: Entry = {"name": name, "type": kind, "direction": direction}
-        if pointer:
-            entry["nullable"] = nullable
         if "null handle" in said:
             # of a list, some of its entries
             entry["null_handle"] = True
@@ -197,6 +195,11 @@ def _parameters(text: str, comment: str, function: str, handles: set[str]) -> li
             length = None
         if length is not None:
             entry["length"] = length
+        if pointer:
+            never = "not NULL" in said
+            always = "NULL" in said and re.search(r"NULL (if|with)\b", said) is None
+            entry["nullable"] = not never and (always or name in ("needed", "context") or (
+                "empty" if length is not None else False))
         found.append(entry)
     return found
 
