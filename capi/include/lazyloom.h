@@ -346,7 +346,9 @@ LOOM_API LOOM_CHECK loom_status loom_boundary(loom_tensor tensor);
 /* Writes value's contents into target, in place: every handle and view of target's
    storage sees them. value: same shape and dtype, recorded or computed. What was
    recorded from the old contents keeps them. A leaf (loom_tensor_require_grad())
-   stays a leaf, cut off from value's history.
+   stays a leaf, cut off from value's history. Any other target has value's history, and with it
+   that of all earlier values that value was computed of: the state of an optimizer that is to
+   have none is computed with the gradient switch off (loom_set_grad_enabled()), or detached.
    Errors: LOOM_ERROR_SHAPE, LOOM_ERROR_DTYPE, LOOM_ERROR_ALIAS. */
 LOOM_API LOOM_CHECK loom_status loom_tensor_assign(loom_tensor target, loom_tensor value);
 

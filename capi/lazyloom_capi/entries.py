@@ -52,6 +52,8 @@ from .serving import (
 
 #: with this module, the library has all entries
 PARTS: Final = (capture, gradients, loops, observation, places)
+#: variables of the environment that decide what computes
+CHECKED: Final = ("JAX_PLATFORMS", "LAZYLOOM_BACKEND", "LAZYLOOM_DEVICE", "XLA_FLAGS")
 OPTIONS: Final = {1: "donate", 2: "forbid_reads"}
 
 
@@ -64,6 +66,9 @@ def start(opened: bool) -> None:
         gc.set_threshold(10_000, *gc.get_threshold()[1:])
         # no function prints, and there is no Python program that could hear of a warning
         logs.take_all()
+        if any(os.environ.get(name) for name in CHECKED):
+            # what is wrong with them is an error of the start, not of the first computation
+            lazyloom.devices()
     send_messages(logs.compiling, silent=opened)
     _lazyloom_shims.setup({
         "Value": lazyloom.Value, "Scalar": lazyloom.Scalar, "Site": lazyloom.Site,
