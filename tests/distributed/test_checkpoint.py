@@ -292,7 +292,8 @@ def test_a_file_that_is_damaged_is_named(tmp_path: Path) -> None:
     (data,) = tmp_path.glob("*.distcp")
     whole = data.read_bytes()
     data.write_bytes(whole[:len(whole) // 2])
-    with pytest.raises(dcp.CheckpointException, match=f"{data}, bytes 0 to .*, which have 'weight'"):
+    named = f"{data}, bytes 0 to .*, which have 'weight'"
+    with pytest.raises(dcp.CheckpointException, match=named):
         dcp.load({"weight": torch.ones(4)}, checkpoint_id=tmp_path)
     metadata = tmp_path / ".metadata"
     metadata.write_bytes(metadata.read_bytes()[:-20])
