@@ -24,13 +24,14 @@ LIBRARY: Final = "liblazyloom.so"
 #: compiled as one, in this order
 SOURCES: Final = (
     "errors.c", "handles.c", "recording.c", "direct.c", "start.c", "shims.c", "capturing.c",
-    "places.c")
+    "places.c", "transforms.c")
 
 _SHARED_CONSTANTS: Final = """
 #define LOOMP_TENSOR 1
 #define LOOMP_BUFFER 2
 #define LOOMP_PROGRAM 3
 #define LOOMP_CAPTURE 4
+#define LOOMP_LINEAR_MAP 5
 #define LOOMP_DTYPE 1
 #define LOOMP_NDIM 2
 #define LOOMP_NBYTES 3

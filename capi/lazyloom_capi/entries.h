@@ -65,3 +65,28 @@ int loomp_text(int what, uint64_t handle, const char *name, char *buffer, size_t
 int loomp_stat(const char *name, int64_t *value);
 int loomp_op_count(size_t *count);
 int loomp_op_name(size_t index, char **name);
+int loomp_linear(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t),
+                 void *function, void (*let_go)(const uint64_t *, size_t), int reverse,
+                 const uint64_t *inputs, size_t input_count, uint64_t *outputs,
+                 size_t output_count, uint64_t *map, uintptr_t file, int line);
+int loomp_linear_apply(uint64_t map, const uint64_t *given, size_t given_count, uint64_t *results,
+                       size_t result_count, uintptr_t file, int line);
+int loomp_jvp(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t), void *function,
+              void (*let_go)(const uint64_t *, size_t), const uint64_t *inputs,
+              const uint64_t *tangents, size_t input_count, uint64_t *outputs,
+              uint64_t *output_tangents, size_t output_count, uintptr_t file, int line);
+int loomp_value_and_grad(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t),
+                         void *function, void (*let_go)(const uint64_t *, size_t),
+                         const uint64_t *inputs, size_t input_count, const size_t *positions,
+                         size_t position_count, uint64_t *outputs, size_t output_count,
+                         uint64_t *gradients, uintptr_t file, int line);
+int loomp_jacobian(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t),
+                   void *function, void (*let_go)(const uint64_t *, size_t), int second,
+                   const uint64_t *inputs, size_t input_count, const size_t *positions,
+                   size_t position_count, size_t output_count, int direction, int holomorphic,
+                   uint64_t *results, uintptr_t file, int line);
+int loomp_vmap(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t), void *function,
+               void (*let_go)(const uint64_t *, size_t), const uint64_t *inputs,
+               size_t input_count, const int64_t *in_axes, int64_t axis_size,
+               const int64_t *out_axes, uint64_t *results, size_t result_count, uintptr_t file,
+               int line);

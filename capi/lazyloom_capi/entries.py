@@ -34,7 +34,18 @@ from lazyloom.frontend import (
     write_lock,
 )
 
-from . import calls, capture, former, gradients, handles, logs, loops, observation, places
+from . import (
+    calls,
+    capture,
+    former,
+    gradients,
+    handles,
+    logs,
+    loops,
+    observation,
+    places,
+    transforms,
+)
 from .handles import BUFFER, TENSOR
 from .serving import (
     Tensor,
@@ -51,7 +62,7 @@ from .serving import (
 )
 
 #: with this module, the library has all entries
-PARTS: Final = (capture, gradients, loops, observation, places)
+PARTS: Final = (capture, gradients, loops, observation, places, transforms)
 OPTIONS: Final = {1: "donate", 2: "forbid_reads"}
 
 

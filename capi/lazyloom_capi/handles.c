@@ -179,8 +179,8 @@ static void flush(void) {
 
 static const char *kind_name(int kind) {
   static const char *const names[] = {"", "loom_tensor", "loom_buffer", "loom_program",
-                                      "loom_capture"};
-  return names[kind >= LOOMP_TENSOR && kind <= LOOMP_CAPTURE ? kind : 0];
+                                      "loom_capture", "loom_linear_map"};
+  return names[kind >= LOOMP_TENSOR && kind <= LOOMP_LINEAR_MAP ? kind : 0];
 }
 
 /* Says why these bits are no live handle of that kind. */

@@ -173,7 +173,9 @@ class Fuzz:
                 yield self.pointer(kind.removeprefix("const "), name.count("*"))
             elif kind == "loom_function":
                 yield self.random.choice((self.ffi.NULL, self.callback))
-            elif kind in ("loom_tensor", "loom_buffer", "loom_program", "loom_capture"):
+            elif kind in (
+                "loom_tensor", "loom_buffer", "loom_program", "loom_capture", "loom_linear_map",
+            ):  # fmt: skip
                 bits = self.random.choice(
                     (*HANDLES, self.random.choice(self.tensors).handle.bits))
                 yield self.ffi.new(f"{kind} *", [bits])[0]
@@ -243,7 +245,7 @@ class Fuzz:
 LEFT_OUT = {
     "loom_shutdown", "loom_initialize", "loom_set_option", "loom_set_source_location",
     "loom_tensor_release", "loom_buffer_release", "loom_program_release", "loom_tensor_retain",
-    "loom_capture_release",
+    "loom_capture_release", "loom_linear_map_release",
     # pointers, which no check can tell from others
     "loom_error_take", "loom_error_restore", "loom_error_free", "loom_set_log",
 }  # fmt: skip

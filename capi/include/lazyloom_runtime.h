@@ -1,0 +1,135 @@
+/* lazyloom_runtime.h: what the runtime can do beside recording and computing: transforms of
+   functions. Part of the contract that lazyloom.h begins with; include that. */
+#ifndef LAZYLOOM_H
+#include "lazyloom.h"
+#elif !defined(LAZYLOOM_RUNTIME_H)
+#define LAZYLOOM_RUNTIME_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 9)
+/* ---- transforms of functions --------------------------------------------------- */
+
+/* These take a loom_function and give its derivatives, or what it does with a whole axis. It is
+   called once, on the calling thread, before the call returns, as in a loop (what is said there of
+   its inputs, outputs and ends holds here), but on the tensors that were given: it may read, write
+   and branch on data, and the derivative is that of the way it took. Tensors that it uses beside
+   its inputs are constants to it; results can be differentiated by them all the same, where they
+   require a gradient. Transforms nest in any order, also in loops and branches. What is computed is
+   recorded, not waited for. Results are computed once they are read.
+
+   positions: in, position_count, the inputs to differentiate by, each once; NULL for all of them,
+   and position_count is then that of the inputs.
+   Errors of all: LOOM_ERROR_GRADIENT for a result, or an input of those, whose dtype has no
+   derivative; LOOM_ERROR_ARGUMENT, _SHAPE, _HANDLE; those of the function. */
+
+typedef struct loom_linear_map {
+  uint64_t bits;
+} loom_linear_map; /* the derivative of a function at its inputs; loom_linear_map_release() */
+
+/* The results of a function and the map that pulls cotangents back through it.
+   inputs: in, input_count. outputs: new, output_count, what the function gave. pullback: new; it
+   takes a cotangent for each output and gives one for each input, the null handle for one whose
+   dtype has no derivative. */
+LOOM_API LOOM_CHECK loom_status loom_vjp(loom_function function, void *context,
+                                         const loom_tensor *inputs, size_t input_count,
+                                         loom_tensor *outputs, size_t output_count,
+                                         loom_linear_map *pullback);
+
+/* The results of a function and the map that pushes tangents forward through it, from one for each
+   input to one for each output. Parameters as loom_vjp(). */
+LOOM_API LOOM_CHECK loom_status loom_linearize(loom_function function, void *context,
+                                               const loom_tensor *inputs, size_t input_count,
+                                               loom_tensor *outputs, size_t output_count,
+                                               loom_linear_map *pushforward);
+
+/* Records a linear map of tensors; any number of times, and the function is not called again.
+   given: in, given_count, of the shapes and dtypes of the outputs for a pullback, of the inputs for
+   a pushforward; the null handle is zero. results: new, result_count, of those of the other side.
+   Errors: LOOM_ERROR_ARGUMENT for another number; _SHAPE, _GRADIENT, _HANDLE. */
+LOOM_API LOOM_CHECK loom_status loom_linear_map_apply(loom_linear_map map,
+                                                      const loom_tensor *given,
+                                                      size_t given_count, loom_tensor *results,
+                                                      size_t result_count);
+
+/* Ends the use of a map, and of what it keeps of the computation. Errors: LOOM_ERROR_HANDLE. */
+LOOM_API loom_status loom_linear_map_release(loom_linear_map map);
+
+/* The results of a function and their derivatives along tangents. inputs, tangents: in,
+   input_count; the null handle is a tangent that is zero, as that of an input whose dtype has no
+   derivative must be. outputs, output_tangents: new, output_count. */
+LOOM_API LOOM_CHECK loom_status loom_jvp(loom_function function, void *context,
+                                         const loom_tensor *inputs, const loom_tensor *tangents,
+                                         size_t input_count, loom_tensor *outputs,
+                                         loom_tensor *output_tangents, size_t output_count);
+
+/* The results of a function and the gradient of the first of them, a floating-point tensor without
+   dimensions. outputs: new, output_count, 1 or more: what comes after the first is passed on as it
+   is. gradients: new, position_count, each of its input's shape and dtype. */
+LOOM_API LOOM_CHECK loom_status loom_value_and_grad(loom_function function, void *context,
+                                                    const loom_tensor *inputs, size_t input_count,
+                                                    const size_t *positions, size_t position_count,
+                                                    loom_tensor *outputs, size_t output_count,
+                                                    loom_tensor *gradients);
+
+typedef enum loom_direction {
+  LOOM_DIRECTION_ANY = 0,     /* the one of which there are fewer passes */
+  LOOM_DIRECTION_FORWARD = 1, /* a pass for each element of the inputs, all at once */
+  LOOM_DIRECTION_REVERSE = 2  /* a pass for each element of the outputs, all at once */
+} loom_direction;
+
+/* The derivatives of each element of the outputs by each element of the inputs. results: new,
+   output_count times position_count, those of the first output first, each of the shape of the
+   output followed by that of the input. holomorphic: the function has complex inputs and outputs
+   and is complex-differentiable. */
+LOOM_API LOOM_CHECK loom_status loom_jacobian(loom_function function, void *context,
+                                              const loom_tensor *inputs, size_t input_count,
+                                              const size_t *positions, size_t position_count,
+                                              size_t output_count, loom_direction direction,
+                                              bool holomorphic, loom_tensor *results);
+
+/* The second derivatives. results: new, output_count times position_count times position_count,
+   the last position varying first, each of the shape of the output followed by those of the two
+   inputs. */
+LOOM_API LOOM_CHECK loom_status loom_hessian(loom_function function, void *context,
+                                             const loom_tensor *inputs, size_t input_count,
+                                             const size_t *positions, size_t position_count,
+                                             size_t output_count, loom_tensor *results);
+
+/* As an entry of in_axes or out_axes: the tensor has no such axis. */
+#define LOOM_UNMAPPED INT64_MIN
+
+/* Does for each element of an axis what the function does for one. Here the function gets tensors
+   without that axis and, where they had it, without contents: to read what depends on them is
+   LOOM_ERROR_READ_FORBIDDEN, and to write to tensors from outside LOOM_ERROR_ALIAS.
+   inputs: in, input_count. in_axes: in, input_count, the axis of each, which may count from the
+   end, or LOOM_UNMAPPED; NULL for the first of all. axis_size: -1, or the size where no input has
+   the axis. out_axes: in, result_count, where the axis is put; LOOM_UNMAPPED for a result that
+   does not depend on it; NULL for first. results: new, result_count. */
+LOOM_API LOOM_CHECK loom_status loom_vmap(loom_function function, void *context,
+                                          const loom_tensor *inputs, size_t input_count,
+                                          const int64_t *in_axes, int64_t axis_size,
+                                          const int64_t *out_axes, loom_tensor *results,
+                                          size_t result_count);
+
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#ifndef LOOM_NO_SOURCE_LOCATIONS
+#define loom_vjp(...) (LOOM_HERE, loom_vjp(__VA_ARGS__))
+#define loom_linearize(...) (LOOM_HERE, loom_linearize(__VA_ARGS__))
+#define loom_linear_map_apply(...) (LOOM_HERE, loom_linear_map_apply(__VA_ARGS__))
+#define loom_linear_map_release(...) (LOOM_HERE, loom_linear_map_release(__VA_ARGS__))
+#define loom_jvp(...) (LOOM_HERE, loom_jvp(__VA_ARGS__))
+#define loom_value_and_grad(...) (LOOM_HERE, loom_value_and_grad(__VA_ARGS__))
+#define loom_jacobian(...) (LOOM_HERE, loom_jacobian(__VA_ARGS__))
+#define loom_hessian(...) (LOOM_HERE, loom_hessian(__VA_ARGS__))
+#define loom_vmap(...) (LOOM_HERE, loom_vmap(__VA_ARGS__))
+#endif
+
+#endif /* LAZYLOOM_RUNTIME_H */
