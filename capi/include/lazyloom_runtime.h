@@ -1,5 +1,5 @@
 /* lazyloom_runtime.h: what the runtime can do beside recording and computing: transforms of
-   functions. Part of the contract that lazyloom.h begins with; include that. */
+   functions, derivatives of the caller's own. Part of the contract that lazyloom.h begins with; include that. */
 #ifndef LAZYLOOM_H
 #include "lazyloom.h"
 #elif !defined(LAZYLOOM_RUNTIME_H)
@@ -114,6 +114,40 @@ LOOM_API LOOM_CHECK loom_status loom_vmap(loom_function function, void *context,
                                           const int64_t *out_axes, loom_tensor *results,
                                           size_t result_count);
 
+/* ---- derivatives of your own --------------------------------------------------- */
+
+/* An op of the caller's: a function that computes, and its derivatives. New members are added at
+   the end. */
+typedef struct loom_custom_op {
+  size_t size;           /* in: sizeof(loom_custom_op), of the header compiled with */
+  loom_function forward; /* gives the outputs for the inputs, which have no history here; what it
+                            records has no gradient of its own. Called once, by the call. It may
+                            read, and may make its outputs from host memory: a function of the
+                            host is an op so */
+  loom_function vjp;     /* its inputs are those of forward, its outputs, and a cotangent for each
+                            output, zero where there is none; it gives a cotangent for each input
+                            of forward, or the null handle for none. Called once in each pass that
+                            takes a gradient through it, on that thread, and recorded like
+                            anything else, so that it can be differentiated again, and mapped.
+                            NULL: such a pass is LOOM_ERROR_GRADIENT */
+  loom_function jvp;     /* its inputs are those of forward, its outputs, and a tangent for each
+                            input; it gives a tangent for each output, or the null handle for
+                            none. NULL: such a pass is LOOM_ERROR_GRADIENT */
+  void *context;         /* of the three */
+  void (*done)(void *context); /* called exactly once, when no call will need the context any
+                            more, on any thread, at the latest in loom_shutdown(); also if the
+                            call fails. It must not call lazyloom. May be NULL */
+  const char *name;      /* what messages call it; copied; NULL for "custom" */
+} loom_custom_op;
+
+/* Computes something of the caller's whose derivatives the caller gives. custom: in; if it is NULL
+   or of a wrong size, nothing of it is looked at and done is not called. inputs: in, input_count;
+   they are kept for the derivatives. outputs: new, output_count, 1 or more.
+   Errors: LOOM_ERROR_ARGUMENT, _HANDLE, those of forward; those of the derivatives are errors of
+   the call that takes them, LOOM_ERROR_GRADIENT for one of a wrong shape or dtype. */
+LOOM_API LOOM_CHECK loom_status loom_apply_custom(const loom_custom_op *custom,
+                                                  const loom_tensor *inputs, size_t input_count,
+                                                  loom_tensor *outputs, size_t output_count);
 #endif
 
 #ifdef __cplusplus
@@ -130,6 +164,7 @@ LOOM_API LOOM_CHECK loom_status loom_vmap(loom_function function, void *context,
 #define loom_jacobian(...) (LOOM_HERE, loom_jacobian(__VA_ARGS__))
 #define loom_hessian(...) (LOOM_HERE, loom_hessian(__VA_ARGS__))
 #define loom_vmap(...) (LOOM_HERE, loom_vmap(__VA_ARGS__))
+#define loom_apply_custom(...) (LOOM_HERE, loom_apply_custom(__VA_ARGS__))
 #endif
 
 #endif /* LAZYLOOM_RUNTIME_H */

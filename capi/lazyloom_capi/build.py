@@ -24,7 +24,7 @@ LIBRARY: Final = "liblazyloom.so"
 #: compiled as one, in this order
 SOURCES: Final = (
     "errors.c", "handles.c", "recording.c", "direct.c", "start.c", "shims.c", "capturing.c",
-    "places.c", "transforms.c")
+    "places.c", "transforms.c", "custom.c")
 
 _SHARED_CONSTANTS: Final = """
 #define LOOMP_TENSOR 1

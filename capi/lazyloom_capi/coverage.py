@@ -42,7 +42,7 @@ NAMES: Final[dict[str, tuple[str, ...] | str]] = {
     "check_indices": _FRONTEND,
     "clear_site": ("loom_set_source_location",),
     "cond": ("loom_cond",),
-    "custom": "C does not have it yet",
+    "custom": ("loom_apply_custom",),
     "custom_rule": _TAPE,
     "default_device": "C names the default device by NULL",
     "devices": ("loom_devices",),

@@ -90,3 +90,8 @@ int loomp_vmap(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t)
                size_t input_count, const int64_t *in_axes, int64_t axis_size,
                const int64_t *out_axes, uint64_t *results, size_t result_count, uintptr_t file,
                int line);
+int loomp_custom(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t),
+                 void *forward, void *vjp, void *jvp, void (*let_go)(const uint64_t *, size_t),
+                 void (*done)(void *), void *context, const char *name, const uint64_t *inputs,
+                 size_t input_count, uint64_t *outputs, size_t output_count, uintptr_t file,
+                 int line);

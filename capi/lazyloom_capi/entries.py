@@ -37,6 +37,7 @@ from lazyloom.frontend import (
 from . import (
     calls,
     capture,
+    custom,
     former,
     gradients,
     handles,
@@ -62,7 +63,7 @@ from .serving import (
 )
 
 #: with this module, the library has all entries
-PARTS: Final = (capture, gradients, loops, observation, places, transforms)
+PARTS: Final = (capture, custom, gradients, loops, observation, places, transforms)
 OPTIONS: Final = {1: "donate", 2: "forbid_reads"}
 
 
@@ -108,6 +109,9 @@ def loomp_shutdown() -> int:
         except LoomError:
             # a failure belongs to whoever reads the value, and nobody can any more
             pass
+    del scheduled
+    # what was recorded and never ran is let go of by the graph when it is next looked at
+    lazyloom.sync_older(0)
     return 1
 
 

@@ -209,6 +209,10 @@ class Fuzz:
             memory = self.ffi.new("char[]", self.random.choice(TEXTS[:4]) + b"\0" * 64)
         else:
             memory = self.ffi.new(f"{kind.removesuffix('const')}[64]")
+            if kind == "loom_custom_op":
+                memory[0].size = self.random.choice((self.ffi.sizeof(kind), 0, 2**64 - 1))
+                for part in ("forward", "vjp", "jvp"):
+                    setattr(memory[0], part, self.random.choice((self.ffi.NULL, self.callback)))
             if kind.startswith("char"):
                 for i in range(4):
                     memory[i] = self.random.choice((self.ffi.NULL, self.text(), self.text()))
