@@ -76,7 +76,8 @@
      1.9  loom_error_take(), _describe(), _restore(), _free(); loom_set_log();
           LOOM_TARGET_VERSION; lazyloom_runtime.h: loom_linear_map, loom_vjp(),
           loom_linearize(), loom_linear_map_apply(), _release(), loom_jvp(),
-          loom_value_and_grad(), loom_jacobian(), loom_hessian(), loom_vmap(), loom_apply_custom()
+          loom_value_and_grad(), loom_jacobian(), loom_hessian(), loom_vmap(), loom_apply_custom(),
+          loom_tensor_from_dlpack(), _unversioned(), loom_tensor_to_dlpack(), _unversioned()
      1.8  loom_set_error(), loom_copy_source_location()
      1.7  loom_devices(), loom_tensor_to_device(), loom_tensor_shard(), loom_tensor_placement(),
           loom_distributed_initialize(), _rank(), _finalize()

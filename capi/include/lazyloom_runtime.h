@@ -1,5 +1,5 @@
 /* lazyloom_runtime.h: what the runtime can do beside recording and computing: transforms of
-   functions, derivatives of the caller's own. Part of the contract that lazyloom.h begins with; include that. */
+   functions, derivatives of the caller's own, DLPack. Part of the contract that lazyloom.h begins with; include that. */
 #ifndef LAZYLOOM_H
 #include "lazyloom.h"
 #elif !defined(LAZYLOOM_RUNTIME_H)
@@ -148,6 +148,43 @@ typedef struct loom_custom_op {
 LOOM_API LOOM_CHECK loom_status loom_apply_custom(const loom_custom_op *custom,
                                                   const loom_tensor *inputs, size_t input_count,
                                                   loom_tensor *outputs, size_t output_count);
+/* ---- DLPack ---------------------------------------------------------------------- */
+
+/* Tensors from other libraries and for them, by DLPack 1.x, in the memory of the host; the
+   structures are those of dlpack.h, in C and C++ alike. */
+struct DLManagedTensorVersioned;
+struct DLManagedTensor;
+
+/* A tensor of another library's, in place where it can be: row-major, aligned, not bool. managed:
+   in; once the call has succeeded it belongs to lazyloom, which calls its deleter exactly once, on
+   any thread, as soon as nothing uses the memory, or at the end of this call where it was copied;
+   after a failure it is the caller's as before. Its memory is never written, whether its flags say
+   read-only or not, and must not be changed until the deleter is called. copy: true for memory of
+   lazyloom's own in any case. result: new.
+   Errors: LOOM_ERROR_ARGUMENT for another major version, a device that is not the host, strides
+   or a shape that cannot be; LOOM_ERROR_DTYPE, _SHAPE. */
+LOOM_API LOOM_CHECK loom_status
+loom_tensor_from_dlpack(struct DLManagedTensorVersioned *managed, bool copy, loom_tensor *result);
+
+/* The same for the structure of before DLPack 1.0. */
+LOOM_API LOOM_CHECK loom_status
+loom_tensor_from_dlpack_unversioned(struct DLManagedTensor *managed, bool copy,
+                                    loom_tensor *result);
+
+/* Computes the tensor if it is pending and gives its contents to another library: row-major, with
+   strides, version 1.0. On a processor they are the tensor's own memory, and flagged read-only:
+   later writes to the tensor do not change them. copy: true for memory that the other library may
+   write, flagged as copied. result: out, owned by the caller, who calls its deleter (NULL after a
+   failure). The memory stays until then, also after loom_shutdown(); the deleter may be called on
+   any thread, at any time. loom_live_handles() counts it till then.
+   Errors as loom_tensor_read(). */
+LOOM_API LOOM_CHECK loom_status loom_tensor_to_dlpack(loom_tensor tensor, bool copy,
+                                                      struct DLManagedTensorVersioned **result);
+
+/* The same for the structure of before DLPack 1.0: always a copy, as it cannot say that memory is
+   not to be written. */
+LOOM_API LOOM_CHECK loom_status
+loom_tensor_to_dlpack_unversioned(loom_tensor tensor, struct DLManagedTensor **result);
 #endif
 
 #ifdef __cplusplus
@@ -165,6 +202,12 @@ LOOM_API LOOM_CHECK loom_status loom_apply_custom(const loom_custom_op *custom,
 #define loom_hessian(...) (LOOM_HERE, loom_hessian(__VA_ARGS__))
 #define loom_vmap(...) (LOOM_HERE, loom_vmap(__VA_ARGS__))
 #define loom_apply_custom(...) (LOOM_HERE, loom_apply_custom(__VA_ARGS__))
+#define loom_tensor_from_dlpack(...) (LOOM_HERE, loom_tensor_from_dlpack(__VA_ARGS__))
+#define loom_tensor_from_dlpack_unversioned(...) \
+  (LOOM_HERE, loom_tensor_from_dlpack_unversioned(__VA_ARGS__))
+#define loom_tensor_to_dlpack(...) (LOOM_HERE, loom_tensor_to_dlpack(__VA_ARGS__))
+#define loom_tensor_to_dlpack_unversioned(...) \
+  (LOOM_HERE, loom_tensor_to_dlpack_unversioned(__VA_ARGS__))
 #endif
 
 #endif /* LAZYLOOM_RUNTIME_H */

@@ -24,7 +24,7 @@ LIBRARY: Final = "liblazyloom.so"
 #: compiled as one, in this order
 SOURCES: Final = (
     "errors.c", "handles.c", "recording.c", "direct.c", "start.c", "shims.c", "capturing.c",
-    "places.c", "transforms.c", "custom.c")
+    "places.c", "transforms.c", "custom.c", "dlpack.c")
 
 _SHARED_CONSTANTS: Final = """
 #define LOOMP_TENSOR 1
@@ -32,6 +32,7 @@ _SHARED_CONSTANTS: Final = """
 #define LOOMP_PROGRAM 3
 #define LOOMP_CAPTURE 4
 #define LOOMP_LINEAR_MAP 5
+#define LOOMP_EXPORT 6
 #define LOOMP_DTYPE 1
 #define LOOMP_NDIM 2
 #define LOOMP_NBYTES 3

@@ -95,3 +95,8 @@ int loomp_custom(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_
                  void (*done)(void *), void *context, const char *name, const uint64_t *inputs,
                  size_t input_count, uint64_t *outputs, size_t output_count, uintptr_t file,
                  int line);
+int loomp_from_dlpack(char *data, uint64_t offset, int dtype, const int64_t *shape,
+                      const int64_t *strides, size_t ndim, int copy, void (*deleter)(void *),
+                      void *managed, uint64_t *result, uintptr_t file, int line);
+int loomp_to_dlpack(uint64_t tensor, int copy, void **data, uint64_t *result, uintptr_t file,
+                    int line);

@@ -38,6 +38,7 @@ from . import (
     calls,
     capture,
     custom,
+    dlpack,
     former,
     gradients,
     handles,
@@ -63,7 +64,8 @@ from .serving import (
 )
 
 #: with this module, the library has all entries
-PARTS: Final = (capture, custom, gradients, loops, observation, places, transforms)
+PARTS: Final = (
+    capture, custom, dlpack, gradients, loops, observation, places, transforms)  # fmt: skip
 OPTIONS: Final = {1: "donate", 2: "forbid_reads"}
 
 

@@ -252,6 +252,9 @@ LEFT_OUT = {
     "loom_capture_release", "loom_linear_map_release",
     # pointers, which no check can tell from others
     "loom_error_take", "loom_error_restore", "loom_error_free", "loom_set_log",
+    "loom_tensor_from_dlpack", "loom_tensor_from_dlpack_unversioned",
+    # they give memory that the caller is to free
+    "loom_tensor_to_dlpack", "loom_tensor_to_dlpack_unversioned",
 }  # fmt: skip
 
 
