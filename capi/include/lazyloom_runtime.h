@@ -157,7 +157,8 @@ struct DLManagedTensor;
 
 /* A tensor of another library's, in place where it can be: row-major, aligned, not bool. managed:
    in; once the call has succeeded it belongs to lazyloom, which calls its deleter exactly once, on
-   any thread, as soon as nothing uses the memory, or at the end of this call where it was copied;
+   any thread, when nothing uses the memory any more (one of the calls that follow lets go of it),
+   or in this call where it was copied;
    after a failure it is the caller's as before. Its memory is never written, whether its flags say
    read-only or not, and must not be changed until the deleter is called. copy: true for memory of
    lazyloom's own in any case. result: new.

@@ -201,7 +201,7 @@ class Fuzz:
 
     def pointer(self, kind: str, depth: int) -> Any:
         """NULL, or memory for as many of a kind as the numbers above that can be meant."""
-        if self.random.random() < 0.3:
+        if self.random.random() < 0.3 or kind == "loom_error":
             return self.ffi.NULL
         if depth == 2:
             memory = self.ffi.new(f"{kind} *[4]")
