@@ -77,7 +77,9 @@
           LOOM_TARGET_VERSION; lazyloom_runtime.h: loom_linear_map, loom_vjp(),
           loom_linearize(), loom_linear_map_apply(), _release(), loom_jvp(),
           loom_value_and_grad(), loom_jacobian(), loom_hessian(), loom_vmap(), loom_apply_custom(),
-          loom_tensor_from_dlpack(), _unversioned(), loom_tensor_to_dlpack(), _unversioned()
+          loom_tensor_from_dlpack(), _unversioned(), loom_tensor_to_dlpack(), _unversioned(),
+          loom_tensors_read(), loom_tensor_is_ready(), loom_wait(), loom_tensor_on_ready(),
+          LOOM_ERROR_TIMEOUT
      1.8  loom_set_error(), loom_copy_source_location()
      1.7  loom_devices(), loom_tensor_to_device(), loom_tensor_shard(), loom_tensor_placement(),
           loom_distributed_initialize(), _rank(), _finalize()

@@ -1,5 +1,5 @@
 /* lazyloom_runtime.h: what the runtime can do beside recording and computing: transforms of
-   functions, derivatives of the caller's own, DLPack. Part of the contract that lazyloom.h begins with; include that. */
+   functions, derivatives of the caller's own, DLPack, waiting. Part of the contract that lazyloom.h begins with; include that. */
 #ifndef LAZYLOOM_H
 #include "lazyloom.h"
 #elif !defined(LAZYLOOM_RUNTIME_H)
@@ -186,6 +186,42 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_to_dlpack(loom_tensor tensor, bool c
    not to be written. */
 LOOM_API LOOM_CHECK loom_status
 loom_tensor_to_dlpack_unversioned(loom_tensor tensor, struct DLManagedTensor **result);
+/* ---- to wait, and not to wait ---------------------------------------------------- */
+
+/* loom_tensor_read() of several tensors, which are scheduled together first. tensors: in, count.
+   buffers: in, count pointers to memory that is written; one may be NULL where nbytes is 0.
+   nbytes: in, count, the size of each. If a number is wrong nothing is computed; after another
+   failure the buffers before that of the tensor that it names are written. */
+LOOM_API LOOM_CHECK loom_status loom_tensors_read(const loom_tensor *tensors,
+                                                  void *const *buffers, const size_t *nbytes,
+                                                  size_t count);
+
+/* Whether a read would not wait: the contents are there, or what was to compute them has failed.
+   Nothing is scheduled. result: out. */
+LOOM_API LOOM_CHECK loom_status loom_tensor_is_ready(loom_tensor tensor, bool *result);
+
+/* loom_sync() that waits no longer than timeout seconds; a negative one is no limit, and
+   infinity none either. With a limit the work is scheduled on a thread of the library's, with this
+   thread's options, and what is not ready in time goes on. tensors: in, count.
+   Errors: LOOM_ERROR_TIMEOUT, as often as that happens; LOOM_ERROR_ARGUMENT for a NaN; those of
+   loom_sync(). */
+LOOM_API LOOM_CHECK loom_status loom_wait(const loom_tensor *tensors, size_t count,
+                                          double timeout);
+
+/* A function that hears that a tensor is ready. status: LOOM_OK, or the error of the run that was
+   to compute it, which is then that thread's last failure. context: as given.
+   It is called on a thread of the library's, one call at a time, in the order in which it was
+   asked for, and may call lazyloom, but for loom_initialize() and loom_shutdown(), which are
+   LOOM_ERROR_ARGUMENT there. It must return, as a loom_function. */
+typedef void (*loom_ready_function)(loom_status status, void *context);
+
+/* Schedules a tensor as loom_sync() without wait and has a function called, exactly once, when it
+   is ready; the tensor may be released meanwhile. loom_shutdown() waits for all these calls, in
+   which lazyloom is LOOM_ERROR_NOT_INITIALIZED by then. After a failure of this call the function
+   is not called. Errors: LOOM_ERROR_ARGUMENT, _HANDLE, those of loom_sync(). */
+LOOM_API LOOM_CHECK loom_status loom_tensor_on_ready(loom_tensor tensor,
+                                                     loom_ready_function function,
+                                                     void *context);
 #endif
 
 #ifdef __cplusplus
@@ -207,6 +243,10 @@ loom_tensor_to_dlpack_unversioned(loom_tensor tensor, struct DLManagedTensor **r
 #define loom_tensor_from_dlpack_unversioned(...) \
   (LOOM_HERE, loom_tensor_from_dlpack_unversioned(__VA_ARGS__))
 #define loom_tensor_to_dlpack(...) (LOOM_HERE, loom_tensor_to_dlpack(__VA_ARGS__))
+#define loom_tensors_read(...) (LOOM_HERE, loom_tensors_read(__VA_ARGS__))
+#define loom_tensor_is_ready(...) (LOOM_HERE, loom_tensor_is_ready(__VA_ARGS__))
+#define loom_wait(...) (LOOM_HERE, loom_wait(__VA_ARGS__))
+#define loom_tensor_on_ready(...) (LOOM_HERE, loom_tensor_on_ready(__VA_ARGS__))
 #define loom_tensor_to_dlpack_unversioned(...) \
   (LOOM_HERE, loom_tensor_to_dlpack_unversioned(__VA_ARGS__))
 #endif

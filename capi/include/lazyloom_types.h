@@ -33,7 +33,8 @@ typedef enum loom_status {
   LOOM_ERROR_NOT_INITIALIZED = 100, /* before loom_initialize() or after loom_shutdown() */
   LOOM_ERROR_START = 101,          /* the interpreter or the runtime could not be started */
   LOOM_ERROR_INTERNAL = 102,       /* a defect of lazyloom; the message says where */
-  LOOM_ERROR_STACK = 103           /* too little is left of the calling thread's stack */
+  LOOM_ERROR_STACK = 103,          /* too little is left of the calling thread's stack */
+  LOOM_ERROR_TIMEOUT = 104         /* loom_wait() waited as long as it was to */
 } loom_status;
 
 typedef enum loom_dtype {

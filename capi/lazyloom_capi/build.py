@@ -24,7 +24,8 @@ LIBRARY: Final = "liblazyloom.so"
 #: compiled as one, in this order
 SOURCES: Final = (
     "errors.c", "handles.c", "recording.c", "direct.c", "start.c", "shims.c", "capturing.c",
-    "places.c", "transforms.c", "custom.c", "dlpack.c")
+    "places.c", "transforms.c", "custom.c", "dlpack.c",
+    "waiting.c")
 
 _SHARED_CONSTANTS: Final = """
 #define LOOMP_TENSOR 1
@@ -205,6 +206,7 @@ def _c_source() -> str:
              "const char *site);")
     ffi.cdef("void loomp_set_argument(const char *name, int64_t index);")
     ffi.cdef("int loomp_log(int level, const char *message);")
+    ffi.cdef("void loomp_call_ready(void *given, int status);")
     ffi.embedding_init_code(_INIT_CODE)
     ffi.set_source("_lazyloom_abi", preamble)
     with tempfile.TemporaryDirectory() as folder:

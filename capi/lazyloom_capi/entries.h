@@ -100,3 +100,8 @@ int loomp_from_dlpack(char *data, uint64_t offset, int dtype, const int64_t *sha
                       void *managed, uint64_t *result, uintptr_t file, int line);
 int loomp_to_dlpack(uint64_t tensor, int copy, void **data, uint64_t *result, uintptr_t file,
                     int line);
+int loomp_read_all(const uint64_t *tensors, void **buffers, const size_t *nbytes, size_t count,
+                   uintptr_t file, int line);
+int loomp_is_ready(uint64_t tensor, int64_t *ready);
+int loomp_wait(const uint64_t *tensors, size_t count, double timeout, uintptr_t file, int line);
+int loomp_on_ready(uint64_t tensor, void *call, uintptr_t file, int line);

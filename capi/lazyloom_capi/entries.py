@@ -47,10 +47,12 @@ from . import (
     observation,
     places,
     transforms,
+    waiting,
 )
 from .handles import BUFFER, TENSOR
 from .serving import (
     Tensor,
+    bytes_of,
     contents_of,
     entry,
     failed,
@@ -65,7 +67,8 @@ from .serving import (
 
 #: with this module, the library has all entries
 PARTS: Final = (
-    capture, custom, dlpack, gradients, loops, observation, places, transforms)  # fmt: skip
+    capture, custom, dlpack, gradients, loops, observation, places, transforms,
+    waiting)  # fmt: skip
 OPTIONS: Final = {1: "donate", 2: "forbid_reads"}
 
 
@@ -103,6 +106,7 @@ def loomp_enter() -> int:
 
 @entry
 def loomp_shutdown() -> int:
+    waiting.finish()
     capture.cancel_all()
     scheduled = [v for v in map(contents_of, handles.release_all()) if not v.is_pending]
     for value in scheduled:
@@ -178,10 +182,6 @@ def loomp_from_host(
     return 1
 
 
-def _bytes(array: Any) -> Any:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-
-
 @located
 def loomp_read(tensor: int, buffer: Any, nbytes: int) -> int:
     capture.refuse_read("loom_tensor_read")
@@ -190,7 +190,7 @@ def loomp_read(tensor: int, buffer: Any, nbytes: int) -> int:
         raise ArgumentError(
             f"loom_tensor_read: nbytes is {nbytes}, expected {type.nbytes} for {type.text}")
     value = value_of(tensor)
-    contents = _bytes(look(value))
+    contents = bytes_of(look(value))
     if nbytes:
         ffi.memmove(buffer, contents, nbytes)
     return 1
@@ -201,7 +201,7 @@ def loomp_map(tensor: int, result: Any, data: Any, nbytes: Any) -> int:
     capture.refuse_read("loom_tensor_map")
     # nothing writes over the memory of a value that is held
     value = value_of(tensor)
-    contents = _bytes(look(value))
+    contents = bytes_of(look(value))
     memory = ffi.from_buffer(contents)
     result[0] = handles.give(BUFFER, (memory, value))
     data[0] = ffi.cast("void *", memory)

@@ -40,6 +40,7 @@ class Fuzz:
         self.client = Client()
         self.ffi, self.lib = self.client.ffi, self.client.lib
         self.callback = self.ffi.callback("loom_function", self.given_function)
+        self.heard = self.ffi.callback("loom_ready_function", lambda status, context: None)
         self.tensors = [
             self.client.from_numpy(np.ones(shape, dtype.numpy))
             for shape, dtype in itertools.product(SHAPES, ll.dtypes.ALL)]
@@ -173,6 +174,8 @@ class Fuzz:
                 yield self.pointer(kind.removeprefix("const "), name.count("*"))
             elif kind == "loom_function":
                 yield self.random.choice((self.ffi.NULL, self.callback))
+            elif kind == "loom_ready_function":
+                yield self.random.choice((self.ffi.NULL, self.heard))
             elif kind in (
                 "loom_tensor", "loom_buffer", "loom_program", "loom_capture", "loom_linear_map",
             ):  # fmt: skip
