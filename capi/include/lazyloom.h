@@ -15,10 +15,10 @@
    (loom_error_message()); success does not clear it. No function prints, exits or
    aborts, and a message is data, never a format.
 
-   Handles. loom_tensor, loom_buffer, loom_program, loom_capture and loom_linear_map are 64-bit
-   values, a type of their own each. A value is given out once and never again, so a stale handle, a
-   handle released twice, a handle of another kind and arbitrary bits are all
-   LOOM_ERROR_HANDLE and nothing worse. All bits zero is the null handle.
+   Handles. loom_tensor, loom_buffer, loom_program, loom_capture, loom_linear_map and
+   loom_quantized are 64-bit values, a type of their own each. A value is given out once and
+   never again, so a stale handle, a handle released twice, a handle of another kind and
+   arbitrary bits are all LOOM_ERROR_HANDLE and nothing worse. All bits zero is the null handle.
 
    Ownership, said per parameter:
      in        read during the call, not kept; the caller may free it afterwards.
@@ -79,7 +79,12 @@
           loom_value_and_grad(), loom_jacobian(), loom_hessian(), loom_vmap(), loom_apply_custom(),
           loom_tensor_from_dlpack(), _unversioned(), loom_tensor_to_dlpack(), _unversioned(),
           loom_tensors_read(), loom_tensor_is_ready(), loom_wait(), loom_tensor_on_ready(),
-          LOOM_ERROR_TIMEOUT
+          LOOM_ERROR_TIMEOUT; LOOM_OPTION_REPRODUCIBLE, loom_option_set(), loom_option_get(),
+          loom_options_json(), loom_random_key(), loom_programs_of(), loom_evaluations_json(),
+          loom_stats_reset(), loom_finish_compiling(), loom_platform(), loom_cache_dir(),
+          loom_program_collectives(), loom_tensor_picture(), loom_codegen_measure(),
+          _verify(), _segmented(), _failures(), loom_quantized, loom_quantize_function(),
+          loom_quantized_run(), _release()
      1.8  loom_set_error(), loom_copy_source_location()
      1.7  loom_devices(), loom_tensor_to_device(), loom_tensor_shard(), loom_tensor_placement(),
           loom_distributed_initialize(), _rank(), _finalize()

@@ -1,5 +1,6 @@
 /* lazyloom_runtime.h: what the runtime can do beside recording and computing: transforms of
-   functions, derivatives of the caller's own, DLPack, waiting. Part of the contract that lazyloom.h begins with; include that. */
+   functions, derivatives of the caller's own, DLPack, waiting, observation,
+   quantisation. Part of the contract that lazyloom.h begins with; include that. */
 #ifndef LAZYLOOM_H
 #include "lazyloom.h"
 #elif !defined(LAZYLOOM_RUNTIME_H)
@@ -222,6 +223,128 @@ typedef void (*loom_ready_function)(loom_status status, void *context);
 LOOM_API LOOM_CHECK loom_status loom_tensor_on_ready(loom_tensor tensor,
                                                      loom_ready_function function,
                                                      void *context);
+/* ---- random keys ----------------------------------------------------------------- */
+
+/* The key of a seed, as random ops take one: uint32[2], the upper 32 bits of the seed and the lower
+   ones. Equal keys draw equal numbers, in all frontends, so that each draw needs another one:
+   loom_random_fold_in() of a key and the number of the draw, or loom_random_split(). In a captured
+   step the number is an input. result: new. */
+LOOM_API LOOM_CHECK loom_status loom_random_key(uint64_t seed, loom_tensor *result);
+
+/* ---- options by name ------------------------------------------------------------- */
+
+/* Sets an option by its name, for this thread if it is true or false (0 or 1), for the process if
+   it is another number; docs/options.md and loom_options_json() have them. previous: out, its value
+   before, may be NULL. Errors: LOOM_ERROR_ARGUMENT for another name, or a value that it cannot
+   have. */
+LOOM_API LOOM_CHECK loom_status loom_option_set(const char *name, double value,
+                                                double *previous);
+
+/* Reads an option. value: out. */
+LOOM_API LOOM_CHECK loom_status loom_option_get(const char *name, double *value);
+
+/* All options as a JSON object: of each its "value" and "scope" ("thread" or "process"), and for a
+   number "default", "minimum", "maximum" (or null), "unit" and "doc". */
+LOOM_API LOOM_CHECK loom_status loom_options_json(char *buffer, size_t capacity, size_t *needed);
+
+/* ---- more observation ------------------------------------------------------------ */
+
+/* The programs that reading these pending tensors would run, in order; nothing runs. tensors: in,
+   count. results: new, the first capacity of them; result_count: out, how many there are, may be
+   NULL. Errors: LOOM_ERROR_ARGUMENT if none of the tensors is pending. */
+LOOM_API LOOM_CHECK loom_status loom_programs_of(const loom_tensor *tensors, size_t count,
+                                                 loom_program *results, size_t capacity,
+                                                 size_t *result_count);
+
+/* The records of the newest evaluations as a JSON array, oldest first: of each "number", "reason",
+   "site", "program" (its key), "ops", "found", "form", "why", "backend", "difference" (or null),
+   "seconds" (by phase), "bytes_in", "bytes_out", "bytes_donated", "copied" and "error" (or null).
+   count: how many at most, 0 for all that are kept (the option records_kept). */
+LOOM_API LOOM_CHECK loom_status loom_evaluations_json(size_t count, char *buffer,
+                                                      size_t capacity, size_t *needed);
+
+/* Has loom_stat() and loom_stats_json() count from 0 again, for the process. */
+LOOM_API LOOM_CHECK loom_status loom_stats_reset(void);
+
+/* Waits until nothing is compiled beside the program, or waits to be, but no longer than timeout
+   seconds; a negative one is no limit. finished: out, whether nothing was left; may be NULL. */
+LOOM_API LOOM_CHECK loom_status loom_finish_compiling(double timeout, bool *finished);
+
+/* The kind of device that programs run on: "cpu", "gpu" or "tpu". */
+LOOM_API LOOM_CHECK loom_status loom_platform(char *buffer, size_t capacity, size_t *needed);
+
+/* The folder of the disk cache. Programs of all languages are found in it; a copy of the folder, on
+   a machine of the same kind, is a cache that is warm. */
+LOOM_API LOOM_CHECK loom_status loom_cache_dir(char *buffer, size_t capacity, size_t *needed);
+
+/* What the devices or processes of a program do together, by op, for people. On a mesh it compiles
+   the program, which a run then finds. Errors: LOOM_ERROR_HANDLE, those of compiling. */
+LOOM_API LOOM_CHECK loom_status loom_program_collectives(loom_program program, char *buffer,
+                                                         size_t capacity, size_t *needed);
+
+/* A picture of how a tensor lies on devices, as text or as SVG. A pending result whose division XLA
+   chooses is computed first. */
+LOOM_API LOOM_CHECK loom_status loom_tensor_picture(loom_tensor tensor, bool svg, char *buffer,
+                                                    size_t capacity, size_t *needed);
+
+/* Compares the times of the regions of a program that code generators in use could run with XLA's,
+   and decides by that from then on, also in later processes; loom_program_explain() then says how.
+   It takes some 0.2 s a region. */
+LOOM_API LOOM_CHECK loom_status loom_codegen_measure(loom_program program);
+
+/* Whether each run of each region is compared with XLA's results for its ops. Where they differ by
+   more than the generator may, the program gets XLA's, loom_set_log() hears of it, and from the
+   next run on XLA does the region. For the process. */
+LOOM_API LOOM_CHECK loom_status loom_codegen_verify(bool on);
+
+/* Whether the regions of a program, and what XLA does between them, run one by one, each timed;
+   loom_last_evaluation() has the times. For the process. */
+LOOM_API LOOM_CHECK loom_status loom_codegen_segmented(bool on);
+
+/* What code generators have failed to do, or verifying refused, as a JSON array, oldest first: of
+   each "generator", "region" (a key), "ops", "when" ("build", "run", "verify" and others) and
+   "error". */
+LOOM_API LOOM_CHECK loom_status loom_codegen_failures(char *buffer, size_t capacity,
+                                                      size_t *needed);
+
+/* ---- quantisation ---------------------------------------------------------------- */
+
+typedef struct loom_quantized {
+  uint64_t bits;
+} loom_quantized; /* a function in int8; loom_quantized_release() */
+
+/* How a function is quantised. New members are added at the end. */
+typedef struct loom_quantize_options {
+  size_t size;         /* in: sizeof(loom_quantize_options), of the header compiled with */
+  double percentile;   /* of a value's numbers that are within its range, more than 50; 0 for all */
+  const int64_t *skip; /* convolutions and products that stay in float32, by their number in the
+                          order in which they are recorded; negative ones count from the end */
+  size_t skip_count;
+} loom_quantize_options;
+
+/* Makes of a function one that computes its convolutions and products of float32 in int8, where
+   their weights depend on no input. function: as in a loop, of input_count inputs and output_count
+   outputs; it gets tensors without contents, and is called again by a run with other shapes, on
+   that thread, for which it must record the same ops. context: kept; done(context) is called
+   exactly once, when it is not needed any more, on any thread, also if this call fails; it must not
+   call lazyloom, and may be NULL. batches: in, batch_count times input_count tensors, the inputs of
+   runs by whose values the scales are chosen. options: in, NULL for none. result: new.
+   Errors: LOOM_ERROR_ARGUMENT, as where nothing can be quantised; _HANDLE; those of the function,
+   and LOOM_ERROR_READ_FORBIDDEN. */
+LOOM_API LOOM_CHECK loom_status
+loom_quantize_function(loom_function function, void *context, void (*done)(void *context),
+                       const loom_tensor *batches, size_t batch_count, size_t input_count,
+                       size_t output_count, const loom_quantize_options *options,
+                       loom_quantized *result);
+
+/* Records it. inputs: in, input_count. results: new, result_count.
+   Errors: LOOM_ERROR_ARGUMENT for other numbers or ops; _HANDLE; those of the function. */
+LOOM_API LOOM_CHECK loom_status loom_quantized_run(loom_quantized quantized,
+                                                   const loom_tensor *inputs, size_t input_count,
+                                                   loom_tensor *results, size_t result_count);
+
+/* Ends the use of it. Errors: LOOM_ERROR_HANDLE. */
+LOOM_API loom_status loom_quantized_release(loom_quantized quantized);
 #endif
 
 #ifdef __cplusplus
@@ -243,6 +366,25 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_on_ready(loom_tensor tensor,
 #define loom_tensor_from_dlpack_unversioned(...) \
   (LOOM_HERE, loom_tensor_from_dlpack_unversioned(__VA_ARGS__))
 #define loom_tensor_to_dlpack(...) (LOOM_HERE, loom_tensor_to_dlpack(__VA_ARGS__))
+#define loom_random_key(...) (LOOM_HERE, loom_random_key(__VA_ARGS__))
+#define loom_option_set(...) (LOOM_HERE, loom_option_set(__VA_ARGS__))
+#define loom_option_get(...) (LOOM_HERE, loom_option_get(__VA_ARGS__))
+#define loom_options_json(...) (LOOM_HERE, loom_options_json(__VA_ARGS__))
+#define loom_programs_of(...) (LOOM_HERE, loom_programs_of(__VA_ARGS__))
+#define loom_evaluations_json(...) (LOOM_HERE, loom_evaluations_json(__VA_ARGS__))
+#define loom_stats_reset(...) (LOOM_HERE, loom_stats_reset(__VA_ARGS__))
+#define loom_finish_compiling(...) (LOOM_HERE, loom_finish_compiling(__VA_ARGS__))
+#define loom_platform(...) (LOOM_HERE, loom_platform(__VA_ARGS__))
+#define loom_cache_dir(...) (LOOM_HERE, loom_cache_dir(__VA_ARGS__))
+#define loom_program_collectives(...) (LOOM_HERE, loom_program_collectives(__VA_ARGS__))
+#define loom_tensor_picture(...) (LOOM_HERE, loom_tensor_picture(__VA_ARGS__))
+#define loom_codegen_measure(...) (LOOM_HERE, loom_codegen_measure(__VA_ARGS__))
+#define loom_codegen_verify(...) (LOOM_HERE, loom_codegen_verify(__VA_ARGS__))
+#define loom_codegen_segmented(...) (LOOM_HERE, loom_codegen_segmented(__VA_ARGS__))
+#define loom_codegen_failures(...) (LOOM_HERE, loom_codegen_failures(__VA_ARGS__))
+#define loom_quantize_function(...) (LOOM_HERE, loom_quantize_function(__VA_ARGS__))
+#define loom_quantized_run(...) (LOOM_HERE, loom_quantized_run(__VA_ARGS__))
+#define loom_quantized_release(...) (LOOM_HERE, loom_quantized_release(__VA_ARGS__))
 #define loom_tensors_read(...) (LOOM_HERE, loom_tensors_read(__VA_ARGS__))
 #define loom_tensor_is_ready(...) (LOOM_HERE, loom_tensor_is_ready(__VA_ARGS__))
 #define loom_wait(...) (LOOM_HERE, loom_wait(__VA_ARGS__))

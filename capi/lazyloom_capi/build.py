@@ -25,7 +25,7 @@ LIBRARY: Final = "liblazyloom.so"
 SOURCES: Final = (
     "errors.c", "handles.c", "recording.c", "direct.c", "start.c", "shims.c", "capturing.c",
     "places.c", "transforms.c", "custom.c", "dlpack.c",
-    "waiting.c")
+    "waiting.c", "reports.c")
 
 _SHARED_CONSTANTS: Final = """
 #define LOOMP_TENSOR 1
@@ -34,6 +34,7 @@ _SHARED_CONSTANTS: Final = """
 #define LOOMP_CAPTURE 4
 #define LOOMP_LINEAR_MAP 5
 #define LOOMP_EXPORT 6
+#define LOOMP_QUANTIZED 7
 #define LOOMP_DTYPE 1
 #define LOOMP_NDIM 2
 #define LOOMP_NBYTES 3
@@ -49,6 +50,14 @@ _SHARED_CONSTANTS: Final = """
 #define LOOMP_CODEGEN_AVAILABLE 8
 #define LOOMP_DEVICES 9
 #define LOOMP_PLACEMENT 10
+#define LOOMP_OPTIONS 11
+#define LOOMP_EVALUATIONS 12
+#define LOOMP_PLATFORM 13
+#define LOOMP_CACHE_DIR 14
+#define LOOMP_COLLECTIVES 15
+#define LOOMP_PICTURE 16
+#define LOOMP_PICTURE_SVG 17
+#define LOOMP_CODEGEN_FAILURES 18
 """
 
 #: What the library and the entries in Python say to each other: ``entries.h``, the constants

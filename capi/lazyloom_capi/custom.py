@@ -14,7 +14,7 @@ from .functions import GivenFunction
 from .serving import give, located, values_of
 
 
-class _Context:
+class Context:
     """The caller's context, which is told when nothing needs it any more."""
 
     __slots__ = ("_done", "_context")
@@ -37,7 +37,7 @@ class _Derivative:
 
     def __init__(
         self, given: GivenFunction, results: int, types: Sequence[lazyloom.TensorType],
-        inputs: list[lazyloom.Value], context: _Context,
+        inputs: list[lazyloom.Value], context: Context,
     ) -> None:  # fmt: skip
         self._given, self._results, self._types = given, results, types
         self.inputs, self._context = inputs, context
@@ -69,7 +69,7 @@ def loomp_custom(
     inputs: Any, input_count: int, outputs: Any, output_count: int,
 ) -> int:  # fmt: skip
     of = "loom_apply_custom"
-    owner = _Context(done, context)
+    owner = Context(done, context)
     text = ffi.string(name).decode("utf-8", "replace")
     if not output_count:
         raise ArgumentError(f"{of}: output_count is 0, expected at least one output")

@@ -105,3 +105,19 @@ int loomp_read_all(const uint64_t *tensors, void **buffers, const size_t *nbytes
 int loomp_is_ready(uint64_t tensor, int64_t *ready);
 int loomp_wait(const uint64_t *tensors, size_t count, double timeout, uintptr_t file, int line);
 int loomp_on_ready(uint64_t tensor, void *call, uintptr_t file, int line);
+int loomp_random_key(uint64_t seed, uint64_t *result);
+int loomp_option(const char *name, int set, double value, double *previous);
+int loomp_programs_of(const uint64_t *tensors, size_t count, uint64_t *results, size_t capacity,
+                      size_t *result_count, uintptr_t file, int line);
+int loomp_stats_reset(void);
+int loomp_finish_compiling(double timeout, int *finished);
+int loomp_codegen_measure(uint64_t program);
+int loomp_codegen_mode(int segmented, int on);
+int loomp_quantize(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t),
+                   void *function, void (*let_go)(const uint64_t *, size_t),
+                   void (*done)(void *), void *context, const uint64_t *batches,
+                   size_t batch_count, size_t input_count, size_t output_count,
+                   double percentile, const int64_t *skip, size_t skip_count, uint64_t *result,
+                   uintptr_t file, int line);
+int loomp_quantized_run(uint64_t quantized, const uint64_t *inputs, size_t input_count,
+                        uint64_t *results, size_t result_count, uintptr_t file, int line);

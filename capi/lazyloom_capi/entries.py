@@ -46,6 +46,8 @@ from . import (
     loops,
     observation,
     places,
+    quantizing,
+    reports,
     transforms,
     waiting,
 )
@@ -67,9 +69,9 @@ from .serving import (
 
 #: with this module, the library has all entries
 PARTS: Final = (
-    capture, custom, dlpack, gradients, loops, observation, places, transforms,
-    waiting)  # fmt: skip
-OPTIONS: Final = {1: "donate", 2: "forbid_reads"}
+    capture, custom, dlpack, gradients, loops, observation, places, quantizing, reports,
+    transforms, waiting)  # fmt: skip
+OPTIONS: Final = {1: "donate", 2: "forbid_reads", 3: "reproducible"}
 
 
 def start(opened: bool) -> None:
@@ -139,7 +141,7 @@ def loomp_get_option(option: int, value: Any) -> int:
 def _option(option: int) -> str:
     name = OPTIONS.get(option)
     if name is None:
-        raise ArgumentError(f"option {option} is not known, expected a loom_option (1 or 2)")
+        raise ArgumentError(f"option {option} is not known, expected a loom_option (1 to 3)")
     return name
 
 

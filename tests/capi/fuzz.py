@@ -178,6 +178,7 @@ class Fuzz:
                 yield self.random.choice((self.ffi.NULL, self.heard))
             elif kind in (
                 "loom_tensor", "loom_buffer", "loom_program", "loom_capture", "loom_linear_map",
+                "loom_quantized",
             ):  # fmt: skip
                 bits = self.random.choice(
                     (*HANDLES, self.random.choice(self.tensors).handle.bits))
@@ -212,6 +213,9 @@ class Fuzz:
             memory = self.ffi.new("char[]", self.random.choice(TEXTS[:4]) + b"\0" * 64)
         else:
             memory = self.ffi.new(f"{kind.removesuffix('const')}[64]")
+            if kind == "loom_quantize_options":
+                memory[0].size = self.random.choice((self.ffi.sizeof(kind), 0, 2**64 - 1))
+                memory[0].percentile = self.random.choice(REALS)
             if kind == "loom_custom_op":
                 memory[0].size = self.random.choice((self.ffi.sizeof(kind), 0, 2**64 - 1))
                 for part in ("forward", "vjp", "jvp"):
@@ -252,7 +256,9 @@ class Fuzz:
 LEFT_OUT = {
     "loom_shutdown", "loom_initialize", "loom_set_option", "loom_set_source_location",
     "loom_tensor_release", "loom_buffer_release", "loom_program_release", "loom_tensor_retain",
-    "loom_capture_release", "loom_linear_map_release",
+    "loom_capture_release", "loom_linear_map_release", "loom_quantized_release",
+    # a process-wide choice that changes how long programs take
+    "loom_codegen_verify", "loom_codegen_segmented",
     # pointers, which no check can tell from others
     "loom_error_take", "loom_error_restore", "loom_error_free", "loom_set_log",
     "loom_tensor_from_dlpack", "loom_tensor_from_dlpack_unversioned",
