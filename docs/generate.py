@@ -350,10 +350,10 @@ def options() -> str:
 
 def c_abi() -> str:
     """The page of the C ABI, whose table of Python's names is generated."""
-    text = (HERE / "c-abi.md").read_text()
-    before, _, rest = text.partition("<!-- generated: coverage -->\n")
-    _, end, after = rest.partition("\n<!-- end -->")
-    return f"{before}<!-- generated: coverage -->\n{c_coverage.table()}{end}{after}"
+    start, end = "<!-- generated: coverage -->\n", "<!-- end: coverage -->\n"
+    before, rest = (HERE / "c-abi.md").read_text().split(start)
+    after = rest.split(end)[1]
+    return f"{before}{start}{c_coverage.table()}\n{end}{after}"
 
 
 def pages() -> dict[Path, str]:
