@@ -1,7 +1,7 @@
 /* lazyloom.h: the C ABI of Lazyloom, a lazy tensor runtime.
 
-   This file is the contract, with lazyloom_types.h, which it includes: what is not declared in
-   them is not public.
+   This file is the contract, with lazyloom_types.h and lazyloom_runtime.h, which it includes: what
+   is not declared in them is not public.
 
    Lazyloom records operations as they are called and compiles what was recorded,
    as one program, when a value is needed. loom_apply() and the typed wrappers of
@@ -15,10 +15,10 @@
    (loom_error_message()); success does not clear it. No function prints, exits or
    aborts, and a message is data, never a format.
 
-   Handles. loom_tensor, loom_buffer, loom_program and loom_capture are 64-bit values, a
-   type of their own each. A value is given out once and never again, so a stale handle, a
-   handle released twice, a handle of another kind and arbitrary bits are all
-   LOOM_ERROR_HANDLE and nothing worse. All bits zero is the null handle.
+   Handles. loom_tensor, loom_buffer, loom_program, loom_capture, loom_linear_map and
+   loom_quantized are 64-bit values, a type of their own each. A value is given out once and
+   never again, so a stale handle, a handle released twice, a handle of another kind and
+   arbitrary bits are all LOOM_ERROR_HANDLE and nothing worse. All bits zero is the null handle.
 
    Ownership, said per parameter:
      in        read during the call, not kept; the caller may free it afterwards.
@@ -74,7 +74,17 @@
    ABI changes, newest first (major: something was removed or changed its meaning;
    minor: something was added):
      1.9  loom_error_take(), _describe(), _restore(), _free(); loom_set_log();
-          LOOM_TARGET_VERSION
+          LOOM_TARGET_VERSION; lazyloom_runtime.h: loom_linear_map, loom_vjp(),
+          loom_linearize(), loom_linear_map_apply(), _release(), loom_jvp(),
+          loom_value_and_grad(), loom_jacobian(), loom_hessian(), loom_vmap(), loom_apply_custom(),
+          loom_tensor_from_dlpack(), _unversioned(), loom_tensor_to_dlpack(), _unversioned(),
+          loom_tensors_read(), loom_tensor_is_ready(), loom_wait(), loom_tensor_on_ready(),
+          LOOM_ERROR_TIMEOUT; LOOM_OPTION_REPRODUCIBLE, loom_option_set(), loom_option_get(),
+          loom_options_json(), loom_random_key(), loom_programs_of(), loom_evaluations_json(),
+          loom_stats_reset(), loom_finish_compiling(), loom_platform(), loom_cache_dir(),
+          loom_program_collectives(), loom_tensor_picture(), loom_codegen_measure(),
+          _verify(), _segmented(), _failures(), loom_quantized, loom_quantize_function(),
+          loom_quantized_run(), _release()
      1.8  loom_set_error(), loom_copy_source_location()
      1.7  loom_devices(), loom_tensor_to_device(), loom_tensor_shard(), loom_tensor_placement(),
           loom_distributed_initialize(), _rank(), _finalize()
@@ -660,6 +670,8 @@ LOOM_API LOOM_CHECK loom_status loom_op_describe(const char *op, char *buffer, s
 #ifdef __cplusplus
 }
 #endif
+
+#include "lazyloom_runtime.h"
 
 /* Calls that can fail note the caller's line first. A name in parentheses,
    (loom_apply)(...), and a function pointer skip that; so does defining

@@ -34,10 +34,27 @@ from lazyloom.frontend import (
     write_lock,
 )
 
-from . import calls, capture, former, gradients, handles, logs, loops, observation, places
+from . import (
+    calls,
+    capture,
+    custom,
+    dlpack,
+    former,
+    gradients,
+    handles,
+    logs,
+    loops,
+    observation,
+    places,
+    quantizing,
+    reports,
+    transforms,
+    waiting,
+)
 from .handles import BUFFER, TENSOR
 from .serving import (
     Tensor,
+    bytes_of,
     contents_of,
     entry,
     failed,
@@ -51,10 +68,12 @@ from .serving import (
 )
 
 #: with this module, the library has all entries
-PARTS: Final = (capture, gradients, loops, observation, places)
+PARTS: Final = (
+    capture, custom, dlpack, gradients, loops, observation, places, quantizing, reports,
+    transforms, waiting)  # fmt: skip
 #: variables of the environment that decide what computes
 CHECKED: Final = ("JAX_PLATFORMS", "LAZYLOOM_BACKEND", "LAZYLOOM_DEVICE", "XLA_FLAGS")
-OPTIONS: Final = {1: "donate", 2: "forbid_reads"}
+OPTIONS: Final = {1: "donate", 2: "forbid_reads", 3: "reproducible"}
 
 
 def start(opened: bool) -> None:
@@ -94,6 +113,7 @@ def loomp_enter() -> int:
 
 @entry
 def loomp_shutdown() -> int:
+    waiting.finish()
     capture.cancel_all()
     scheduled = [v for v in map(contents_of, handles.release_all()) if not v.is_pending]
     for value in scheduled:
@@ -102,6 +122,9 @@ def loomp_shutdown() -> int:
         except LoomError:
             # a failure belongs to whoever reads the value, and nobody can any more
             pass
+    del scheduled
+    # what was recorded and never ran is let go of by the graph when it is next looked at
+    lazyloom.sync_older(0)
     return 1
 
 
@@ -123,7 +146,7 @@ def loomp_get_option(option: int, value: Any) -> int:
 def _option(option: int) -> str:
     name = OPTIONS.get(option)
     if name is None:
-        raise ArgumentError(f"option {option} is not known, expected a loom_option (1 or 2)")
+        raise ArgumentError(f"option {option} is not known, expected a loom_option (1 to 3)")
     return name
 
 
@@ -166,10 +189,6 @@ def loomp_from_host(
     return 1
 
 
-def _bytes(array: Any) -> Any:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-
-
 @located
 def loomp_read(tensor: int, buffer: Any, nbytes: int) -> int:
     capture.refuse_read("loom_tensor_read")
@@ -178,7 +197,7 @@ def loomp_read(tensor: int, buffer: Any, nbytes: int) -> int:
         raise ArgumentError(
             f"loom_tensor_read: nbytes is {nbytes}, expected {type.nbytes} for {type.text}")
     value = value_of(tensor)
-    contents = _bytes(look(value))
+    contents = bytes_of(look(value))
     if nbytes:
         ffi.memmove(buffer, contents, nbytes)
     return 1
@@ -189,7 +208,7 @@ def loomp_map(tensor: int, result: Any, data: Any, nbytes: Any) -> int:
     capture.refuse_read("loom_tensor_map")
     # nothing writes over the memory of a value that is held
     value = value_of(tensor)
-    contents = _bytes(look(value))
+    contents = bytes_of(look(value))
     memory = ffi.from_buffer(contents)
     result[0] = handles.give(BUFFER, (memory, value))
     data[0] = ffi.cast("void *", memory)

@@ -257,6 +257,7 @@ const char *loom_status_name(loom_status status) {
     case LOOM_ERROR_START: return "LOOM_ERROR_START";
     case LOOM_ERROR_INTERNAL: return "LOOM_ERROR_INTERNAL";
     case LOOM_ERROR_STACK: return "LOOM_ERROR_STACK";
+    case LOOM_ERROR_TIMEOUT: return "LOOM_ERROR_TIMEOUT";
   }
   return "unknown status";
 }
@@ -410,6 +411,17 @@ static bool function_left(void) {
   if (function_called == NULL) return false;
   if (stack_low == NULL) find_stack();
   return here > function_called && here < stack_high && function_called >= stack_low;
+}
+
+/* This thread calls functions that hear when tensors are ready, and a shutdown waits for it. */
+static __thread bool calls_back = false;
+
+static loom_status refused_to_callback(const char *function) {
+  char text[200];
+  snprintf(text, sizeof text,
+           "%s was called by a function that hears when a tensor is ready, expected another "
+           "thread; a shutdown waits for such functions", function);
+  return fail(LOOM_ERROR_ARGUMENT, text);
 }
 
 /* ---- the floating-point environment ------------------------------------------------ */

@@ -279,6 +279,16 @@ def get_option(name: str) -> Any:
     return current[name]
 
 
+def option_table() -> dict[str, dict[str, Any]]:
+    """What options there are: of each its scope, and of a number its bounds and what it decides."""
+    table: dict[str, dict[str, Any]] = {name: {"scope": "thread"} for name in FLAGS}
+    for n in NUMBERS.values():
+        table[n.name] = {
+            "scope": "process", "default": n.default, "minimum": n.minimum, "maximum": n.maximum,
+            "unit": n.unit, "doc": n.reason}
+    return table
+
+
 def forbids_reads() -> bool:
     """The option ``forbid_reads`` of this thread; read at every read."""
     return _ever_set[0] and bool(get_option("forbid_reads"))

@@ -19,7 +19,10 @@ from lazyloom_capi import build, header
 from .compilers import C99, CXX17, HERE, Compile
 
 EXAMPLES = HERE.parent.parent / "examples"
-PROGRAMS = ["everything", "loops", "threads", "captures", "fork"]
+PROGRAMS = [
+    "everything", "loops", "transforms", "custom", "dlpack", "waiting", "reports", "threads",
+    "captures", "fork",
+]  # fmt: skip
 #: run with several devices, and in several processes
 OTHERS = ["extents", "devices", "processes", "host"]
 

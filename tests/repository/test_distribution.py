@@ -62,7 +62,7 @@ def test_everything_is_in_it(installed: Path) -> None:
     for top in ("runtime", "frontends", "capi"):
         assert sources(ROOT / top, "*.py") <= packed
     assert sources(ROOT / "frontends", "*.pyi") == sources(installed, "*.pyi")
-    for name in ("lazyloom.h", "lazyloom_ops.h", "lazyloom_types.h"):
+    for name in ("lazyloom.h", "lazyloom_ops.h", "lazyloom_runtime.h", "lazyloom_types.h"):
         assert (installed / "lazyloom_capi" / "include" / name).exists()
     for name in ("shims.c", "entries.h"):
         assert (installed / "lazyloom_capi" / name).exists()
