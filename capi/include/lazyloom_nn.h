@@ -77,10 +77,13 @@ static inline void loom_nn_scope_free(loom_nn_scope *scope) {
 /* NAME.part; the text is the caller's. */
 static inline LOOM_CHECK loom_status loom_nn_part_(char *text, const char *layer,
                                                    const char *part) {
-  if (strlen(layer) + strlen(part) + 1 > LOOM_NN_LONGEST_NAME)
+  const size_t before = strlen(layer), after = strlen(part) + 1;
+  if (before + after > LOOM_NN_LONGEST_NAME)
     return loom_fail_(LOOM_ERROR_ARGUMENT, "the name '%.40s...' of a layer is too long, expected "
                       "names of parameters of at most %d bytes", layer, (int)LOOM_NN_LONGEST_NAME);
-  (void)sprintf(text, "%s.%s", layer, part);
+  memcpy(text, layer, before);
+  text[before] = '.';
+  memcpy(text + before + 1, part, after);
   return LOOM_OK;
 }
 
