@@ -1,10 +1,11 @@
 /* A transformer that learns to write a play, character by character, and then writes some.
 
      cc transformer.c $(python -m lazyloom_capi --cflags --libs) -o transformer
-     ./transformer [TEXT [STEPS [REPORT.json [recorded]]]]
+     ./transformer [TEXT [STEPS [CHECKPOINT.safetensors [REPORT.json [recorded]]]]]
 
    The step is recorded once (loom_capture_begin) and then run; with "recorded" it is recorded
-   each time, to compare. The report says the losses, the step's key and the time it takes. */
+   each time, to compare. The checkpoint is what server.c takes, and "-" for none. The report says
+   the losses, the step's key and the time it takes. */
 #define _POSIX_C_SOURCE 199309L
 
 #include <time.h>
@@ -112,7 +113,7 @@ static void write_report(const char *path, const float *losses, double *seconds,
 
 int main(int argc, char **argv) {
   const int steps = argc > 2 ? atoi(argv[2]) : 1000;
-  const bool captured = argc <= 4 || strcmp(argv[4], "recorded") != 0;
+  const bool captured = argc <= 5 || strcmp(argv[5], "recorded") != 0;
   text t = read_text(argc > 1 ? argv[1] : "examples/data/text/coriolanus.txt");
   float *losses = (float *)malloc((size_t)(steps > 0 ? steps : 1) * sizeof *losses);
   double *seconds = (double *)malloc((size_t)(steps > 0 ? steps : 1) * sizeof *seconds);
@@ -140,7 +141,8 @@ int main(int argc, char **argv) {
   TRY(loom_last_program(&program));
   TRY(loom_program_key(program, key, sizeof key, NULL));
   TRY(loom_program_release(program));
-  if (argc > 3) write_report(argv[3], losses, seconds, steps, key);
+  if (argc > 3 && strcmp(argv[3], "-") != 0) TRY(loom_nn_save(&model.parameters, argv[3]));
+  if (argc > 4) write_report(argv[4], losses, seconds, steps, key);
 
   write_on(&model, &t, "First Citizen:\n", steps < 100 ? 40 : 400);
   if (capture.bits != 0) TRY(loom_capture_release(capture));

@@ -33,7 +33,8 @@ static const char *of_block(int block, const char *layer) {
   return name;
 }
 
-static void start(transformer *model, int64_t characters, double rate) {
+/* Makes the parameters, with their first values. */
+static void start_network(transformer *model, int64_t characters) {
   const int64_t shape[2] = {WINDOW, FEATURES};
   loom_nn_list *net = &model->parameters;
   loom_nn_random random = loom_nn_random_from(2024);
@@ -53,11 +54,16 @@ static void start(transformer *model, int64_t characters, double rate) {
   }
   TRY(loom_nn_norm_new(net, "norm", FEATURES, true));
   TRY(loom_nn_linear_new(net, "head", FEATURES, characters, true, &random));
-  TRY(loom_nn_adamw(&model->optimizer, net, rate, 0.9, 0.999, 1e-8, 0.01));
   loom_nn_random_free(&random);
 }
 
-static void finish(transformer *model) {
+/* The parameters and an optimizer, with torch.optim.AdamW's defaults but for the rate. */
+static inline void start(transformer *model, int64_t characters, double rate) {
+  start_network(model, characters);
+  TRY(loom_nn_adamw(&model->optimizer, &model->parameters, rate, 0.9, 0.999, 1e-8, 0.01));
+}
+
+static inline void finish(transformer *model) {
   loom_nn_scope_free(&model->temporaries);
   loom_nn_optimizer_free(&model->optimizer);
   loom_nn_list_free(&model->parameters);
@@ -107,7 +113,7 @@ static loom_tensor scores_of(transformer *model, loom_tensor tokens) {
 
 /* Records one step on inputs (BATCH, WINDOW) and what follows each, (BATCH * WINDOW); gives the
    loss before it, a new handle without history. */
-static loom_tensor step(transformer *model, loom_tensor inputs, loom_tensor targets) {
+static inline loom_tensor step(transformer *model, loom_tensor inputs, loom_tensor targets) {
   int64_t shape[2];
   loom_tensor scores = scores_of(model, inputs), loss, result;
   shape[0] = BATCH * WINDOW;
@@ -123,7 +129,7 @@ static loom_tensor step(transformer *model, loom_tensor inputs, loom_tensor targ
 
 /* The tensors that a captured step is over: parameters, state, inputs and targets. Gives their
    number, at most that of places. */
-static size_t captured_inputs(const transformer *model, loom_tensor inputs, loom_tensor targets,
+static inline size_t captured_inputs(const transformer *model, loom_tensor inputs, loom_tensor targets,
                               loom_tensor *places, size_t count) {
   const loom_nn_list *net = &model->parameters;
   if (net->count + 2 > count) exit(1);
@@ -170,7 +176,7 @@ static text read_text(const char *path) {
   return t;
 }
 
-static uint64_t next_random(uint64_t *state) {
+static inline uint64_t next_random(uint64_t *state) {
   uint64_t z = *state += 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
@@ -178,7 +184,7 @@ static uint64_t next_random(uint64_t *state) {
 }
 
 /* Windows at random places, and what follows each of their characters. Both are new. */
-static void next_batch(text *t, loom_tensor *inputs, loom_tensor *targets) {
+static inline void next_batch(text *t, loom_tensor *inputs, loom_tensor *targets) {
   static const int64_t shape[2] = {BATCH, WINDOW};
   static const int64_t flat = BATCH * WINDOW;
   static int64_t x[BATCH * WINDOW], y[BATCH * WINDOW];
