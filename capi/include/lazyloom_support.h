@@ -30,7 +30,13 @@ static inline loom_status loom_fail_(loom_status status, const char *format, ...
   char text[1024];
   va_list given;
   va_start(given, format);
-  (void)vsnprintf(text, sizeof text, format, given);
+  if (vsnprintf(text, sizeof text, format, given) >= (int)sizeof text) {
+    /* cut short, but not within a character */
+    size_t end = sizeof text - 1;
+    while (end && ((unsigned char)text[end - 1] & 0xC0) == 0x80) --end;
+    if (end && (unsigned char)text[end - 1] >= 0xC0) --end;
+    text[end] = 0;
+  }
   va_end(given);
   return loom_set_error(status, text);
 }
@@ -184,9 +190,9 @@ static inline bool loom_json_escape_(loom_json_ *json, char **to) {
 
 /* A string, decoded where it stands, which an escape is never shorter than, with a zero byte. */
 static inline bool loom_json_text_(loom_json_ *json, const char **found) {
-  char *to;
+  char *first, *to;
   if (!loom_json_has_(json, '"')) return loom_json_wrong_(json, "a string");
-  *found = to = json->at;
+  first = to = json->at;
   for (;;) {
     if (json->at == json->end) return loom_json_wrong_(json, "the end of a string");
     if (*json->at == '"') break;
@@ -199,9 +205,10 @@ static inline bool loom_json_text_(loom_json_ *json, const char **found) {
       *to++ = *json->at++;
     }
   }
-  if (!loom_is_utf8_(*found, (size_t)(to - *found))) return loom_json_wrong_(json, "UTF-8");
+  if (!loom_is_utf8_(first, (size_t)(to - first))) return loom_json_wrong_(json, "UTF-8");
   ++json->at;
   *to = 0;
+  *found = first;
   return true;
 }
 

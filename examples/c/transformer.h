@@ -129,8 +129,8 @@ static inline loom_tensor step(transformer *model, loom_tensor inputs, loom_tens
 
 /* The tensors that a captured step is over: parameters, state, inputs and targets. Gives their
    number, at most that of places. */
-static inline size_t captured_inputs(const transformer *model, loom_tensor inputs, loom_tensor targets,
-                              loom_tensor *places, size_t count) {
+static inline size_t captured_inputs(const transformer *model, loom_tensor inputs,
+                                     loom_tensor targets, loom_tensor *places, size_t count) {
   const loom_nn_list *net = &model->parameters;
   if (net->count + 2 > count) exit(1);
   memcpy(places, net->tensors, net->count * sizeof *places);
