@@ -375,7 +375,7 @@ static int changed(const char *in, const char *out) {
   EXPECT(file != NULL);
   length = fread(bytes, 1, sizeof bytes, file);
   fclose(file);
-  for (k = 0; k < 3000; ++k) {
+  for (k = 0; k < 1000; ++k) {
     static const char likely[] = "{}[]\",:\\u0019-";
     memcpy(with, bytes, length);
     for (i = 0; i < 1 + (size_t)(k % 4); ++i) {

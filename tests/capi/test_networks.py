@@ -29,13 +29,19 @@ Networks = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
-def networks(compiled: Compile, bare_environment: dict[str, str]) -> Networks:
+def at_once(bare_environment: dict[str, str]) -> dict[str, str]:
+    """:func:`bare_environment` where nothing waits to be compiled as a whole."""
+    return {**bare_environment, "LAZYLOOM_REPRODUCIBLE": "0"}
+
+
+@pytest.fixture(scope="module")
+def networks(compiled: Compile, at_once: dict[str, str]) -> Networks:
     """What ``networks.c`` prints, asked something."""
     program = str(compiled(HERE / "networks.c"))
 
     def ask(*arguments: object) -> str:
         done = subprocess.run(
-            [program, *map(str, arguments)], env=bare_environment, capture_output=True, text=True,
+            [program, *map(str, arguments)], env=at_once, capture_output=True, text=True,
             timeout=120)  # fmt: skip
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
@@ -67,11 +73,12 @@ def the_layers() -> Any:
         "attention": nn.MultiheadAttention(8, 2, batch_first=True)})
     with torch.no_grad():
         for p in model.parameters():
-            p.copy_(torch.randn(p.shape))
+            p.copy_(0.3 * torch.randn(p.shape))
         model["batch"].running_var.copy_(torch.rand(4) + 0.5)
     return model
 
 
+@pytest.mark.op_by_op
 def test_layers_equal_those_of_the_torch_like_frontend(networks: Networks, tmp_path: Path) -> None:
     torch.manual_seed(11)
     model = the_layers()
@@ -112,6 +119,7 @@ def test_layers_equal_those_of_the_torch_like_frontend(networks: Networks, tmp_p
     assert np.all((dropped == 0) | (dropped == 2 * rows)) and 0 < (dropped == 0).sum() < rows.size
 
 
+@pytest.mark.op_by_op
 def test_optimizers_equal_those_of_the_torch_like_frontend(
     networks: Networks, tmp_path: Path
 ) -> None:
@@ -144,6 +152,7 @@ def test_optimizers_equal_those_of_the_torch_like_frontend(
     same(load_file(tmp_path / "out.safetensors"), wanted)
 
 
+@pytest.mark.op_by_op
 def test_first_values_are_those_of_the_torch_like_frontend(
     networks: Networks, tmp_path: Path
 ) -> None:
@@ -283,14 +292,16 @@ def test_broken_files_are_errors_that_say_what_is_wrong(
         assert str(path) in line or message == "1 tensors"
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler", [
+    "gcc", pytest.param("clang", marks=pytest.mark.thorough)])
 def test_the_parser_under_sanitizers(compiler: str, tmp_path: Path) -> None:
     """Broken files, and a good one with bytes changed: no read beyond memory, no leak."""
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")
     program = tmp_path / "networks"
     done = subprocess.run(
-        [compiler, "-std=c99", *STRICT, "-g", "-O1", "-fsanitize=address,undefined",
+        [compiler, "-std=c99", *STRICT, "-g", "-fsanitize=address,undefined",
          "-fno-sanitize-recover=all", str(HERE / "networks.c"), "-o", str(program),
          *build.cflags(), *build.libs()], capture_output=True, text=True)  # fmt: skip
     if done.returncode and "sanitize" in done.stderr.lower() + "asan" * ("asan" in done.stderr):
@@ -304,25 +315,28 @@ def test_the_parser_under_sanitizers(compiler: str, tmp_path: Path) -> None:
                               timeout=120)
         assert (done.returncode, done.stderr) == (0, "")
     opened, of = (int(n) for n in done.stdout.split()[:3:2])
-    assert 0 < opened < of == 3000
+    assert 0 < opened < of == 1000
 
 
 # ---- the headers, and the examples -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_the_layer_compiles_in_every_standard(compiler: str) -> None:
-    """The functions that are used in ``networks.c`` have no warnings with optimisation either."""
+def test_the_layer_compiles_in_every_standard(
+    compiler: str, request: pytest.FixtureRequest
+) -> None:
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")
     source = (HERE / "networks.c").read_text()
-    for language, standards in (("c", ("c99", "c11", "c17", "c2x")),
-                                ("c++", ("c++11", "c++17", "c++2b"))):
-        for standard in standards:
-            done = subprocess.run(
-                [compiler, f"-x{language}", f"-std={standard}", *STRICT, *build.cflags(),
-                 f"-I{HERE}", "-fsyntax-only", "-"], input=source, capture_output=True, text=True)
-            assert (done.returncode, done.stderr) == (0, ""), standard
+    standards = ["c99", "c2x", "c++11", "c++2b"]
+    if request.config.getoption("--thorough"):
+        standards += ["c11", "c17", "c++14", "c++17", "c++20"]
+    for standard in standards:
+        language = "c++" if "+" in standard else "c"
+        done = subprocess.run(
+            [compiler, f"-x{language}", f"-std={standard}", *STRICT, *build.cflags(), f"-I{HERE}",
+             "-fsyntax-only", "-"], input=source, capture_output=True, text=True)  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, ""), standard
 
 
 def example(
@@ -335,14 +349,14 @@ def example(
     return done
 
 
-def test_the_first_program(compiled: Compile, bare_environment: dict[str, str]) -> None:
-    done = example(compiled, bare_environment, "first")
+def test_the_first_program(compiled: Compile, at_once: dict[str, str]) -> None:
+    done = example(compiled, at_once, "first")
     assert done.stdout.splitlines()[-1] == "y = 2.000 x + 1.000"
 
 
-def test_digits(compiled: Compile, bare_environment: dict[str, str], tmp_path: Path) -> None:
+def test_digits(compiled: Compile, at_once: dict[str, str], tmp_path: Path) -> None:
     weights = tmp_path / "weights.safetensors"
-    done = example(compiled, bare_environment, "digits", EXAMPLES.parent / "data" / "digits", 4,
+    done = example(compiled, at_once, "digits", EXAMPLES.parent / "data" / "digits", 4,
                    weights)
     assert float(done.stdout.split()[-1]) >= 0.9
     assert {"fc1.weight", "optimizer.fc3.bias.momentum_buffer"} < set(load_file(weights))
@@ -428,7 +442,7 @@ def test_a_server_answers_alike_with_any_number_of_threads(
     assert found[0] == found[1] and len(found[0]) == 13
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_frontends_programs_run(tmp_path: Path) -> None:
     """``resume_torch.py`` and ``transformer_torch.py``, as users call them."""
     for name, arguments in (
