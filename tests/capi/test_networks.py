@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import struct
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 
 import lazyloom as ll
 import lazyloom_torch as torch
-from lazyloom_capi import build
+from lazyloom_capi import build, header
 from lazyloom_torch.safetensors import load_file, save_file
 
 from .compilers import HERE, STRICT, Compile
@@ -319,6 +320,31 @@ def test_the_parser_under_sanitizers(compiler: str, tmp_path: Path) -> None:
 
 
 # ---- the headers, and the examples -------------------------------------------------------------
+
+
+def public() -> list[str]:
+    """The functions of the layer, from its headers."""
+    text = "".join((header.include_dir() / f"lazyloom_{part}.h").read_text()
+                   for part in ("nn", "optimizers", "parameters", "safetensors", "support"))
+    return re.findall(r"^static inline [^;{(]*?\b(loom_\w*[a-z])\(", text, flags=re.M)
+
+
+def test_every_function_is_described_and_called() -> None:
+    page = (HERE.parent.parent / "docs" / "c_nn.md").read_text()
+    program = (HERE / "networks.c").read_text()
+    names = public()
+    assert len(names) >= 50 and "loom_nn_attention" in names and "loom_safetensors_find" in names
+    assert not [n for n in names if f"`{n}" not in page]
+    others = "".join(p.read_text() for p in EXAMPLES.glob("*.[ch]"))
+    assert not [n for n in names if not re.search(rf"\b{n}\(", program + others)]
+
+
+def test_what_fails_notes_the_line_of_the_caller() -> None:
+    """Each function that returns a status has a macro, and none is called by that in the header."""
+    text = "".join((header.include_dir() / f"lazyloom_{part}.h").read_text()
+                   for part in ("nn", "optimizers", "parameters", "safetensors"))
+    checked = re.findall(r"^static inline LOOM_CHECK loom_status (loom_\w*[a-z])\(", text, re.M)
+    assert [n for n in checked if f"#define {n}(...) (LOOM_HERE, {n}(__VA_ARGS__))" not in text] == []
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
