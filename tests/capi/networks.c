@@ -191,6 +191,7 @@ static void first_values(const char *out) {
                                       "kaiming_uniform", "kaiming_normal", "constant"};
   const int64_t shape[3] = {6, 4, 3};
   float host[72] = {1, 2};
+  double in, by, gain;
   loom_nn_random random = loom_nn_random_from(0x123456789ABCDEFu);
   size_t i;
   for (i = 0; i < sizeof names / sizeof names[0]; ++i)
@@ -206,6 +207,12 @@ static void first_values(const char *out) {
   OK(loom_nn_from_host(&results, "host", host, sizeof host));
   OK(loom_nn_linear_new(&results, "linear", 5, 3, true, &random));
   OK(loom_nn_self_attention_new(&results, "attention", 8, &random));
+  OK(loom_nn_fans(&results, "uniform", &in, &by));
+  EXPECT(in == 12 && by == 18);
+  OK(loom_nn_gain("tanh", 0, &gain));
+  EXPECT(gain == 5.0 / 3);
+  EXPECT(loom_nn_index(&results, "normal") == 1);
+  EXPECT(loom_nn_index(&results, "none") == results.count);
   OK(loom_nn_save(&results, out));
   loom_nn_random_free(&random);
 }
@@ -268,7 +275,8 @@ static void errors(const char *folder) {
   SAYS(LOOM_ERROR_ARGUMENT, loom_nn_adamw(&o, &net, 1, 1, 0.9, 0, 0), "beta1 is 1");
   SAYS(LOOM_ERROR_ARGUMENT, loom_nn_sgd(&o, &other, 1, 0, false, 0), "none of the 0");
   OK(loom_nn_new(&net, "optimizer.fc.bias.exp_avg", &flat, 1, false, NULL));
-  SAYS(LOOM_ERROR_ARGUMENT, loom_nn_adamw(&o, &net, 1, 0.9, 0.9, 0, 0), "optimizer.fc.bias.exp_avg");
+  SAYS(LOOM_ERROR_ARGUMENT, loom_nn_adamw(&o, &net, 1, 0.9, 0.9, 0, 0),
+       "'optimizer.fc.bias.exp_avg'");
   EXPECT(net.count == count + 1);
   OK(loom_nn_sgd(&o, &net, 1, 0, false, 0));
   SAYS(LOOM_ERROR_GRADIENT, loom_nn_step(&o), "'fc.weight' has no gradient");
@@ -332,8 +340,11 @@ static void copy(const char *in, const char *out) {
   names = (const char **)malloc((given.count + 1) * sizeof *names);
   tensors = (loom_tensor *)malloc((given.count + 1) * sizeof *tensors);
   EXPECT(names != NULL && tensors != NULL);
+  EXPECT(loom_safetensors_find(&given, "none") == NULL);
+  EXPECT(loom_safetensors_metadata(&given, "none") == NULL);
   for (i = 0; i < given.count; ++i) {
     names[i] = given.entries[i].name;
+    EXPECT(loom_safetensors_find(&given, names[i]) == &given.entries[i]);
     tensors[i] = input(names[i]);
   }
   OK(loom_safetensors_save(out, names, tensors, given.count,
