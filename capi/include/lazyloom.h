@@ -504,8 +504,8 @@ LOOM_API LOOM_CHECK loom_status loom_capture_cancel(void);
 /* Runs it. inputs: in, input_count, of the number, shapes and dtypes that it was captured with,
    leaves where those were leaves; one that is assigned to must be given once. results: new,
    result_count, of the number that it was captured with. What the run fails with is the error of
-   those who read its results. A capture may be run by several threads at a time, on inputs that
-   they do not share. Not between loom_capture_begin() and its end.
+   those who read its results. A capture may be run by several threads at a time; inputs that it
+   assigns to must be each thread's own, others may be shared. Not between loom_capture_begin() and its end.
    Errors: LOOM_ERROR_ARGUMENT, _SHAPE, _DTYPE, naming the input; _HANDLE. */
 LOOM_API LOOM_CHECK loom_status loom_capture_run(loom_capture capture, const loom_tensor *inputs,
                                                  size_t input_count, loom_tensor *results,
