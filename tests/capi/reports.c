@@ -57,6 +57,22 @@ static void options(void) {
   EXPECT(needed == strlen(text) + 1 && strstr(text, "\"cut_ops\": {\"value\": ") != NULL);
 }
 
+/* A step whose shape is another one than before. */
+static void new_programs(void) {
+  static float data[77];
+  float back[77];
+  loom_tensor x = vector(data, 77), y, z;
+  OK(loom_cosh(x, &y));
+  OK(loom_tanh(y, &z));
+  OK(loom_set_option(LOOM_OPTION_FORBID_NEW_PROGRAMS, 1));
+  FAILS(LOOM_ERROR_EXECUTION, loom_tensor_read(z, back, sizeof back));
+  EXPECT(strstr(loom_error_message(), "a new program of 2 ops was to run for a read") != NULL);
+  OK(loom_set_option(LOOM_OPTION_FORBID_NEW_PROGRAMS, 0));
+  OK(loom_tensor_release(y));
+  OK(loom_tensor_release(z));
+  OK(loom_tensor_release(x));
+}
+
 static void records(void) {
   const float data[2] = {1, 2};
   loom_tensor x = vector(data, 2), y, z;
@@ -212,6 +228,7 @@ int main(void) {
   OK(loom_initialize());
   keys();
   options();
+  new_programs();
   records();
   quantisation();
   OK(loom_live_handles(&live));
