@@ -341,6 +341,10 @@ LOOM_API LOOM_CHECK loom_status loom_program_collectives(loom_program program, c
 LOOM_API LOOM_CHECK loom_status loom_tensor_picture(loom_tensor tensor, bool svg, char *buffer,
                                                     size_t capacity, size_t *needed);
 
+/* A program's graph as SVG, with the regions of code generators in use in their colours. */
+LOOM_API LOOM_CHECK loom_status loom_program_picture(loom_program program, char *buffer,
+                                                     size_t capacity, size_t *needed);
+
 /* Compares the times of the regions of a program that code generators in use could run with XLA's,
    and decides by that from then on, also in later processes; loom_program_explain() then says how.
    It takes some 0.2 s a region. */
@@ -397,8 +401,33 @@ LOOM_API LOOM_CHECK loom_status loom_quantized_run(loom_quantized quantized,
                                                    const loom_tensor *inputs, size_t input_count,
                                                    loom_tensor *results, size_t result_count);
 
+/* What is quantised between ops, as a JSON array, in order: of each "made_by" (the op, "" for an
+   input), "shape", "scale" (what the integer 1 stands for) and "dtype". */
+LOOM_API LOOM_CHECK loom_status loom_quantized_json(loom_quantized quantized, char *buffer,
+                                                    size_t capacity, size_t *needed);
+
 /* Ends the use of it. Errors: LOOM_ERROR_HANDLE. */
 LOOM_API loom_status loom_quantized_release(loom_quantized quantized);
+/* ---- parts of processes ------------------------------------------------------------ */
+
+/* Waits until all processes have come here, but no longer than timeout seconds, 0 for that of
+   loom_distributed_initialize(). Errors: LOOM_ERROR_ARGUMENT; LOOM_ERROR_EXECUTION if some do not
+   come, naming them. */
+LOOM_API LOOM_CHECK loom_status loom_distributed_barrier(double timeout);
+
+/* What this process's devices have of a tensor on a mesh, side by side, on its default device; of
+   another tensor the same contents. It is computed, in all processes of the mesh; no gradient goes
+   back. result: new. Errors: LOOM_ERROR_ARGUMENT where the parts do not lie side by side. */
+LOOM_API LOOM_CHECK loom_status loom_tensor_local_part(loom_tensor tensor, loom_tensor *result);
+
+/* The tensor on a mesh of all processes of which each of them has a part. tensor: this process's
+   part, all of the contents along dimensions that no other process has a part of; what is pending
+   of it is computed first. mesh, devices, spec: as loom_tensor_shard(), in all processes the same.
+   result: new. Errors: LOOM_ERROR_ARGUMENT where the parts make no tensor. */
+LOOM_API LOOM_CHECK loom_status loom_tensor_from_local_part(loom_tensor tensor, const char *mesh,
+                                                            const char *devices,
+                                                            const char *spec,
+                                                            loom_tensor *result);
 #endif
 
 #ifdef __cplusplus
@@ -446,6 +475,11 @@ LOOM_API loom_status loom_quantized_release(loom_quantized quantized);
 #define loom_quantize_function(...) (LOOM_HERE, loom_quantize_function(__VA_ARGS__))
 #define loom_quantized_run(...) (LOOM_HERE, loom_quantized_run(__VA_ARGS__))
 #define loom_quantized_release(...) (LOOM_HERE, loom_quantized_release(__VA_ARGS__))
+#define loom_distributed_barrier(...) (LOOM_HERE, loom_distributed_barrier(__VA_ARGS__))
+#define loom_tensor_local_part(...) (LOOM_HERE, loom_tensor_local_part(__VA_ARGS__))
+#define loom_tensor_from_local_part(...) (LOOM_HERE, loom_tensor_from_local_part(__VA_ARGS__))
+#define loom_quantized_json(...) (LOOM_HERE, loom_quantized_json(__VA_ARGS__))
+#define loom_program_picture(...) (LOOM_HERE, loom_program_picture(__VA_ARGS__))
 #define loom_tensors_read(...) (LOOM_HERE, loom_tensors_read(__VA_ARGS__))
 #define loom_tensor_is_ready(...) (LOOM_HERE, loom_tensor_is_ready(__VA_ARGS__))
 #define loom_wait(...) (LOOM_HERE, loom_wait(__VA_ARGS__))

@@ -124,7 +124,8 @@ NAMES: Final[dict[str, tuple[str, ...] | str]] = {
 }
 
 _GENERATOR: Final = "is what a code generator is written with, in Python"
-_REPORT: Final = "looks into a partition; C has the report as text, by `loom_program_explain`"
+_REPORT: Final = ("looks into a partition; C has the report as text and as a picture, by "
+                 "`loom_program_explain` and `loom_program_picture`")
 _GROUP: Final = "C gives ranks as an attribute of the ops of collectives, `group`"
 
 #: likewise, of the modules whose names are functions of the runtime
@@ -152,12 +153,12 @@ MODULES: Final[dict[str, dict[str, tuple[str, ...] | str]]] = {
             "is an op, with a wrapper in `lazyloom_ops.h`"),
         "DistributedError": ("loom_error_status",),
         "Store": "the processes' store of keys is for frontends written in Python",
-        "array_from_local": "C does not have it yet: a tensor of parts that processes hold",
-        "barrier": "C does not have it yet; a collective that is read waits for the others",
+        "array_from_local": ("loom_tensor_from_local_part",),
+        "barrier": ("loom_distributed_barrier",),
         "dispatch": ("loom_sync",),
         "init": ("loom_distributed_initialize",),
         "is_initialized": ("loom_distributed_rank",),
-        "local_array": "C does not have it yet: the part of a tensor that a process holds",
+        "local_array": ("loom_tensor_local_part",),
         "make_mesh": ("loom_tensor_shard",),
         "rank": ("loom_distributed_rank",),
         "shutdown": ("loom_distributed_finalize",),
@@ -165,7 +166,7 @@ MODULES: Final[dict[str, dict[str, tuple[str, ...] | str]]] = {
     },
     "quantization": {
         "Quantized": ("loom_quantized_run",),
-        "QuantizedValue": "what is quantised between ops is told in Python alone so far",
+        "QuantizedValue": ("loom_quantized_json",),
         "quantize": ("loom_quantize_function",),
     },
 }

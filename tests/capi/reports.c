@@ -114,6 +114,8 @@ static void records(void) {
   EXPECT(text[0] != 0);
   OK(loom_tensor_picture(z, true, text, sizeof text, NULL));
   EXPECT(strstr(text, "<svg") != NULL);
+  OK(loom_program_picture(one, text, sizeof text, NULL));
+  EXPECT(strstr(text, "<svg") != NULL);
   OK(loom_codegen_segmented(true));
   OK(loom_codegen_segmented(false));
   OK(loom_codegen_verify(true));
@@ -189,6 +191,8 @@ static void quantisation(void) {
   EXPECT(memcmp(a, b, sizeof a) != 0);
   OK(loom_tensor_release(results[0]));
   OK(loom_tensor_release(exact));
+  OK(loom_quantized_json(q, text, sizeof text, NULL));
+  EXPECT(strstr(text, "\"shape\": [16, 32]") != NULL && strstr(text, "int8") != NULL);
   /* other shapes, for which the function is called again */
   other = matrix(4, 32);
   OK(loom_quantized_run(q, &other, 1, results, 1));
@@ -201,6 +205,7 @@ static void quantisation(void) {
   EXPECT(m.done == 1);
   FAILS(LOOM_ERROR_HANDLE, loom_quantized_run(q, &other, 1, results, 1));
   FAILS(LOOM_ERROR_HANDLE, loom_quantized_release(q));
+  FAILS(LOOM_ERROR_HANDLE, loom_quantized_json(q, text, sizeof text, NULL));
 
   FAILS(LOOM_ERROR_EXECUTION,
         loom_quantize_function(failing, &m, finished_with, batches, 2, 1, 1, NULL, &q));
