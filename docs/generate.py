@@ -275,7 +275,9 @@ def options() -> str:
         "",
         "`donate=False` keeps programs from reusing the memory of their inputs, and holds on to "
         "what is written over in place until the new contents are known to be good. "
-        "`forbid_reads=True` makes every read of a value an error. `reproducible=True` has every "
+        "`forbid_reads=True` makes every read of a value an error, and "
+        "`forbid_new_programs=True` every program that neither this process has run nor the disk "
+        "cache has, with what it differs in. `reproducible=True` has every "
         "program compiled before it runs, so that results depend on what was recorded only; "
         "otherwise a new program runs op by op until compiling has paid, which may change the last "
         "bits of its results. `LAZYLOOM_REPRODUCIBLE=1` in the environment is its default.",

@@ -1,5 +1,5 @@
-/* lazyloom_runtime.h: what the runtime can do beside recording and computing: transforms of
-   functions, derivatives of the caller's own, DLPack, waiting, observation,
+/* lazyloom_runtime.h: what the runtime can do beside recording and computing: devices and
+   processes, transforms of functions, derivatives of the caller's own, DLPack, waiting, observation,
    quantisation. Part of the contract that lazyloom.h begins with; include that. */
 #ifndef LAZYLOOM_H
 #include "lazyloom.h"
@@ -8,6 +8,60 @@
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 7)
+/* ---- devices, meshes and processes ------------------------------------------- */
+
+/* The names of this process's devices, such as "cpu:0", separated by commas. The environment
+   variable JAX_NUM_CPU_DEVICES, set before anything is computed, divides the processor into
+   several; LAZYLOOM_DEVICE names the default one. */
+LOOM_API LOOM_CHECK loom_status loom_devices(char *buffer, size_t capacity, size_t *needed);
+
+/* A copy on another device, or the same contents if they are there. It is recorded, not waited
+   for, and gradients go back. What is computed of it is computed there; values of the default
+   device go along. device: one of loom_devices(), or NULL for the default one. result: new.
+   Errors: LOOM_ERROR_ARGUMENT if there is no such device. */
+LOOM_API LOOM_CHECK loom_status loom_tensor_to_device(loom_tensor tensor, const char *device,
+                                                      loom_tensor *result);
+
+/* The same contents divided over a mesh of devices. On a mesh where they are already, this is a
+   constraint of the program, which XLA divides. mesh: names and sizes of its axes, the outermost
+   first, such as "data=4,model=2". devices: those of the mesh in that order, separated by
+   commas; or NULL for the first ones of this process, or of all processes together after
+   loom_distributed_initialize(). spec: for each dimension, separated by semicolons, the axes
+   that divide it, separated by commas, such as "data" or ";model"; "" for whole on each
+   device. result: new. Errors: LOOM_ERROR_ARGUMENT for axes and devices that are not there, and
+   for a dimension that is no multiple of its parts. */
+LOOM_API LOOM_CHECK loom_status loom_tensor_shard(loom_tensor tensor, const char *mesh,
+                                                  const char *devices, const char *spec,
+                                                  loom_tensor *result);
+
+/* Where a tensor is or will be: "default:0", a device, or a mesh and how it is divided, such as
+   "cpu:0,1[data=2](data)", or "cpu:0,1 of ranks 0,1[data=4](data)" on one of several processes.
+   A result that XLA divides as it likes ends without parentheses until it is computed.
+   Errors: LOOM_ERROR_HANDLE. */
+LOOM_API LOOM_CHECK loom_status loom_tensor_placement(loom_tensor tensor, char *buffer,
+                                                      size_t capacity, size_t *needed);
+
+/* Makes this process one of several that compute together, before anything is computed; each of
+   them calls it. The ops of collectives (loom_all_reduce() and its kin) then take ranks as their
+   attribute group, and the number of processes as world. address: "host:port" of rank 0, or NULL
+   for what MASTER_ADDR and MASTER_PORT say; world_size, rank: -1 for WORLD_SIZE and RANK, as
+   torchrun sets them; timeout: seconds for which others are waited for, 0 for 300. Without any of
+   them the process is alone. loom_sync() without wait hands work over where nothing is read.
+   Errors: LOOM_ERROR_ARGUMENT; LOOM_ERROR_EXECUTION if the others do not come, naming them. */
+LOOM_API LOOM_CHECK loom_status loom_distributed_initialize(const char *address,
+                                                            int64_t world_size, int64_t rank,
+                                                            double timeout);
+
+/* The number of this process and of all that compute together; 0 and 1 if it is alone.
+   rank, world_size: out, may be NULL. */
+LOOM_API LOOM_CHECK loom_status loom_distributed_rank(int64_t *rank, int64_t *world_size);
+
+/* Ends the connections to the others, once all have come here. What was computed can be read
+   afterwards. LOOM_OK if the process is alone. */
+LOOM_API LOOM_CHECK loom_status loom_distributed_finalize(void);
 #endif
 
 #if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 9)
@@ -287,6 +341,10 @@ LOOM_API LOOM_CHECK loom_status loom_program_collectives(loom_program program, c
 LOOM_API LOOM_CHECK loom_status loom_tensor_picture(loom_tensor tensor, bool svg, char *buffer,
                                                     size_t capacity, size_t *needed);
 
+/* A program's graph as SVG, with the regions of code generators in use in their colours. */
+LOOM_API LOOM_CHECK loom_status loom_program_picture(loom_program program, char *buffer,
+                                                     size_t capacity, size_t *needed);
+
 /* Compares the times of the regions of a program that code generators in use could run with XLA's,
    and decides by that from then on, also in later processes; loom_program_explain() then says how.
    It takes some 0.2 s a region. */
@@ -343,8 +401,33 @@ LOOM_API LOOM_CHECK loom_status loom_quantized_run(loom_quantized quantized,
                                                    const loom_tensor *inputs, size_t input_count,
                                                    loom_tensor *results, size_t result_count);
 
+/* What is quantised between ops, as a JSON array, in order: of each "made_by" (the op, "" for an
+   input), "shape", "scale" (what the integer 1 stands for) and "dtype". */
+LOOM_API LOOM_CHECK loom_status loom_quantized_json(loom_quantized quantized, char *buffer,
+                                                    size_t capacity, size_t *needed);
+
 /* Ends the use of it. Errors: LOOM_ERROR_HANDLE. */
 LOOM_API loom_status loom_quantized_release(loom_quantized quantized);
+/* ---- parts of processes ------------------------------------------------------------ */
+
+/* Waits until all processes have come here, but no longer than timeout seconds, 0 for that of
+   loom_distributed_initialize(). Errors: LOOM_ERROR_ARGUMENT; LOOM_ERROR_EXECUTION if some do not
+   come, naming them. */
+LOOM_API LOOM_CHECK loom_status loom_distributed_barrier(double timeout);
+
+/* What this process's devices have of a tensor on a mesh, side by side, on its default device; of
+   another tensor the same contents. It is computed, in all processes of the mesh; no gradient goes
+   back. result: new. Errors: LOOM_ERROR_ARGUMENT where the parts do not lie side by side. */
+LOOM_API LOOM_CHECK loom_status loom_tensor_local_part(loom_tensor tensor, loom_tensor *result);
+
+/* The tensor on a mesh of all processes of which each of them has a part. tensor: this process's
+   part, all of the contents along dimensions that no other process has a part of; what is pending
+   of it is computed first. mesh, devices, spec: as loom_tensor_shard(), in all processes the same.
+   result: new. Errors: LOOM_ERROR_ARGUMENT where the parts make no tensor. */
+LOOM_API LOOM_CHECK loom_status loom_tensor_from_local_part(loom_tensor tensor, const char *mesh,
+                                                            const char *devices,
+                                                            const char *spec,
+                                                            loom_tensor *result);
 #endif
 
 #ifdef __cplusplus
@@ -352,6 +435,13 @@ LOOM_API loom_status loom_quantized_release(loom_quantized quantized);
 #endif
 
 #ifndef LOOM_NO_SOURCE_LOCATIONS
+#define loom_devices(...) (LOOM_HERE, loom_devices(__VA_ARGS__))
+#define loom_tensor_to_device(...) (LOOM_HERE, loom_tensor_to_device(__VA_ARGS__))
+#define loom_tensor_shard(...) (LOOM_HERE, loom_tensor_shard(__VA_ARGS__))
+#define loom_tensor_placement(...) (LOOM_HERE, loom_tensor_placement(__VA_ARGS__))
+#define loom_distributed_initialize(...) (LOOM_HERE, loom_distributed_initialize(__VA_ARGS__))
+#define loom_distributed_rank(...) (LOOM_HERE, loom_distributed_rank(__VA_ARGS__))
+#define loom_distributed_finalize(...) (LOOM_HERE, loom_distributed_finalize(__VA_ARGS__))
 #define loom_vjp(...) (LOOM_HERE, loom_vjp(__VA_ARGS__))
 #define loom_linearize(...) (LOOM_HERE, loom_linearize(__VA_ARGS__))
 #define loom_linear_map_apply(...) (LOOM_HERE, loom_linear_map_apply(__VA_ARGS__))
@@ -385,6 +475,11 @@ LOOM_API loom_status loom_quantized_release(loom_quantized quantized);
 #define loom_quantize_function(...) (LOOM_HERE, loom_quantize_function(__VA_ARGS__))
 #define loom_quantized_run(...) (LOOM_HERE, loom_quantized_run(__VA_ARGS__))
 #define loom_quantized_release(...) (LOOM_HERE, loom_quantized_release(__VA_ARGS__))
+#define loom_distributed_barrier(...) (LOOM_HERE, loom_distributed_barrier(__VA_ARGS__))
+#define loom_tensor_local_part(...) (LOOM_HERE, loom_tensor_local_part(__VA_ARGS__))
+#define loom_tensor_from_local_part(...) (LOOM_HERE, loom_tensor_from_local_part(__VA_ARGS__))
+#define loom_quantized_json(...) (LOOM_HERE, loom_quantized_json(__VA_ARGS__))
+#define loom_program_picture(...) (LOOM_HERE, loom_program_picture(__VA_ARGS__))
 #define loom_tensors_read(...) (LOOM_HERE, loom_tensors_read(__VA_ARGS__))
 #define loom_tensor_is_ready(...) (LOOM_HERE, loom_tensor_is_ready(__VA_ARGS__))
 #define loom_wait(...) (LOOM_HERE, loom_wait(__VA_ARGS__))

@@ -58,6 +58,8 @@ _SHARED_CONSTANTS: Final = """
 #define LOOMP_PICTURE 16
 #define LOOMP_PICTURE_SVG 17
 #define LOOMP_CODEGEN_FAILURES 18
+#define LOOMP_PROGRAM_PICTURE 19
+#define LOOMP_QUANTIZED_VALUES 20
 """
 
 #: What the library and the entries in Python say to each other: ``entries.h``, the constants

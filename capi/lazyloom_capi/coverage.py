@@ -123,11 +123,62 @@ NAMES: Final[dict[str, tuple[str, ...] | str]] = {
     "while_loop": ("loom_while_loop",),
 }
 
+_GENERATOR: Final = "is what a code generator is written with, in Python"
+_REPORT: Final = ("looks into a partition; C has the report as text and as a picture, by "
+                 "`loom_program_explain` and `loom_program_picture`")
+_GROUP: Final = "C gives ranks as an attribute of the ops of collectives, `group`"
+
+#: likewise, of the modules whose names are functions of the runtime
+MODULES: Final[dict[str, dict[str, tuple[str, ...] | str]]] = {
+    "codegen": {
+        **dict.fromkeys(
+            ("Answer", "Baked", "CSource", "Call", "Code", "Generator", "Layout", "Leaf",
+             "NativeCode", "No", "Pattern", "PythonCode", "Region", "Result", "YES", "any_value",
+             "at_least", "match", "register", "whatever_the_size"), _GENERATOR),
+        **dict.fromkeys(("Part", "Partition", "Report", "Verdict", "partition"), _REPORT),
+        "Failure": ("loom_codegen_failures",),
+        "available": ("loom_codegen_available",),
+        "explain": ("loom_program_explain",),
+        "failures": ("loom_codegen_failures",),
+        "in_use": ("loom_codegen_in_use",),
+        "measure": ("loom_codegen_measure",),
+        "segmented": ("loom_codegen_segmented",),
+        "use": ("loom_codegen_use",),
+        "verify": ("loom_codegen_verify",),
+    },
+    "distributed": {
+        **dict.fromkeys(("WORLD", "Group", "new_group"), _GROUP),
+        **dict.fromkeys(
+            ("all_gather", "all_reduce", "all_to_all", "broadcast", "permute", "reduce_scatter"),
+            "is an op, with a wrapper in `lazyloom_ops.h`"),
+        "DistributedError": ("loom_error_status",),
+        "Store": "the processes' store of keys is for frontends written in Python",
+        "array_from_local": ("loom_tensor_from_local_part",),
+        "barrier": ("loom_distributed_barrier",),
+        "dispatch": ("loom_sync",),
+        "init": ("loom_distributed_initialize",),
+        "is_initialized": ("loom_distributed_rank",),
+        "local_array": ("loom_tensor_local_part",),
+        "make_mesh": ("loom_tensor_shard",),
+        "rank": ("loom_distributed_rank",),
+        "shutdown": ("loom_distributed_finalize",),
+        "world_size": ("loom_distributed_rank",),
+    },
+    "quantization": {
+        "Quantized": ("loom_quantized_run",),
+        "QuantizedValue": ("loom_quantized_json",),
+        "quantize": ("loom_quantize_function",),
+    },
+}
+
 
 def table() -> str:
     """The table as Markdown."""
     rows = ["| in Python | in C |", "|---|---|"]
-    for name, found in sorted(NAMES.items(), key=lambda item: item[0].lower()):
+    names = sorted(NAMES.items(), key=lambda item: item[0].lower())
+    for module, members in MODULES.items():
+        names += sorted((f"{module}.{name}", found) for name, found in members.items())
+    for name, found in names:
         shown = found if isinstance(found, str) else ", ".join(f"`{f}`" for f in found)
         rows.append(f"| `{name}` | {shown} |")
     return "\n".join(rows)

@@ -121,3 +121,7 @@ int loomp_quantize(int (*call)(void *, const uint64_t *, size_t, uint64_t *, siz
                    uintptr_t file, int line);
 int loomp_quantized_run(uint64_t quantized, const uint64_t *inputs, size_t input_count,
                         uint64_t *results, size_t result_count, uintptr_t file, int line);
+int loomp_barrier(double timeout);
+int loomp_local_part(uint64_t tensor, uint64_t *result, uintptr_t file, int line);
+int loomp_from_local_part(uint64_t tensor, const char *mesh, const char *devices,
+                          const char *spec, uint64_t *result, uintptr_t file, int line);

@@ -73,7 +73,8 @@ PARTS: Final = (
     transforms, waiting)  # fmt: skip
 #: variables of the environment that decide what computes
 CHECKED: Final = ("JAX_PLATFORMS", "LAZYLOOM_BACKEND", "LAZYLOOM_DEVICE", "XLA_FLAGS")
-OPTIONS: Final = {1: "donate", 2: "forbid_reads", 3: "reproducible"}
+OPTIONS: Final = {
+    1: "donate", 2: "forbid_reads", 3: "reproducible", 4: "forbid_new_programs"}  # fmt: skip
 
 
 def start(opened: bool) -> None:
@@ -146,7 +147,7 @@ def loomp_get_option(option: int, value: Any) -> int:
 def _option(option: int) -> str:
     name = OPTIONS.get(option)
     if name is None:
-        raise ArgumentError(f"option {option} is not known, expected a loom_option (1 to 3)")
+        raise ArgumentError(f"option {option} is not known, expected a loom_option (1 to 4)")
     return name
 
 

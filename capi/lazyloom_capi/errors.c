@@ -473,8 +473,9 @@ static loom_status small_stack(void) {
 static loom_status not_ready(void) {
   if (function_left())
     return fail(LOOM_ERROR,
-                "a function that was given to a loop or a branch was left by longjmp() or an "
-                "exception, expected it to return; this thread cannot call lazyloom any more");
+                "a function that was given to lazyloom, to a loop or a transform, was left by "
+                "longjmp() or an exception, expected it to return; this thread cannot call "
+                "lazyloom any more");
   switch (state) {
     case FORKED:
       return fail(LOOM_ERROR_FORK,

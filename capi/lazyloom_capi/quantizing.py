@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from _lazyloom_abi import ffi  # type: ignore[import-not-found]
@@ -63,3 +64,12 @@ def loomp_quantized_run(
     for i, t in enumerate(kept.function(*(lazyloom.Tensor(v) for v in values))):
         results[i] = give(t.value)
     return 1
+
+
+def values_json(handle: int) -> str:
+    """What is quantised between ops, as a JSON array."""
+    kept: _Kept = handles.find(QUANTIZED, handle)
+    return json.dumps([
+        {"made_by": v.made_by, "shape": list(v.type.shape), "scale": v.scale,
+         "dtype": v.dtype.name}
+        for v in kept.function.values])

@@ -75,6 +75,11 @@ loom_status loom_tensor_picture(loom_tensor tensor, bool svg, char *buffer, size
               capacity, needed);
 }
 
+loom_status loom_program_picture(loom_program program, char *buffer, size_t capacity,
+                                 size_t *needed) {
+  return text(__func__, LOOMP_PROGRAM_PICTURE, program.bits, NULL, buffer, capacity, needed);
+}
+
 loom_status loom_codegen_measure(loom_program program) {
   READY();
   return CALL(loomp_codegen_measure(program.bits));
@@ -165,6 +170,11 @@ loom_status loom_quantized_run(loom_quantized quantized, const loom_tensor *inpu
   NEED_IF(results, result_count);
   return CALL(loomp_quantized_run(quantized.bits, (const uint64_t *)inputs, input_count,
                                   (uint64_t *)results, result_count, WHERE));
+}
+
+loom_status loom_quantized_json(loom_quantized quantized, char *buffer, size_t capacity,
+                                size_t *needed) {
+  return text(__func__, LOOMP_QUANTIZED_VALUES, quantized.bits, NULL, buffer, capacity, needed);
 }
 
 loom_status loom_quantized_release(loom_quantized quantized) {

@@ -14,7 +14,7 @@ from lazyloom import codegen
 from lazyloom.errors import ArgumentError
 from lazyloom.frontend import option_table
 
-from . import capture, describe, handles
+from . import capture, describe, handles, quantizing
 from .handles import PROGRAM
 from .serving import entry, give, located, value_of, values_of
 
@@ -138,6 +138,10 @@ def text(what: int, handle: int) -> str:
         return str(lazyloom.explain(handles.find(PROGRAM, handle)))
     if what == lib.LOOMP_CODEGEN_FAILURES:
         return json.dumps([f._asdict() for f in codegen.failures()], ensure_ascii=False)
+    if what == lib.LOOMP_PROGRAM_PICTURE:
+        return codegen.explain(handles.find(PROGRAM, handle)).svg()
+    if what == lib.LOOMP_QUANTIZED_VALUES:
+        return quantizing.values_json(handle)
     capture.refuse_read("loom_tensor_picture")
     picture = lazyloom.visualize_sharding(value_of(handle))
     return str(picture.svg() if what == lib.LOOMP_PICTURE_SVG else picture)

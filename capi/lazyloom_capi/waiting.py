@@ -27,7 +27,7 @@ from .serving import (
 )
 
 #: the options of a thread, which another thread takes over with its work
-_OF_THREAD: Final = ("donate", "forbid_reads", "reproducible")
+_OF_THREAD: Final = ("donate", "forbid_reads", "forbid_new_programs", "reproducible")
 #: seconds beyond which a lock cannot wait
 _LONGEST: Final = threading.TIMEOUT_MAX
 

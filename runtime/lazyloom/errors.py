@@ -189,6 +189,16 @@ class IndexRangeError(ExecutionError, IndexError):
     code = 13
 
 
+class NewProgramError(ExecutionError):
+    """A program would run for the first time, in this process and by the disk cache, while
+    ``lazyloom.options(forbid_new_programs=True)`` was in force.
+
+    Given: a step whose batch is smaller this time. The message says how the program differs from
+    the nearest known one. What was to be computed has failed. Repair: keep shapes, dtypes and the
+    ops of a step the same, or let new programs run outside the option.
+    """
+
+
 class DistributedError(ExecutionError):
     """Processes that compute together do not: one is missing, has ended or does something else.
 

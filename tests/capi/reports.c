@@ -57,6 +57,22 @@ static void options(void) {
   EXPECT(needed == strlen(text) + 1 && strstr(text, "\"cut_ops\": {\"value\": ") != NULL);
 }
 
+/* A step whose shape is another one than before. */
+static void new_programs(void) {
+  static float data[77];
+  float back[77];
+  loom_tensor x = vector(data, 77), y, z;
+  OK(loom_cosh(x, &y));
+  OK(loom_tanh(y, &z));
+  OK(loom_set_option(LOOM_OPTION_FORBID_NEW_PROGRAMS, 1));
+  FAILS(LOOM_ERROR_EXECUTION, loom_tensor_read(z, back, sizeof back));
+  EXPECT(strstr(loom_error_message(), "a new program of 2 ops was to run for a read") != NULL);
+  OK(loom_set_option(LOOM_OPTION_FORBID_NEW_PROGRAMS, 0));
+  OK(loom_tensor_release(y));
+  OK(loom_tensor_release(z));
+  OK(loom_tensor_release(x));
+}
+
 static void records(void) {
   const float data[2] = {1, 2};
   loom_tensor x = vector(data, 2), y, z;
@@ -97,6 +113,8 @@ static void records(void) {
   OK(loom_tensor_picture(z, false, text, sizeof text, NULL));
   EXPECT(text[0] != 0);
   OK(loom_tensor_picture(z, true, text, sizeof text, NULL));
+  EXPECT(strstr(text, "<svg") != NULL);
+  OK(loom_program_picture(one, text, sizeof text, NULL));
   EXPECT(strstr(text, "<svg") != NULL);
   OK(loom_codegen_segmented(true));
   OK(loom_codegen_segmented(false));
@@ -173,6 +191,8 @@ static void quantisation(void) {
   EXPECT(memcmp(a, b, sizeof a) != 0);
   OK(loom_tensor_release(results[0]));
   OK(loom_tensor_release(exact));
+  OK(loom_quantized_json(q, text, sizeof text, NULL));
+  EXPECT(strstr(text, "\"shape\": [16, 32]") != NULL && strstr(text, "int8") != NULL);
   /* other shapes, for which the function is called again */
   other = matrix(4, 32);
   OK(loom_quantized_run(q, &other, 1, results, 1));
@@ -185,6 +205,7 @@ static void quantisation(void) {
   EXPECT(m.done == 1);
   FAILS(LOOM_ERROR_HANDLE, loom_quantized_run(q, &other, 1, results, 1));
   FAILS(LOOM_ERROR_HANDLE, loom_quantized_release(q));
+  FAILS(LOOM_ERROR_HANDLE, loom_quantized_json(q, text, sizeof text, NULL));
 
   FAILS(LOOM_ERROR_EXECUTION,
         loom_quantize_function(failing, &m, finished_with, batches, 2, 1, 1, NULL, &q));
@@ -212,6 +233,7 @@ int main(void) {
   OK(loom_initialize());
   keys();
   options();
+  new_programs();
   records();
   quantisation();
   OK(loom_live_handles(&live));

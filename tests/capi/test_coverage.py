@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import lazyloom
@@ -14,11 +15,14 @@ PAGE = HERE.parent.parent / "docs" / "c-abi.md"
 
 def test_every_public_name_is_in_the_table() -> None:
     assert set(coverage.NAMES) == set(lazyloom.__all__)
+    for name, members in coverage.MODULES.items():
+        assert set(members) == set(importlib.import_module(f"lazyloom.{name}").__all__), name
 
 
 def test_the_functions_of_the_table_are_in_the_header() -> None:
     functions = header.functions(header.text())
-    for name, found in coverage.NAMES.items():
+    everything = [coverage.NAMES, *coverage.MODULES.values()]
+    for name, found in (item for names in everything for item in names.items()):
         if isinstance(found, tuple):
             assert found and not set(found) - set(functions), name
         else:
