@@ -4,7 +4,7 @@
    Header-only, C99 and C++11: nothing of it is part of the ABI, and all of it is made of public
    functions. Needs the library of C's mathematics (-lm), which `--libs` names.
 
-     loom_nn_list net = {0};
+     loom_nn_list net = loom_nn_list_of(LOOM_FLOAT32);
      loom_nn_random random = loom_nn_random_from(0);
      loom_nn_optimizer sgd;
      loom_nn_linear_new(&net, "fc", 64, 10, true, &random);        fc.weight, fc.bias

@@ -17,16 +17,23 @@ enum { LOOM_NN_LONGEST_NAME = 255, LOOM_NN_MOST_DIMENSIONS = 16 };
 /* ---- lists of parameters ----------------------------------------------------- */
 
 /* Tensors with names: what is trained, and what goes along with it (running moments, an
-   optimizer's state). All zeros is an empty list. tensors is an array that loom_capture_begin()
-   and loom_tensors_release() take, but belongs to the list. */
+   optimizer's state). All zeros is an empty list. */
 typedef struct loom_nn_list {
-  loom_dtype dtype;     /* of what is made for the list; LOOM_DTYPE_NONE is LOOM_FLOAT32 */
   size_t count;
-  loom_tensor *tensors; /* count; owned by the list */
+  loom_dtype dtype;     /* of what is made for the list; LOOM_DTYPE_NONE is LOOM_FLOAT32 */
+  loom_tensor *tensors; /* count, as loom_capture_begin() takes them; owned by the list */
   char **names;         /* count, UTF-8, in the order that they were added; owned by the list */
   bool *trained;        /* count; whether optimizers step it */
   size_t capacity_;
 } loom_nn_list;
+
+/* An empty list, for parameters of that dtype. Nothing is allocated until one is added. */
+static inline loom_nn_list loom_nn_list_of(loom_dtype dtype) {
+  loom_nn_list list;
+  memset(&list, 0, sizeof list);
+  list.dtype = dtype;
+  return list;
+}
 
 /* Releases all tensors of a list and empties it. */
 static inline void loom_nn_list_free(loom_nn_list *list) {
@@ -38,7 +45,7 @@ static inline void loom_nn_list_free(loom_nn_list *list) {
   free(list->tensors);
   free(list->names);
   free(list->trained);
-  memset(list, 0, sizeof *list);
+  *list = loom_nn_list_of(list->dtype);
 }
 
 /* Where a name stands in a list; count if it does not. */
@@ -79,11 +86,13 @@ static inline bool loom_nn_room_(loom_nn_list *list) {
 
 /* Adds a tensor to a list. name: in, 1 to 255 bytes. tensor: in; the list becomes an owner beside
    the caller. trained: it becomes a leaf (loom_tensor_require_grad()), which optimizers step.
-   Errors: LOOM_ERROR_ARGUMENT for a name that is in the list already; LOOM_ERROR_GRADIENT for a
-   trained one whose dtype has no gradients. */
+   Errors: LOOM_ERROR_ARGUMENT for a name or a tensor that is in the list already (layers that share
+   a weight are recorded with loom_nn_find() and an op); LOOM_ERROR_GRADIENT for a trained one whose
+   dtype has no gradients. */
 static inline LOOM_CHECK loom_status loom_nn_add(loom_nn_list *list, const char *name,
                                                  loom_tensor tensor, bool trained) {
   const size_t length = strlen(name);
+  size_t i;
   char *copy;
   loom_status status;
   if (length == 0 || length > LOOM_NN_LONGEST_NAME)
@@ -92,6 +101,10 @@ static inline LOOM_CHECK loom_status loom_nn_add(loom_nn_list *list, const char 
   if (loom_nn_index(list, name) < list->count)
     return loom_fail_(LOOM_ERROR_ARGUMENT, "loom_nn_add: parameter '%s' is in the list already",
                       name);
+  for (i = 0; i < list->count; ++i)
+    if (list->tensors[i].bits == tensor.bits)
+      return loom_fail_(LOOM_ERROR_ARGUMENT, "loom_nn_add: parameter '%s' is the same tensor as "
+                        "'%s', expected each once", name, list->names[i]);
   if (!loom_nn_room_(list)) return loom_no_memory_("loom_nn_add");
   status = (loom_tensor_retain)(tensor);
   if (status == LOOM_OK && trained) {

@@ -10,7 +10,7 @@
 int main(void) {
   const float xs[4] = {0, 1, 2, 3}, ys[4] = {1, 3, 5, 7}; /* y = 2 x + 1 */
   const int64_t shape[2] = {4, 1};
-  loom_nn_list net = {LOOM_FLOAT32, 0, NULL, NULL, NULL, 0}; /* parameters by name */
+  loom_nn_list net = loom_nn_list_of(LOOM_FLOAT32); /* parameters by name */
   loom_nn_random random = loom_nn_random_from(0);
   loom_nn_optimizer sgd;
   loom_tensor x, y, guess, loss, weight, bias;

@@ -141,7 +141,7 @@ static void optimizers(const char *in, const char *out) {
   int i;
   OK(loom_safetensors_open(in, &given));
   for (r = 0; r < sizeof rules / sizeof rules[0]; ++r) {
-    loom_nn_list list = {LOOM_DTYPE_NONE, 0, NULL, NULL, NULL, 0};
+    loom_nn_list list = loom_nn_list_of(LOOM_DTYPE_NONE);
     loom_nn_optimizer o;
     loom_tensor target = input("target"), scale = input("scale"), rate = input("rate");
     loom_tensor p = input("p");
@@ -233,7 +233,7 @@ static void errors(const char *folder) {
   loom_nn_random random = loom_nn_random_from(0);
   loom_nn_optimizer o;
   loom_nn_scope scope = {0, NULL, 0};
-  loom_nn_list other = {LOOM_FLOAT64, 0, NULL, NULL, NULL, 0};
+  loom_nn_list other = loom_nn_list_of(LOOM_FLOAT64);
   loom_tensor x = vector(x3, 3), y, key, next;
   uint32_t before[2], after[2];
   size_t count;
@@ -274,6 +274,8 @@ static void errors(const char *folder) {
   SAYS(LOOM_ERROR_ARGUMENT, loom_nn_sgd(&o, &net, 1, 0, true, 0), "nesterov");
   SAYS(LOOM_ERROR_ARGUMENT, loom_nn_adamw(&o, &net, 1, 1, 0.9, 0, 0), "beta1 is 1");
   SAYS(LOOM_ERROR_ARGUMENT, loom_nn_sgd(&o, &other, 1, 0, false, 0), "none of the 0");
+  OK(loom_nn_find(&net, "fc.bias", &y));
+  SAYS(LOOM_ERROR_ARGUMENT, loom_nn_add(&net, "tied", y, true), "the same tensor as 'fc.bias'");
   OK(loom_nn_new(&net, "optimizer.fc.bias.exp_avg", &flat, 1, false, NULL));
   SAYS(LOOM_ERROR_ARGUMENT, loom_nn_adamw(&o, &net, 1, 0.9, 0.9, 0, 0),
        "'optimizer.fc.bias.exp_avg'");
@@ -295,6 +297,7 @@ static void errors(const char *folder) {
   EXPECT(count == net.count);
   OK(loom_nn_new(&net, "new", &flat, 1, true, NULL));
   SAYS(LOOM_ERROR_ARGUMENT, loom_nn_load(&net, path, true, NULL), "no parameter 'new'");
+  other.dtype = LOOM_FLOAT32;
   OK(loom_nn_new(&other, "fc.weight", shape, 2, true, NULL));
   SAYS(LOOM_ERROR_ARGUMENT, loom_nn_load(&other, path, true, NULL), "'fc.bias', which is no");
   loom_nn_list_free(&other);
