@@ -227,11 +227,11 @@ LOOM_API loom_error *loom_error_take(void);
 LOOM_API LOOM_CHECK loom_status loom_error_describe(const loom_error *error,
                                                     loom_error_details *details);
 
-/* Makes a copy of it the last failure of the calling thread, as where it was found; NULL is
-   loom_error_clear(). Returns its status. */
+/* Makes a copy of it the last failure of the calling thread, as where it was found. error: in; NULL
+   is loom_error_clear(). Returns its status. */
 LOOM_API loom_status loom_error_restore(const loom_error *error);
 
-/* Frees it; NULL does nothing. */
+/* Frees it. error: in; NULL does nothing. */
 LOOM_API void loom_error_free(loom_error *error);
 #endif
 
@@ -245,8 +245,8 @@ LOOM_API const char *loom_status_name(loom_status status);
 LOOM_API void loom_set_source_location(const char *file, int line);
 
 #if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 8)
-/* The same for a name that may change or go: file is copied, once for each name, and the copy
-   stays until the process ends. May be called at any time. */
+/* The same for a name that may change or go. file: in, copied, once for each name, and the copy
+   stays until the process ends; NULL for "unknown". May be called at any time. */
 LOOM_API void loom_copy_source_location(const char *file, int line);
 #endif
 
@@ -270,7 +270,7 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_from_host(const void *data, size_t n
 
 /* Like loom_tensor_from_host(), but uses the caller's memory in place where it can.
    data: kept; it must stay valid and unchanged until done(context) is called, which
-   happens exactly once, on any thread, also if this call fails. done may be NULL for
+   happens exactly once, on any thread, also if this call fails. done: kept; NULL for
    memory that stays valid for ever; it must not call lazyloom. Shared memory is never
    written by lazyloom. */
 LOOM_API LOOM_CHECK loom_status loom_tensor_share_host(const void *data, size_t nbytes,

@@ -65,6 +65,7 @@ def test_everything_is_in_it(installed: Path) -> None:
     assert sources(ROOT / "frontends", "*.pyi") == sources(installed, "*.pyi")
     headers = installed / "lazyloom_capi" / "include"
     assert {p.name for p in headers.iterdir()} >= {p.name for p in INCLUDE.glob("*.h")}
+    assert (headers / "lazyloom_api.json").exists()
     for name in ("shims.c", "entries.h"):
         assert (installed / "lazyloom_capi" / name).exists()
     assert (installed / "lazyloom" / "py.typed").exists()
