@@ -23,6 +23,7 @@ module lazyloom_c
   integer(c_int), parameter :: loom_error_start = 101
   integer(c_int), parameter :: loom_error_internal = 102
   integer(c_int), parameter :: loom_error_stack = 103
+  integer(c_int), parameter :: loom_error_timeout = 104
   integer(c_int), parameter :: loom_dtype_none = 0
   integer(c_int), parameter :: loom_bool = 1
   integer(c_int), parameter :: loom_int8 = 2
@@ -41,6 +42,8 @@ module lazyloom_c
   integer(c_int), parameter :: loom_complex128 = 15
   integer(c_int), parameter :: loom_option_donate = 1
   integer(c_int), parameter :: loom_option_forbid_reads = 2
+  integer(c_int), parameter :: loom_option_reproducible = 3
+  integer(c_int), parameter :: loom_option_forbid_new_programs = 4
   integer(c_int), parameter :: loom_log_info = 1
   integer(c_int), parameter :: loom_log_warning = 2
   integer(c_int), parameter :: loom_log_error = 3
@@ -58,6 +61,9 @@ module lazyloom_c
   integer(c_int), parameter :: loom_attr_dtype = 5
   integer(c_int), parameter :: loom_attr_ints = 6
   integer(c_int), parameter :: loom_attr_floats = 7
+  integer(c_int), parameter :: loom_direction_any = 0
+  integer(c_int), parameter :: loom_direction_forward = 1
+  integer(c_int), parameter :: loom_direction_reverse = 2
 
   type, bind(c) :: loom_tensor_t
     integer(c_int64_t) :: bits = 0
@@ -69,6 +75,12 @@ module lazyloom_c
     integer(c_int64_t) :: bits = 0
   end type
   type, bind(c) :: loom_capture_t
+    integer(c_int64_t) :: bits = 0
+  end type
+  type, bind(c) :: loom_linear_map_t
+    integer(c_int64_t) :: bits = 0
+  end type
+  type, bind(c) :: loom_quantized_t
     integer(c_int64_t) :: bits = 0
   end type
   type, bind(c) :: loom_operand_t
@@ -94,6 +106,21 @@ module lazyloom_c
     type(c_ptr) :: argument
     integer(c_int64_t) :: index
     type(c_ptr) :: expected
+  end type
+  type, bind(c) :: loom_custom_op_t
+    integer(c_size_t) :: size
+    type(c_funptr) :: forward
+    type(c_funptr) :: vjp
+    type(c_funptr) :: jvp
+    type(c_ptr) :: context
+    type(c_funptr) :: done
+    type(c_ptr) :: name
+  end type
+  type, bind(c) :: loom_quantize_options_t
+    integer(c_size_t) :: size
+    real(c_double) :: percentile
+    type(c_ptr) :: skip
+    integer(c_size_t) :: skip_count
   end type
 
   interface
@@ -537,62 +564,6 @@ module lazyloom_c
       type(c_ptr), value :: needed
       integer(c_int) :: found
     end function
-    function c_loom_devices(buffer, capacity, needed) &
-        bind(c, name="loom_devices") result(found)
-      import
-      type(c_ptr), value :: buffer
-      integer(c_size_t), value :: capacity
-      type(c_ptr), value :: needed
-      integer(c_int) :: found
-    end function
-    function c_loom_tensor_to_device(tensor, device, result) &
-        bind(c, name="loom_tensor_to_device") result(found)
-      import
-      type(loom_tensor_t), value :: tensor
-      type(c_ptr), value :: device
-      type(c_ptr), value :: result
-      integer(c_int) :: found
-    end function
-    function c_loom_tensor_shard(tensor, mesh, devices, spec, result) &
-        bind(c, name="loom_tensor_shard") result(found)
-      import
-      type(loom_tensor_t), value :: tensor
-      type(c_ptr), value :: mesh
-      type(c_ptr), value :: devices
-      type(c_ptr), value :: spec
-      type(c_ptr), value :: result
-      integer(c_int) :: found
-    end function
-    function c_loom_tensor_placement(tensor, buffer, capacity, needed) &
-        bind(c, name="loom_tensor_placement") result(found)
-      import
-      type(loom_tensor_t), value :: tensor
-      type(c_ptr), value :: buffer
-      integer(c_size_t), value :: capacity
-      type(c_ptr), value :: needed
-      integer(c_int) :: found
-    end function
-    function c_loom_distributed_initialize(address, world_size, rank, timeout) &
-        bind(c, name="loom_distributed_initialize") result(found)
-      import
-      type(c_ptr), value :: address
-      integer(c_int64_t), value :: world_size
-      integer(c_int64_t), value :: rank
-      real(c_double), value :: timeout
-      integer(c_int) :: found
-    end function
-    function c_loom_distributed_rank(rank, world_size) &
-        bind(c, name="loom_distributed_rank") result(found)
-      import
-      type(c_ptr), value :: rank
-      type(c_ptr), value :: world_size
-      integer(c_int) :: found
-    end function
-    function c_loom_distributed_finalize() &
-        bind(c, name="loom_distributed_finalize") result(found)
-      import
-      integer(c_int) :: found
-    end function
     function c_loom_program_of(tensors, count, result) &
         bind(c, name="loom_program_of") result(found)
       import
@@ -685,6 +656,433 @@ module lazyloom_c
       type(c_ptr), value :: buffer
       integer(c_size_t), value :: capacity
       type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
+    function c_loom_devices(buffer, capacity, needed) &
+        bind(c, name="loom_devices") result(found)
+      import
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
+    function c_loom_tensor_to_device(tensor, device, result) &
+        bind(c, name="loom_tensor_to_device") result(found)
+      import
+      type(loom_tensor_t), value :: tensor
+      type(c_ptr), value :: device
+      type(c_ptr), value :: result
+      integer(c_int) :: found
+    end function
+    function c_loom_tensor_shard(tensor, mesh, devices, spec, result) &
+        bind(c, name="loom_tensor_shard") result(found)
+      import
+      type(loom_tensor_t), value :: tensor
+      type(c_ptr), value :: mesh
+      type(c_ptr), value :: devices
+      type(c_ptr), value :: spec
+      type(c_ptr), value :: result
+      integer(c_int) :: found
+    end function
+    function c_loom_tensor_placement(tensor, buffer, capacity, needed) &
+        bind(c, name="loom_tensor_placement") result(found)
+      import
+      type(loom_tensor_t), value :: tensor
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
+    function c_loom_distributed_initialize(address, world_size, rank, timeout) &
+        bind(c, name="loom_distributed_initialize") result(found)
+      import
+      type(c_ptr), value :: address
+      integer(c_int64_t), value :: world_size
+      integer(c_int64_t), value :: rank
+      real(c_double), value :: timeout
+      integer(c_int) :: found
+    end function
+    function c_loom_distributed_rank(rank, world_size) &
+        bind(c, name="loom_distributed_rank") result(found)
+      import
+      type(c_ptr), value :: rank
+      type(c_ptr), value :: world_size
+      integer(c_int) :: found
+    end function
+    function c_loom_distributed_finalize() &
+        bind(c, name="loom_distributed_finalize") result(found)
+      import
+      integer(c_int) :: found
+    end function
+    function c_loom_vjp(function, context, inputs, input_count, outputs, output_count, &
+        pullback) bind(c, name="loom_vjp") result(found)
+      import
+      type(c_funptr), value :: function
+      type(c_ptr), value :: context
+      type(c_ptr), value :: inputs
+      integer(c_size_t), value :: input_count
+      type(c_ptr), value :: outputs
+      integer(c_size_t), value :: output_count
+      type(c_ptr), value :: pullback
+      integer(c_int) :: found
+    end function
+    function c_loom_linearize(function, context, inputs, input_count, outputs, &
+        output_count, pushforward) bind(c, name="loom_linearize") result(found)
+      import
+      type(c_funptr), value :: function
+      type(c_ptr), value :: context
+      type(c_ptr), value :: inputs
+      integer(c_size_t), value :: input_count
+      type(c_ptr), value :: outputs
+      integer(c_size_t), value :: output_count
+      type(c_ptr), value :: pushforward
+      integer(c_int) :: found
+    end function
+    function c_loom_linear_map_apply(map, given, given_count, results, result_count) &
+        bind(c, name="loom_linear_map_apply") result(found)
+      import
+      type(loom_linear_map_t), value :: map
+      type(c_ptr), value :: given
+      integer(c_size_t), value :: given_count
+      type(c_ptr), value :: results
+      integer(c_size_t), value :: result_count
+      integer(c_int) :: found
+    end function
+    function c_loom_linear_map_release(map) &
+        bind(c, name="loom_linear_map_release") result(found)
+      import
+      type(loom_linear_map_t), value :: map
+      integer(c_int) :: found
+    end function
+    function c_loom_jvp(function, context, inputs, tangents, input_count, outputs, &
+        output_tangents, output_count) bind(c, name="loom_jvp") result(found)
+      import
+      type(c_funptr), value :: function
+      type(c_ptr), value :: context
+      type(c_ptr), value :: inputs
+      type(c_ptr), value :: tangents
+      integer(c_size_t), value :: input_count
+      type(c_ptr), value :: outputs
+      type(c_ptr), value :: output_tangents
+      integer(c_size_t), value :: output_count
+      integer(c_int) :: found
+    end function
+    function c_loom_value_and_grad(function, context, inputs, input_count, positions, &
+        position_count, outputs, output_count, gradients) &
+        bind(c, name="loom_value_and_grad") result(found)
+      import
+      type(c_funptr), value :: function
+      type(c_ptr), value :: context
+      type(c_ptr), value :: inputs
+      integer(c_size_t), value :: input_count
+      type(c_ptr), value :: positions
+      integer(c_size_t), value :: position_count
+      type(c_ptr), value :: outputs
+      integer(c_size_t), value :: output_count
+      type(c_ptr), value :: gradients
+      integer(c_int) :: found
+    end function
+    function c_loom_jacobian(function, context, inputs, input_count, positions, &
+        position_count, output_count, direction, holomorphic, results) &
+        bind(c, name="loom_jacobian") result(found)
+      import
+      type(c_funptr), value :: function
+      type(c_ptr), value :: context
+      type(c_ptr), value :: inputs
+      integer(c_size_t), value :: input_count
+      type(c_ptr), value :: positions
+      integer(c_size_t), value :: position_count
+      integer(c_size_t), value :: output_count
+      integer(c_int), value :: direction
+      logical(c_bool), value :: holomorphic
+      type(c_ptr), value :: results
+      integer(c_int) :: found
+    end function
+    function c_loom_hessian(function, context, inputs, input_count, positions, &
+        position_count, output_count, results) bind(c, name="loom_hessian") result(found)
+      import
+      type(c_funptr), value :: function
+      type(c_ptr), value :: context
+      type(c_ptr), value :: inputs
+      integer(c_size_t), value :: input_count
+      type(c_ptr), value :: positions
+      integer(c_size_t), value :: position_count
+      integer(c_size_t), value :: output_count
+      type(c_ptr), value :: results
+      integer(c_int) :: found
+    end function
+    function c_loom_vmap(function, context, inputs, input_count, in_axes, axis_size, &
+        out_axes, results, result_count) bind(c, name="loom_vmap") result(found)
+      import
+      type(c_funptr), value :: function
+      type(c_ptr), value :: context
+      type(c_ptr), value :: inputs
+      integer(c_size_t), value :: input_count
+      type(c_ptr), value :: in_axes
+      integer(c_int64_t), value :: axis_size
+      type(c_ptr), value :: out_axes
+      type(c_ptr), value :: results
+      integer(c_size_t), value :: result_count
+      integer(c_int) :: found
+    end function
+    function c_loom_apply_custom(custom, inputs, input_count, outputs, output_count) &
+        bind(c, name="loom_apply_custom") result(found)
+      import
+      type(c_ptr), value :: custom
+      type(c_ptr), value :: inputs
+      integer(c_size_t), value :: input_count
+      type(c_ptr), value :: outputs
+      integer(c_size_t), value :: output_count
+      integer(c_int) :: found
+    end function
+    function c_loom_tensor_from_dlpack(managed, copy, result) &
+        bind(c, name="loom_tensor_from_dlpack") result(found)
+      import
+      type(c_ptr), value :: managed
+      logical(c_bool), value :: copy
+      type(c_ptr), value :: result
+      integer(c_int) :: found
+    end function
+    function c_loom_tensor_from_dlpack_unversioned(managed, copy, result) &
+        bind(c, name="loom_tensor_from_dlpack_unversioned") result(found)
+      import
+      type(c_ptr), value :: managed
+      logical(c_bool), value :: copy
+      type(c_ptr), value :: result
+      integer(c_int) :: found
+    end function
+    function c_loom_tensor_to_dlpack(tensor, copy, result) &
+        bind(c, name="loom_tensor_to_dlpack") result(found)
+      import
+      type(loom_tensor_t), value :: tensor
+      logical(c_bool), value :: copy
+      type(c_ptr), value :: result
+      integer(c_int) :: found
+    end function
+    function c_loom_tensor_to_dlpack_unversioned(tensor, result) &
+        bind(c, name="loom_tensor_to_dlpack_unversioned") result(found)
+      import
+      type(loom_tensor_t), value :: tensor
+      type(c_ptr), value :: result
+      integer(c_int) :: found
+    end function
+    function c_loom_tensors_read(tensors, buffers, nbytes, count) &
+        bind(c, name="loom_tensors_read") result(found)
+      import
+      type(c_ptr), value :: tensors
+      type(c_ptr), value :: buffers
+      type(c_ptr), value :: nbytes
+      integer(c_size_t), value :: count
+      integer(c_int) :: found
+    end function
+    function c_loom_tensor_is_ready(tensor, result) &
+        bind(c, name="loom_tensor_is_ready") result(found)
+      import
+      type(loom_tensor_t), value :: tensor
+      type(c_ptr), value :: result
+      integer(c_int) :: found
+    end function
+    function c_loom_wait(tensors, count, timeout) bind(c, name="loom_wait") result(found)
+      import
+      type(c_ptr), value :: tensors
+      integer(c_size_t), value :: count
+      real(c_double), value :: timeout
+      integer(c_int) :: found
+    end function
+    function c_loom_tensor_on_ready(tensor, function, context) &
+        bind(c, name="loom_tensor_on_ready") result(found)
+      import
+      type(loom_tensor_t), value :: tensor
+      type(c_funptr), value :: function
+      type(c_ptr), value :: context
+      integer(c_int) :: found
+    end function
+    function c_loom_random_key(seed, result) bind(c, name="loom_random_key") result(found)
+      import
+      integer(c_int64_t), value :: seed
+      type(c_ptr), value :: result
+      integer(c_int) :: found
+    end function
+    function c_loom_option_set(name, value, previous) &
+        bind(c, name="loom_option_set") result(found)
+      import
+      type(c_ptr), value :: name
+      real(c_double), value :: value
+      type(c_ptr), value :: previous
+      integer(c_int) :: found
+    end function
+    function c_loom_option_get(name, value) bind(c, name="loom_option_get") result(found)
+      import
+      type(c_ptr), value :: name
+      type(c_ptr), value :: value
+      integer(c_int) :: found
+    end function
+    function c_loom_options_json(buffer, capacity, needed) &
+        bind(c, name="loom_options_json") result(found)
+      import
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
+    function c_loom_programs_of(tensors, count, results, capacity, result_count) &
+        bind(c, name="loom_programs_of") result(found)
+      import
+      type(c_ptr), value :: tensors
+      integer(c_size_t), value :: count
+      type(c_ptr), value :: results
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: result_count
+      integer(c_int) :: found
+    end function
+    function c_loom_evaluations_json(count, buffer, capacity, needed) &
+        bind(c, name="loom_evaluations_json") result(found)
+      import
+      integer(c_size_t), value :: count
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
+    function c_loom_stats_reset() bind(c, name="loom_stats_reset") result(found)
+      import
+      integer(c_int) :: found
+    end function
+    function c_loom_finish_compiling(timeout, finished) &
+        bind(c, name="loom_finish_compiling") result(found)
+      import
+      real(c_double), value :: timeout
+      type(c_ptr), value :: finished
+      integer(c_int) :: found
+    end function
+    function c_loom_platform(buffer, capacity, needed) &
+        bind(c, name="loom_platform") result(found)
+      import
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
+    function c_loom_cache_dir(buffer, capacity, needed) &
+        bind(c, name="loom_cache_dir") result(found)
+      import
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
+    function c_loom_program_collectives(program, buffer, capacity, needed) &
+        bind(c, name="loom_program_collectives") result(found)
+      import
+      type(loom_program_t), value :: program
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
+    function c_loom_tensor_picture(tensor, svg, buffer, capacity, needed) &
+        bind(c, name="loom_tensor_picture") result(found)
+      import
+      type(loom_tensor_t), value :: tensor
+      logical(c_bool), value :: svg
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
+    function c_loom_program_picture(program, buffer, capacity, needed) &
+        bind(c, name="loom_program_picture") result(found)
+      import
+      type(loom_program_t), value :: program
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
+    function c_loom_codegen_measure(program) bind(c, name="loom_codegen_measure") result(found)
+      import
+      type(loom_program_t), value :: program
+      integer(c_int) :: found
+    end function
+    function c_loom_codegen_verify(on) bind(c, name="loom_codegen_verify") result(found)
+      import
+      logical(c_bool), value :: on
+      integer(c_int) :: found
+    end function
+    function c_loom_codegen_segmented(on) bind(c, name="loom_codegen_segmented") result(found)
+      import
+      logical(c_bool), value :: on
+      integer(c_int) :: found
+    end function
+    function c_loom_codegen_failures(buffer, capacity, needed) &
+        bind(c, name="loom_codegen_failures") result(found)
+      import
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
+    function c_loom_quantize_function(function, context, done, batches, batch_count, &
+        input_count, output_count, options, result) &
+        bind(c, name="loom_quantize_function") result(found)
+      import
+      type(c_funptr), value :: function
+      type(c_ptr), value :: context
+      type(c_funptr), value :: done
+      type(c_ptr), value :: batches
+      integer(c_size_t), value :: batch_count
+      integer(c_size_t), value :: input_count
+      integer(c_size_t), value :: output_count
+      type(c_ptr), value :: options
+      type(c_ptr), value :: result
+      integer(c_int) :: found
+    end function
+    function c_loom_quantized_run(quantized, inputs, input_count, results, result_count) &
+        bind(c, name="loom_quantized_run") result(found)
+      import
+      type(loom_quantized_t), value :: quantized
+      type(c_ptr), value :: inputs
+      integer(c_size_t), value :: input_count
+      type(c_ptr), value :: results
+      integer(c_size_t), value :: result_count
+      integer(c_int) :: found
+    end function
+    function c_loom_quantized_json(quantized, buffer, capacity, needed) &
+        bind(c, name="loom_quantized_json") result(found)
+      import
+      type(loom_quantized_t), value :: quantized
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
+    function c_loom_quantized_release(quantized) &
+        bind(c, name="loom_quantized_release") result(found)
+      import
+      type(loom_quantized_t), value :: quantized
+      integer(c_int) :: found
+    end function
+    function c_loom_distributed_barrier(timeout) &
+        bind(c, name="loom_distributed_barrier") result(found)
+      import
+      real(c_double), value :: timeout
+      integer(c_int) :: found
+    end function
+    function c_loom_tensor_local_part(tensor, result) &
+        bind(c, name="loom_tensor_local_part") result(found)
+      import
+      type(loom_tensor_t), value :: tensor
+      type(c_ptr), value :: result
+      integer(c_int) :: found
+    end function
+    function c_loom_tensor_from_local_part(tensor, mesh, devices, spec, result) &
+        bind(c, name="loom_tensor_from_local_part") result(found)
+      import
+      type(loom_tensor_t), value :: tensor
+      type(c_ptr), value :: mesh
+      type(c_ptr), value :: devices
+      type(c_ptr), value :: spec
+      type(c_ptr), value :: result
       integer(c_int) :: found
     end function
   end interface

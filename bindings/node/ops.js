@@ -2,10 +2,10 @@
 "use strict";
 
 // the types and functions of lazyloom.h
-exports.enums = ["loom_status", "loom_dtype", "loom_option", "loom_log_level", "loom_operand_kind", "loom_attr_kind"];
-exports.handles = ["loom_tensor", "loom_buffer", "loom_program", "loom_capture"];
-exports.structs = ["loom_operand", "loom_attr", "loom_error", "loom_error_details"];
-exports.callbacks = ["loom_log_function", "loom_function"];
+exports.enums = ["loom_status", "loom_dtype", "loom_option", "loom_log_level", "loom_operand_kind", "loom_attr_kind", "loom_direction"];
+exports.handles = ["loom_tensor", "loom_buffer", "loom_program", "loom_capture", "loom_linear_map", "loom_quantized"];
+exports.structs = ["loom_operand", "loom_attr", "loom_error", "loom_error_details", "loom_custom_op", "DLManagedTensorVersioned", "DLManagedTensor", "loom_quantize_options"];
+exports.callbacks = ["loom_log_function", "loom_function", "loom_ready_function"];
 exports.functions = [
   "uint32_t loom_abi_version(void)",
   "const char *loom_version(void)",
@@ -71,13 +71,6 @@ exports.functions = [
   "loom_status loom_codegen_use(const char *const *names, size_t count)",
   "loom_status loom_codegen_in_use(char *buffer, size_t capacity, size_t *needed)",
   "loom_status loom_codegen_available(char *buffer, size_t capacity, size_t *needed)",
-  "loom_status loom_devices(char *buffer, size_t capacity, size_t *needed)",
-  "loom_status loom_tensor_to_device(loom_tensor tensor, const char *device, loom_tensor *result)",
-  "loom_status loom_tensor_shard(loom_tensor tensor, const char *mesh, const char *devices, const char *spec, loom_tensor *result)",
-  "loom_status loom_tensor_placement(loom_tensor tensor, char *buffer, size_t capacity, size_t *needed)",
-  "loom_status loom_distributed_initialize(const char *address, int64_t world_size, int64_t rank, double timeout)",
-  "loom_status loom_distributed_rank(int64_t *rank, int64_t *world_size)",
-  "loom_status loom_distributed_finalize(void)",
   "loom_status loom_program_of(const loom_tensor *tensors, size_t count, loom_program *result)",
   "loom_status loom_last_program(loom_program *result)",
   "loom_status loom_program_key(loom_program program, char *buffer, size_t capacity, size_t *needed)",
@@ -91,6 +84,55 @@ exports.functions = [
   "loom_status loom_op_count(size_t *count)",
   "loom_status loom_op_name(size_t index, const char **name)",
   "loom_status loom_op_describe(const char *op, char *buffer, size_t capacity, size_t *needed)",
+  "loom_status loom_devices(char *buffer, size_t capacity, size_t *needed)",
+  "loom_status loom_tensor_to_device(loom_tensor tensor, const char *device, loom_tensor *result)",
+  "loom_status loom_tensor_shard(loom_tensor tensor, const char *mesh, const char *devices, const char *spec, loom_tensor *result)",
+  "loom_status loom_tensor_placement(loom_tensor tensor, char *buffer, size_t capacity, size_t *needed)",
+  "loom_status loom_distributed_initialize(const char *address, int64_t world_size, int64_t rank, double timeout)",
+  "loom_status loom_distributed_rank(int64_t *rank, int64_t *world_size)",
+  "loom_status loom_distributed_finalize(void)",
+  "loom_status loom_vjp(loom_function function, void *context, const loom_tensor *inputs, size_t input_count, loom_tensor *outputs, size_t output_count, loom_linear_map *pullback)",
+  "loom_status loom_linearize(loom_function function, void *context, const loom_tensor *inputs, size_t input_count, loom_tensor *outputs, size_t output_count, loom_linear_map *pushforward)",
+  "loom_status loom_linear_map_apply(loom_linear_map map, const loom_tensor *given, size_t given_count, loom_tensor *results, size_t result_count)",
+  "loom_status loom_linear_map_release(loom_linear_map map)",
+  "loom_status loom_jvp(loom_function function, void *context, const loom_tensor *inputs, const loom_tensor *tangents, size_t input_count, loom_tensor *outputs, loom_tensor *output_tangents, size_t output_count)",
+  "loom_status loom_value_and_grad(loom_function function, void *context, const loom_tensor *inputs, size_t input_count, const size_t *positions, size_t position_count, loom_tensor *outputs, size_t output_count, loom_tensor *gradients)",
+  "loom_status loom_jacobian(loom_function function, void *context, const loom_tensor *inputs, size_t input_count, const size_t *positions, size_t position_count, size_t output_count, loom_direction direction, bool holomorphic, loom_tensor *results)",
+  "loom_status loom_hessian(loom_function function, void *context, const loom_tensor *inputs, size_t input_count, const size_t *positions, size_t position_count, size_t output_count, loom_tensor *results)",
+  "loom_status loom_vmap(loom_function function, void *context, const loom_tensor *inputs, size_t input_count, const int64_t *in_axes, int64_t axis_size, const int64_t *out_axes, loom_tensor *results, size_t result_count)",
+  "loom_status loom_apply_custom(const loom_custom_op *custom, const loom_tensor *inputs, size_t input_count, loom_tensor *outputs, size_t output_count)",
+  "loom_status loom_tensor_from_dlpack(struct DLManagedTensorVersioned *managed, bool copy, loom_tensor *result)",
+  "loom_status loom_tensor_from_dlpack_unversioned(struct DLManagedTensor *managed, bool copy, loom_tensor *result)",
+  "loom_status loom_tensor_to_dlpack(loom_tensor tensor, bool copy, struct DLManagedTensorVersioned **result)",
+  "loom_status loom_tensor_to_dlpack_unversioned(loom_tensor tensor, struct DLManagedTensor **result)",
+  "loom_status loom_tensors_read(const loom_tensor *tensors, void *const *buffers, const size_t *nbytes, size_t count)",
+  "loom_status loom_tensor_is_ready(loom_tensor tensor, bool *result)",
+  "loom_status loom_wait(const loom_tensor *tensors, size_t count, double timeout)",
+  "loom_status loom_tensor_on_ready(loom_tensor tensor, loom_ready_function function, void *context)",
+  "loom_status loom_random_key(uint64_t seed, loom_tensor *result)",
+  "loom_status loom_option_set(const char *name, double value, double *previous)",
+  "loom_status loom_option_get(const char *name, double *value)",
+  "loom_status loom_options_json(char *buffer, size_t capacity, size_t *needed)",
+  "loom_status loom_programs_of(const loom_tensor *tensors, size_t count, loom_program *results, size_t capacity, size_t *result_count)",
+  "loom_status loom_evaluations_json(size_t count, char *buffer, size_t capacity, size_t *needed)",
+  "loom_status loom_stats_reset(void)",
+  "loom_status loom_finish_compiling(double timeout, bool *finished)",
+  "loom_status loom_platform(char *buffer, size_t capacity, size_t *needed)",
+  "loom_status loom_cache_dir(char *buffer, size_t capacity, size_t *needed)",
+  "loom_status loom_program_collectives(loom_program program, char *buffer, size_t capacity, size_t *needed)",
+  "loom_status loom_tensor_picture(loom_tensor tensor, bool svg, char *buffer, size_t capacity, size_t *needed)",
+  "loom_status loom_program_picture(loom_program program, char *buffer, size_t capacity, size_t *needed)",
+  "loom_status loom_codegen_measure(loom_program program)",
+  "loom_status loom_codegen_verify(bool on)",
+  "loom_status loom_codegen_segmented(bool on)",
+  "loom_status loom_codegen_failures(char *buffer, size_t capacity, size_t *needed)",
+  "loom_status loom_quantize_function(loom_function function, void *context, void (*done)(void *context), const loom_tensor *batches, size_t batch_count, size_t input_count, size_t output_count, const loom_quantize_options *options, loom_quantized *result)",
+  "loom_status loom_quantized_run(loom_quantized quantized, const loom_tensor *inputs, size_t input_count, loom_tensor *results, size_t result_count)",
+  "loom_status loom_quantized_json(loom_quantized quantized, char *buffer, size_t capacity, size_t *needed)",
+  "loom_status loom_quantized_release(loom_quantized quantized)",
+  "loom_status loom_distributed_barrier(double timeout)",
+  "loom_status loom_tensor_local_part(loom_tensor tensor, loom_tensor *result)",
+  "loom_status loom_tensor_from_local_part(loom_tensor tensor, const char *mesh, const char *devices, const char *spec, loom_tensor *result)",
 ];
 
 // Ops: operands in order, the list of further ones, the kinds of attributes, the

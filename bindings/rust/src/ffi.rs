@@ -27,6 +27,7 @@ pub const LOOM_ERROR_NOT_INITIALIZED: loom_status = 100;
 pub const LOOM_ERROR_START: loom_status = 101;
 pub const LOOM_ERROR_INTERNAL: loom_status = 102;
 pub const LOOM_ERROR_STACK: loom_status = 103;
+pub const LOOM_ERROR_TIMEOUT: loom_status = 104;
 
 pub type loom_dtype = c_int;
 pub const LOOM_DTYPE_NONE: loom_dtype = 0;
@@ -49,6 +50,8 @@ pub const LOOM_COMPLEX128: loom_dtype = 15;
 pub type loom_option = c_int;
 pub const LOOM_OPTION_DONATE: loom_option = 1;
 pub const LOOM_OPTION_FORBID_READS: loom_option = 2;
+pub const LOOM_OPTION_REPRODUCIBLE: loom_option = 3;
+pub const LOOM_OPTION_FORBID_NEW_PROGRAMS: loom_option = 4;
 
 pub type loom_log_level = c_int;
 pub const LOOM_LOG_INFO: loom_log_level = 1;
@@ -73,6 +76,11 @@ pub const LOOM_ATTR_DTYPE: loom_attr_kind = 5;
 pub const LOOM_ATTR_INTS: loom_attr_kind = 6;
 pub const LOOM_ATTR_FLOATS: loom_attr_kind = 7;
 
+pub type loom_direction = c_int;
+pub const LOOM_DIRECTION_ANY: loom_direction = 0;
+pub const LOOM_DIRECTION_FORWARD: loom_direction = 1;
+pub const LOOM_DIRECTION_REVERSE: loom_direction = 2;
+
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct loom_tensor {
@@ -94,6 +102,18 @@ pub struct loom_program {
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct loom_capture {
+    pub bits: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct loom_linear_map {
+    pub bits: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct loom_quantized {
     pub bits: u64,
 }
 
@@ -147,9 +167,42 @@ pub struct loom_error_details {
     pub expected: *const c_char,
 }
 
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct loom_custom_op {
+    pub size: usize,
+    pub forward: loom_function,
+    pub vjp: loom_function,
+    pub jvp: loom_function,
+    pub context: *mut c_void,
+    pub done: Option<unsafe extern "C" fn(*mut c_void)>,
+    pub name: *const c_char,
+}
+
+#[repr(C)]
+pub struct DLManagedTensorVersioned {
+    _private: [u8; 0],
+}
+
+#[repr(C)]
+pub struct DLManagedTensor {
+    _private: [u8; 0],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct loom_quantize_options {
+    pub size: usize,
+    pub percentile: f64,
+    pub skip: *const i64,
+    pub skip_count: usize,
+}
+
 pub type loom_log_function = Option<unsafe extern "C" fn(loom_log_level, *const c_char, *mut c_void)>;
 
 pub type loom_function = Option<unsafe extern "C" fn(*const loom_tensor, usize, *mut loom_tensor, usize, *mut c_void) -> loom_status>;
+
+pub type loom_ready_function = Option<unsafe extern "C" fn(loom_status, *mut c_void)>;
 
 extern "C" {
     pub fn loom_abi_version() -> u32;
@@ -216,13 +269,6 @@ extern "C" {
     pub fn loom_codegen_use(names: *const *const c_char, count: usize) -> loom_status;
     pub fn loom_codegen_in_use(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_codegen_available(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
-    pub fn loom_devices(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
-    pub fn loom_tensor_to_device(tensor: loom_tensor, device: *const c_char, result: *mut loom_tensor) -> loom_status;
-    pub fn loom_tensor_shard(tensor: loom_tensor, mesh: *const c_char, devices: *const c_char, spec: *const c_char, result: *mut loom_tensor) -> loom_status;
-    pub fn loom_tensor_placement(tensor: loom_tensor, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
-    pub fn loom_distributed_initialize(address: *const c_char, world_size: i64, rank: i64, timeout: f64) -> loom_status;
-    pub fn loom_distributed_rank(rank: *mut i64, world_size: *mut i64) -> loom_status;
-    pub fn loom_distributed_finalize() -> loom_status;
     pub fn loom_program_of(tensors: *const loom_tensor, count: usize, result: *mut loom_program) -> loom_status;
     pub fn loom_last_program(result: *mut loom_program) -> loom_status;
     pub fn loom_program_key(program: loom_program, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
@@ -236,4 +282,53 @@ extern "C" {
     pub fn loom_op_count(count: *mut usize) -> loom_status;
     pub fn loom_op_name(index: usize, name: *mut *const c_char) -> loom_status;
     pub fn loom_op_describe(op: *const c_char, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_devices(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_tensor_to_device(tensor: loom_tensor, device: *const c_char, result: *mut loom_tensor) -> loom_status;
+    pub fn loom_tensor_shard(tensor: loom_tensor, mesh: *const c_char, devices: *const c_char, spec: *const c_char, result: *mut loom_tensor) -> loom_status;
+    pub fn loom_tensor_placement(tensor: loom_tensor, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_distributed_initialize(address: *const c_char, world_size: i64, rank: i64, timeout: f64) -> loom_status;
+    pub fn loom_distributed_rank(rank: *mut i64, world_size: *mut i64) -> loom_status;
+    pub fn loom_distributed_finalize() -> loom_status;
+    pub fn loom_vjp(function: loom_function, context: *mut c_void, inputs: *const loom_tensor, input_count: usize, outputs: *mut loom_tensor, output_count: usize, pullback: *mut loom_linear_map) -> loom_status;
+    pub fn loom_linearize(function: loom_function, context: *mut c_void, inputs: *const loom_tensor, input_count: usize, outputs: *mut loom_tensor, output_count: usize, pushforward: *mut loom_linear_map) -> loom_status;
+    pub fn loom_linear_map_apply(map: loom_linear_map, given: *const loom_tensor, given_count: usize, results: *mut loom_tensor, result_count: usize) -> loom_status;
+    pub fn loom_linear_map_release(map: loom_linear_map) -> loom_status;
+    pub fn loom_jvp(function: loom_function, context: *mut c_void, inputs: *const loom_tensor, tangents: *const loom_tensor, input_count: usize, outputs: *mut loom_tensor, output_tangents: *mut loom_tensor, output_count: usize) -> loom_status;
+    pub fn loom_value_and_grad(function: loom_function, context: *mut c_void, inputs: *const loom_tensor, input_count: usize, positions: *const usize, position_count: usize, outputs: *mut loom_tensor, output_count: usize, gradients: *mut loom_tensor) -> loom_status;
+    pub fn loom_jacobian(function: loom_function, context: *mut c_void, inputs: *const loom_tensor, input_count: usize, positions: *const usize, position_count: usize, output_count: usize, direction: loom_direction, holomorphic: bool, results: *mut loom_tensor) -> loom_status;
+    pub fn loom_hessian(function: loom_function, context: *mut c_void, inputs: *const loom_tensor, input_count: usize, positions: *const usize, position_count: usize, output_count: usize, results: *mut loom_tensor) -> loom_status;
+    pub fn loom_vmap(function: loom_function, context: *mut c_void, inputs: *const loom_tensor, input_count: usize, in_axes: *const i64, axis_size: i64, out_axes: *const i64, results: *mut loom_tensor, result_count: usize) -> loom_status;
+    pub fn loom_apply_custom(custom: *const loom_custom_op, inputs: *const loom_tensor, input_count: usize, outputs: *mut loom_tensor, output_count: usize) -> loom_status;
+    pub fn loom_tensor_from_dlpack(managed: *mut struct, copy: bool, result: *mut loom_tensor) -> loom_status;
+    pub fn loom_tensor_from_dlpack_unversioned(managed: *mut struct, copy: bool, result: *mut loom_tensor) -> loom_status;
+    pub fn loom_tensor_to_dlpack(tensor: loom_tensor, copy: bool, result: *mut *mut struct) -> loom_status;
+    pub fn loom_tensor_to_dlpack_unversioned(tensor: loom_tensor, result: *mut *mut struct) -> loom_status;
+    pub fn loom_tensors_read(tensors: *const loom_tensor, buffers: *const *mut c_void, nbytes: *const usize, count: usize) -> loom_status;
+    pub fn loom_tensor_is_ready(tensor: loom_tensor, result: *mut bool) -> loom_status;
+    pub fn loom_wait(tensors: *const loom_tensor, count: usize, timeout: f64) -> loom_status;
+    pub fn loom_tensor_on_ready(tensor: loom_tensor, function: loom_ready_function, context: *mut c_void) -> loom_status;
+    pub fn loom_random_key(seed: u64, result: *mut loom_tensor) -> loom_status;
+    pub fn loom_option_set(name: *const c_char, value: f64, previous: *mut f64) -> loom_status;
+    pub fn loom_option_get(name: *const c_char, value: *mut f64) -> loom_status;
+    pub fn loom_options_json(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_programs_of(tensors: *const loom_tensor, count: usize, results: *mut loom_program, capacity: usize, result_count: *mut usize) -> loom_status;
+    pub fn loom_evaluations_json(count: usize, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_stats_reset() -> loom_status;
+    pub fn loom_finish_compiling(timeout: f64, finished: *mut bool) -> loom_status;
+    pub fn loom_platform(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_cache_dir(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_program_collectives(program: loom_program, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_tensor_picture(tensor: loom_tensor, svg: bool, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_program_picture(program: loom_program, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_codegen_measure(program: loom_program) -> loom_status;
+    pub fn loom_codegen_verify(on: bool) -> loom_status;
+    pub fn loom_codegen_segmented(on: bool) -> loom_status;
+    pub fn loom_codegen_failures(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_quantize_function(function: loom_function, context: *mut c_void, done: Option<unsafe extern "C" fn(*mut c_void)>, batches: *const loom_tensor, batch_count: usize, input_count: usize, output_count: usize, options: *const loom_quantize_options, result: *mut loom_quantized) -> loom_status;
+    pub fn loom_quantized_run(quantized: loom_quantized, inputs: *const loom_tensor, input_count: usize, results: *mut loom_tensor, result_count: usize) -> loom_status;
+    pub fn loom_quantized_json(quantized: loom_quantized, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_quantized_release(quantized: loom_quantized) -> loom_status;
+    pub fn loom_distributed_barrier(timeout: f64) -> loom_status;
+    pub fn loom_tensor_local_part(tensor: loom_tensor, result: *mut loom_tensor) -> loom_status;
+    pub fn loom_tensor_from_local_part(tensor: loom_tensor, mesh: *const c_char, devices: *const c_char, spec: *const c_char, result: *mut loom_tensor) -> loom_status;
 }
