@@ -65,11 +65,14 @@ def prototype(ffi: Any, name: str) -> Any:
 
 def test_its_types_are_those_of_the_header(parsed: cffi.FFI) -> None:
     named = {e["name"] for k in ("handles", "enums", "structs", "callbacks") for e in API[k]}
-    assert named == set(parsed.list_types()[0])
+    # structures of other headers are named only
+    typedefs, structs, _ = parsed.list_types()
+    assert named == {*typedefs, *structs}
     for e in API["enums"]:
         assert {c["value"]: c["name"] for c in e["constants"]} == parsed.typeof(e["name"]).elements
     for s in API["structs"]:
-        fields = parsed.typeof(s["name"]).fields
+        name = s["name"] if s["name"].startswith("loom") else f"struct {s['name']}"
+        fields = parsed.typeof(name).fields
         assert (s["members"] is None) == (fields is None)
         if fields is not None:
             assert {m["name"] for m in s["members"]} == {n for n, _ in fields}
@@ -109,8 +112,11 @@ def test_ownership_is_said_of_every_handle_that_is_given_out() -> None:
     assert by_name["loom_scan"]["results"]["length"] == "carry_count + ys_count"
 
 
-#: what ends the runtime or begins something that another call has to end
-NOT_CALLED = {"loom_shutdown", "loom_capture_begin", "loom_capture_end",
+#: what ends the runtime, begins what another call has to end, waits, or takes a structure of
+#: callbacks or one that it keeps
+NOT_CALLED = {"loom_shutdown", "loom_capture_begin", "loom_capture_end", "loom_tensor_on_ready",
+              "loom_quantize_function", "loom_distributed_barrier", "loom_finish_compiling",
+              "loom_apply_custom",
               "loom_distributed_initialize", "loom_codegen_use", "loom_set_log"}  # fmt: skip
 
 
@@ -132,6 +138,9 @@ def test_null_is_an_error_where_it_may_not_be_given(client: Client, name: str) -
             return kept[-1]
         if "nullable" in p:
             kept.append(ffi.new("char[4096]"))
+            struct = kind.replace("const ", "").rstrip(" *")
+            if struct in SIZED:
+                ffi.cast("size_t *", kept[-1])[0] = ffi.sizeof(struct)
             return ffi.NULL if "(*)" in kind else ffi.cast(kind, kept[-1])
         if kind == "loom_tensor":
             return tensor.handle
@@ -149,6 +158,8 @@ def test_null_is_an_error_where_it_may_not_be_given(client: Client, name: str) -
 
 
 HANDLES = {h["name"] for h in API["handles"]}
+#: structures that begin with their size
+SIZED = {s["name"] for s in API["structs"] if s["members"] and s["members"][0]["name"] == "size"}
 
 
 def parameters_of(name: str) -> list[dict[str, Any]]:
