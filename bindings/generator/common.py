@@ -10,13 +10,30 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BINDINGS = ROOT / "bindings"
-API: dict[str, Any] = json.loads((ROOT / "capi" / "include" / "lazyloom_api.json").read_text())
+# structures of other headers have no name without "struct" in C, and have here
+API: dict[str, Any] = json.loads(
+    (ROOT / "capi" / "include" / "lazyloom_api.json").read_text().replace('"struct ', '"'))
 #: those that a function of tensors alone can call; the others are loops and branches
 OPS: list[dict[str, Any]] = [op for op in API["ops"] if op["wrapped"]]
 
 NOTICE = "Written by bindings/generate.py from lazyloom_api.json; do not edit."
 
 Entry = dict[str, Any]
+
+
+_NUMBERS = frozenset("""void char int bool float double size_t int8_t int16_t int32_t int64_t uint8_t
+                      uint16_t uint32_t uint64_t""".split())
+
+
+def unknown_types() -> list[str]:
+    """The types that the file uses and does not declare: no language could declare them."""
+    known = {e["name"] for k in ("enums", "handles", "structs", "callbacks") for e in API[k]}
+    members = [m for s in API["structs"] for m in s["members"] or ()]
+    given = [p for k in ("functions", "callbacks") for f in API[k] for p in f["parameters"]]
+    inner = [m for outer in members for m in outer.get("members", ())]
+    plain = [e["type"] for e in [*members, *given, *inner] if "(*)" not in e["type"]]
+    words = {re.sub(r"\bconst\b|\*", "", t).strip() for t in plain}
+    return sorted(words - known - _NUMBERS - {"union"})
 
 
 def fixed(op: Entry) -> list[Entry]:
