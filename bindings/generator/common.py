@@ -21,8 +21,8 @@ NOTICE = "Written by bindings/generate.py from lazyloom_api.json; do not edit."
 Entry = dict[str, Any]
 
 
-_NUMBERS = frozenset("""void char int bool float double size_t int8_t int16_t int32_t int64_t uint8_t
-                      uint16_t uint32_t uint64_t""".split())
+_NUMBERS = frozenset("""void char int bool float double size_t int8_t int16_t int32_t int64_t
+                      uint8_t uint16_t uint32_t uint64_t""".split())
 
 
 def unknown_types() -> list[str]:
