@@ -126,10 +126,10 @@ loom_status loom_jacobian(loom_function function, void *context, const loom_tens
 loom_status loom_hessian(loom_function function, void *context, const loom_tensor *inputs, size_t input_count, const size_t *positions, size_t position_count, size_t output_count, loom_tensor *results);
 loom_status loom_vmap(loom_function function, void *context, const loom_tensor *inputs, size_t input_count, const int64_t *in_axes, int64_t axis_size, const int64_t *out_axes, loom_tensor *results, size_t result_count);
 loom_status loom_apply_custom(const loom_custom_op *custom, const loom_tensor *inputs, size_t input_count, loom_tensor *outputs, size_t output_count);
-loom_status loom_tensor_from_dlpack(struct DLManagedTensorVersioned *managed, bool copy, loom_tensor *result);
-loom_status loom_tensor_from_dlpack_unversioned(struct DLManagedTensor *managed, bool copy, loom_tensor *result);
-loom_status loom_tensor_to_dlpack(loom_tensor tensor, bool copy, struct DLManagedTensorVersioned **result);
-loom_status loom_tensor_to_dlpack_unversioned(loom_tensor tensor, struct DLManagedTensor **result);
+loom_status loom_tensor_from_dlpack(DLManagedTensorVersioned *managed, bool copy, loom_tensor *result);
+loom_status loom_tensor_from_dlpack_unversioned(DLManagedTensor *managed, bool copy, loom_tensor *result);
+loom_status loom_tensor_to_dlpack(loom_tensor tensor, bool copy, DLManagedTensorVersioned **result);
+loom_status loom_tensor_to_dlpack_unversioned(loom_tensor tensor, DLManagedTensor **result);
 loom_status loom_tensors_read(const loom_tensor *tensors, void *const *buffers, const size_t *nbytes, size_t count);
 loom_status loom_tensor_is_ready(loom_tensor tensor, bool *result);
 loom_status loom_wait(const loom_tensor *tensors, size_t count, double timeout);
