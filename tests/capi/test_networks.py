@@ -187,6 +187,17 @@ def test_errors_name_the_parameter(networks: Networks, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.part"))
 
 
+@pytest.mark.slow
+def test_captured_steps_give_what_recorded_ones_do(
+    compiled: Compile, bare_environment: dict[str, str]
+) -> None:
+    """With dropout, running moments and a rate that changes; to the bit, parameters and state."""
+    done = subprocess.run(
+        [str(compiled(HERE / "networks.c")), "captures"], env=bare_environment,
+        capture_output=True, text=True, timeout=120)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 # ---- files -------------------------------------------------------------------------------------
 
 
