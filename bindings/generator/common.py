@@ -10,9 +10,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BINDINGS = ROOT / "bindings"
-# structures of other headers have no name without "struct" in C, and have here
-API: dict[str, Any] = json.loads(
-    (ROOT / "capi" / "include" / "lazyloom_api.json").read_text().replace('"struct ', '"'))
+API: dict[str, Any] = json.loads((ROOT / "capi" / "include" / "lazyloom_api.json").read_text())
 #: those that a function of tensors alone can call; the others are loops and branches
 OPS: list[dict[str, Any]] = [op for op in API["ops"] if op["wrapped"]]
 
@@ -32,7 +30,7 @@ def unknown_types() -> list[str]:
     given = [p for k in ("functions", "callbacks") for f in API[k] for p in f["parameters"]]
     inner = [m for outer in members for m in outer.get("members", ())]
     plain = [e["type"] for e in [*members, *given, *inner] if "(*)" not in e["type"]]
-    words = {re.sub(r"\bconst\b|\*", "", t).strip() for t in plain}
+    words = {re.sub(r"\bconst\b|\bstruct\b|\*", "", t).strip() for t in plain}
     return sorted(words - known - _NUMBERS - {"union"})
 
 

@@ -311,7 +311,8 @@ def declared(text: str) -> Entry:
             found["structs"].append({"name": m[1], "doc": s.comment, "members": None})
         elif (m := re.match(r"struct (\w+);$", bare)):
             # of another header, which need not be there
-            found["structs"].append({"name": m[1], "doc": s.comment, "members": None})
+            found["structs"].append(
+                {"name": m[1], "doc": s.comment, "members": None, "tag": True})
         elif (m := re.match(r"typedef (.*?) ?\(\*(\w+)\)\((.*)\);$", bare)):
             found["callbacks"].append({
                 "name": m[2], "doc": s.comment, "returns": m[1],

@@ -262,9 +262,8 @@ def apply(
     if attribute_count:
         attrs = calls.attributes(op, ffi.cast("loom_attr *", attributes), attribute_count)
     former_call = False
-    if attrs is not None and former.ATTRIBUTES.get(op.name) in attrs:
-        former_call = True
-        former.replaced(op, values, attrs)
+    if attrs is not None and op.signature.factors:
+        former_call = former.multiplied(op, values, attrs)
     recorded = lazyloom.source(op, values, attrs) if source else lazyloom.record(op, values, attrs)
     several = type(recorded) is tuple
     if former_call or (several and not recorded):
