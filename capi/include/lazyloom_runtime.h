@@ -195,8 +195,8 @@ typedef struct loom_custom_op {
   const char *name;      /* what messages call it; copied; NULL for "custom" */
 } loom_custom_op;
 
-/* Computes something of the caller's whose derivatives the caller gives. custom: in; if it is NULL
-   or of a wrong size, nothing of it is looked at and done is not called. inputs: in, input_count;
+/* Computes something of the caller's whose derivatives the caller gives. custom: in, not NULL; if
+   it is of a wrong size, nothing of it is looked at and done is not called. inputs: in, input_count;
    they are kept for the derivatives. outputs: new, output_count, 1 or more.
    Errors: LOOM_ERROR_ARGUMENT, _HANDLE, those of forward; those of the derivatives are errors of
    the call that takes them, LOOM_ERROR_GRADIENT for one of a wrong shape or dtype. */
@@ -230,8 +230,8 @@ loom_tensor_from_dlpack_unversioned(struct DLManagedTensor *managed, bool copy,
 /* Computes the tensor if it is pending and gives its contents to another library: row-major, with
    strides, version 1.0. On a processor they are the tensor's own memory, and flagged read-only:
    later writes to the tensor do not change them. copy: true for memory that the other library may
-   write, flagged as copied. result: out, owned by the caller, who calls its deleter (NULL after a
-   failure). The memory stays until then, also after loom_shutdown(); the deleter may be called on
+   write, flagged as copied. result: out, not NULL, owned by the caller, who calls its deleter; NULL
+   after a failure. The memory stays until then, also after loom_shutdown(); the deleter may be called on
    any thread, at any time. loom_live_handles() counts it till then.
    Errors as loom_tensor_read(). */
 LOOM_API LOOM_CHECK loom_status loom_tensor_to_dlpack(loom_tensor tensor, bool copy,
