@@ -259,7 +259,8 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_is_ready(loom_tensor tensor, bool *r
    infinity none either. With a limit the work is scheduled on a thread of the library's, with this
    thread's options, and what is not ready in time goes on. tensors: in, count.
    Errors: LOOM_ERROR_TIMEOUT, as often as that happens; LOOM_ERROR_ARGUMENT for a NaN; those of
-   loom_sync(). */
+   loom_sync(). The end of the main thread waits for what goes on, and for calls of
+   loom_tensor_on_ready(), up to a minute; before exit() on another thread, call loom_shutdown(). */
 LOOM_API LOOM_CHECK loom_status loom_wait(const loom_tensor *tensors, size_t count,
                                           double timeout);
 
