@@ -41,12 +41,15 @@ def loomp_read_all(tensors: Any, buffers: Any, nbytes: Any, count: int) -> int:
             raise ArgumentError(
                 f"loom_tensors_read: nbytes[{i}]: {nbytes[i]} was given, expected "
                 f"{value.type.nbytes} for {value.type.text}")
-    if values and not lazyloom.get_option("forbid_reads"):
+    if any(v.is_pending for v in values) and not lazyloom.get_option("forbid_reads"):
         lazyloom.sync(*values)
     for i, value in enumerate(values):
-        contents = bytes_of(look(value))
-        if contents.nbytes:
-            ffi.memmove(buffers[i], contents, contents.nbytes)
+        array = look(value)
+        if not array.flags.c_contiguous or array.dtype.char == "E":
+            # bfloat16 has no buffers
+            array = bytes_of(array)
+        if array.nbytes:
+            ffi.memmove(buffers[i], array, array.nbytes)
     return 1
 
 
