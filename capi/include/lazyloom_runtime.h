@@ -197,12 +197,14 @@ typedef struct loom_custom_op {
 
 /* Computes something of the caller's whose derivatives the caller gives. custom: in; if it is NULL
    or of a wrong size, nothing of it is looked at and done is not called. inputs: in, input_count;
-   they are kept for the derivatives. outputs: new, output_count, 1 or more.
+   they are kept for the derivatives. outputs: new, output_count, 1 or more. In a function of a loop
+   or a branch no gradient passes through it: LOOM_ERROR_GRADIENT where one is to.
    Errors: LOOM_ERROR_ARGUMENT, _HANDLE, those of forward; those of the derivatives are errors of
    the call that takes them, LOOM_ERROR_GRADIENT for one of a wrong shape or dtype. */
 LOOM_API LOOM_CHECK loom_status loom_apply_custom(const loom_custom_op *custom,
                                                   const loom_tensor *inputs, size_t input_count,
                                                   loom_tensor *outputs, size_t output_count);
+
 /* ---- DLPack ---------------------------------------------------------------------- */
 
 /* Tensors from other libraries and for them, by DLPack 1.x, in the memory of the host; the
@@ -241,6 +243,7 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_to_dlpack(loom_tensor tensor, bool c
    not to be written. */
 LOOM_API LOOM_CHECK loom_status
 loom_tensor_to_dlpack_unversioned(loom_tensor tensor, struct DLManagedTensor **result);
+
 /* ---- to wait, and not to wait ---------------------------------------------------- */
 
 /* loom_tensor_read() of several tensors, which are scheduled together first. tensors: in, count.
@@ -278,6 +281,7 @@ typedef void (*loom_ready_function)(loom_status status, void *context);
 LOOM_API LOOM_CHECK loom_status loom_tensor_on_ready(loom_tensor tensor,
                                                      loom_ready_function function,
                                                      void *context);
+
 /* ---- random keys ----------------------------------------------------------------- */
 
 /* The key of a seed, as random ops take one: uint32[2], the upper 32 bits of the seed and the lower
@@ -409,6 +413,7 @@ LOOM_API LOOM_CHECK loom_status loom_quantized_json(loom_quantized quantized, ch
 
 /* Ends the use of it. Errors: LOOM_ERROR_HANDLE. */
 LOOM_API loom_status loom_quantized_release(loom_quantized quantized);
+
 /* ---- parts of processes ------------------------------------------------------------ */
 
 /* Waits until all processes have come here, but no longer than timeout seconds, 0 for that of
