@@ -1,6 +1,6 @@
 /* lazyloom_runtime.h: what the runtime can do beside recording and computing: devices and
-   processes, transforms of functions, derivatives of the caller's own, DLPack, waiting, observation,
-   quantisation. Part of the contract that lazyloom.h begins with; include that. */
+   processes, transforms of functions, derivatives of the caller's own, DLPack, waiting,
+   observation, quantisation. Part of the contract that lazyloom.h begins with; include that. */
 #ifndef LAZYLOOM_H
 #include "lazyloom.h"
 #elif !defined(LAZYLOOM_RUNTIME_H)
