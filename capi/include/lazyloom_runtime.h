@@ -322,6 +322,21 @@ LOOM_API LOOM_CHECK loom_status loom_programs_of(const loom_tensor *tensors, siz
 LOOM_API LOOM_CHECK loom_status loom_evaluations_json(size_t count, char *buffer,
                                                       size_t capacity, size_t *needed);
 
+/* What memory holds. New members are added at the end. */
+typedef struct loom_memory_figures {
+  size_t size;         /* in: sizeof(loom_memory_figures), of the header compiled with */
+  size_t tensors;      /* tensors with a live handle */
+  size_t tensor_bytes; /* of those that are computed or being computed, each contents once */
+  size_t pending;      /* of those that are recorded, and hold no memory of their own yet */
+  size_t resident;     /* bytes of the process in memory, lazyloom's or not; 0 where unknown */
+  size_t peak;         /* the most that it was */
+} loom_memory_figures;
+
+/* figures: in and out, its size is set. What gradients, loops and captures keep beside tensors with
+   a handle is part of resident alone; what programs took and gave, loom_evaluations_json() has.
+   Errors: LOOM_ERROR_ARGUMENT for a size that cannot be. */
+LOOM_API LOOM_CHECK loom_status loom_memory(loom_memory_figures *figures);
+
 /* Has loom_stat() and loom_stats_json() count from 0 again, for the process. */
 LOOM_API LOOM_CHECK loom_status loom_stats_reset(void);
 
@@ -486,6 +501,7 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_from_local_part(loom_tensor tensor, 
 #define loom_tensor_from_local_part(...) (LOOM_HERE, loom_tensor_from_local_part(__VA_ARGS__))
 #define loom_quantized_json(...) (LOOM_HERE, loom_quantized_json(__VA_ARGS__))
 #define loom_program_picture(...) (LOOM_HERE, loom_program_picture(__VA_ARGS__))
+#define loom_memory(...) (LOOM_HERE, loom_memory(__VA_ARGS__))
 #define loom_tensors_read(...) (LOOM_HERE, loom_tensors_read(__VA_ARGS__))
 #define loom_tensor_is_ready(...) (LOOM_HERE, loom_tensor_is_ready(__VA_ARGS__))
 #define loom_wait(...) (LOOM_HERE, loom_wait(__VA_ARGS__))
