@@ -79,9 +79,10 @@
           loom_value_and_grad(), loom_jacobian(), loom_hessian(), loom_vmap(), loom_apply_custom(),
           loom_tensor_from_dlpack(), _unversioned(), loom_tensor_to_dlpack(), _unversioned(),
           loom_tensors_read(), loom_tensor_is_ready(), loom_wait(), loom_tensor_on_ready(),
-          LOOM_ERROR_TIMEOUT; LOOM_OPTION_REPRODUCIBLE, _FORBID_NEW_PROGRAMS, loom_option_set(),
-          loom_option_get(), loom_options_json(), loom_random_key(), loom_programs_of(),
-          loom_evaluations_json(), loom_stats_reset(), loom_finish_compiling(), loom_platform(), loom_cache_dir(),
+          LOOM_ERROR_TIMEOUT, LOOM_OPTION_REPRODUCIBLE, LOOM_OPTION_FORBID_NEW_PROGRAMS,
+          loom_option_set(), loom_option_get(), loom_options_json(), loom_random_key(),
+          loom_programs_of(), loom_evaluations_json(),
+          loom_stats_reset(), loom_finish_compiling(), loom_platform(), loom_cache_dir(),
           loom_program_collectives(), loom_tensor_picture(), loom_codegen_measure(),
           _verify(), _segmented(), _failures(), loom_quantized, loom_quantize_function(),
           loom_quantized_run(), _json(), _release(), loom_program_picture(),
@@ -228,11 +229,11 @@ LOOM_API loom_error *loom_error_take(void);
 LOOM_API LOOM_CHECK loom_status loom_error_describe(const loom_error *error,
                                                     loom_error_details *details);
 
-/* Makes a copy of it the last failure of the calling thread, as where it was found; NULL is
-   loom_error_clear(). Returns its status. */
+/* Makes a copy of it the last failure of the calling thread, as where it was found. error: in; NULL
+   is loom_error_clear(). Returns its status. */
 LOOM_API loom_status loom_error_restore(const loom_error *error);
 
-/* Frees it; NULL does nothing. */
+/* Frees it. error: in; NULL does nothing. */
 LOOM_API void loom_error_free(loom_error *error);
 #endif
 
@@ -246,8 +247,8 @@ LOOM_API const char *loom_status_name(loom_status status);
 LOOM_API void loom_set_source_location(const char *file, int line);
 
 #if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 8)
-/* The same for a name that may change or go: file is copied, once for each name, and the copy
-   stays until the process ends. May be called at any time. */
+/* The same for a name that may change or go. file: in, copied, once for each name, and the copy
+   stays until the process ends; NULL for "unknown". May be called at any time. */
 LOOM_API void loom_copy_source_location(const char *file, int line);
 #endif
 
@@ -271,7 +272,7 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_from_host(const void *data, size_t n
 
 /* Like loom_tensor_from_host(), but uses the caller's memory in place where it can.
    data: kept; it must stay valid and unchanged until done(context) is called, which
-   happens exactly once, on any thread, also if this call fails. done may be NULL for
+   happens exactly once, on any thread, also if this call fails. done: kept; NULL for
    memory that stays valid for ever; it must not call lazyloom. Shared memory is never
    written by lazyloom. */
 LOOM_API LOOM_CHECK loom_status loom_tensor_share_host(const void *data, size_t nbytes,
@@ -358,7 +359,9 @@ LOOM_API LOOM_CHECK loom_status loom_boundary(loom_tensor tensor);
 /* Writes value's contents into target, in place: every handle and view of target's
    storage sees them. value: same shape and dtype, recorded or computed. What was
    recorded from the old contents keeps them. A leaf (loom_tensor_require_grad())
-   stays a leaf, cut off from value's history.
+   stays a leaf, cut off from value's history. Any other target has value's history, and with it
+   that of all earlier values that value was computed of: the state of an optimizer that is to
+   have none is computed with the gradient switch off (loom_set_grad_enabled()), or detached.
    Errors: LOOM_ERROR_SHAPE, LOOM_ERROR_DTYPE, LOOM_ERROR_ALIAS. */
 LOOM_API LOOM_CHECK loom_status loom_tensor_assign(loom_tensor target, loom_tensor value);
 
@@ -504,8 +507,8 @@ LOOM_API LOOM_CHECK loom_status loom_capture_cancel(void);
 /* Runs it. inputs: in, input_count, of the number, shapes and dtypes that it was captured with,
    leaves where those were leaves; one that is assigned to must be given once. results: new,
    result_count, of the number that it was captured with. What the run fails with is the error of
-   those who read its results. A capture may be run by several threads at a time, on inputs that
-   they do not share. Not between loom_capture_begin() and its end.
+   those who read its results. A capture may be run by several threads at a time; inputs that it
+   assigns to must be each thread's own, others may be shared. Not between loom_capture_begin() and its end.
    Errors: LOOM_ERROR_ARGUMENT, _SHAPE, _DTYPE, naming the input; _HANDLE. */
 LOOM_API LOOM_CHECK loom_status loom_capture_run(loom_capture capture, const loom_tensor *inputs,
                                                  size_t input_count, loom_tensor *results,

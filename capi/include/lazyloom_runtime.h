@@ -94,7 +94,7 @@ LOOM_API LOOM_CHECK loom_status loom_vjp(loom_function function, void *context,
                                          loom_linear_map *pullback);
 
 /* The results of a function and the map that pushes tangents forward through it, from one for each
-   input to one for each output. Parameters as loom_vjp(). */
+   input to one for each output. pushforward: new; the others as loom_vjp(). */
 LOOM_API LOOM_CHECK loom_status loom_linearize(loom_function function, void *context,
                                                const loom_tensor *inputs, size_t input_count,
                                                loom_tensor *outputs, size_t output_count,
@@ -224,7 +224,7 @@ struct DLManagedTensor;
 LOOM_API LOOM_CHECK loom_status
 loom_tensor_from_dlpack(struct DLManagedTensorVersioned *managed, bool copy, loom_tensor *result);
 
-/* The same for the structure of before DLPack 1.0. */
+/* The same for the structure of before DLPack 1.0, as loom_tensor_from_dlpack(). result: new. */
 LOOM_API LOOM_CHECK loom_status
 loom_tensor_from_dlpack_unversioned(struct DLManagedTensor *managed, bool copy,
                                     loom_tensor *result);

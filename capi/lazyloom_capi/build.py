@@ -337,4 +337,4 @@ def cflags() -> list[str]:
 def libs() -> list[str]:
     """What a linker needs, and the program when it starts; builds the library if needed."""
     folder = build().parent
-    return [f"-L{folder}", f"-Wl,-rpath,{folder}", "-llazyloom"]
+    return [f"-L{folder}", f"-Wl,-rpath,{folder}", "-llazyloom", "-lm"]

@@ -71,6 +71,8 @@ from .serving import (
 PARTS: Final = (
     capture, custom, dlpack, gradients, loops, observation, places, quantizing, reports,
     transforms, waiting)  # fmt: skip
+#: variables of the environment that decide what computes
+CHECKED: Final = ("JAX_PLATFORMS", "LAZYLOOM_BACKEND", "LAZYLOOM_DEVICE", "XLA_FLAGS")
 OPTIONS: Final = {
     1: "donate", 2: "forbid_reads", 3: "reproducible", 4: "forbid_new_programs"}  # fmt: skip
 
@@ -85,6 +87,9 @@ def start(opened: bool) -> None:
         gc.set_threshold(10_000, *gc.get_threshold()[1:])
         # no function prints, and there is no Python program that could hear of a warning
         logs.take_all()
+        if any(os.environ.get(name) for name in CHECKED):
+            # what is wrong with them is an error of the start, not of the first computation
+            lazyloom.devices()
     send_messages(logs.compiling, silent=opened)
     _lazyloom_shims.setup({
         "Value": lazyloom.Value, "Scalar": lazyloom.Scalar, "Site": lazyloom.Site,
@@ -258,9 +263,8 @@ def apply(
     if attribute_count:
         attrs = calls.attributes(op, ffi.cast("loom_attr *", attributes), attribute_count)
     former_call = False
-    if attrs is not None and former.ATTRIBUTES.get(op.name) in attrs:
-        former_call = True
-        former.replaced(op, values, attrs)
+    if attrs is not None and op.signature.factors:
+        former_call = former.multiplied(op, values, attrs)
     recorded = lazyloom.source(op, values, attrs) if source else lazyloom.record(op, values, attrs)
     several = type(recorded) is tuple
     if former_call or (several and not recorded):

@@ -451,6 +451,7 @@ static loom_status refused_to_callback(const char *function) {
    finds it again after the call, without the exceptions that were raised meanwhile. */
 typedef struct environment {
   bool other;
+  int flags; /* the exceptions that were raised before the call */
   fenv_t callers;
 } environment;
 
@@ -470,13 +471,23 @@ static bool default_environment(void) {
 
 static void environment_set(environment *e) {
   e->other = !default_environment();
+  e->flags = fetestexcept(FE_ALL_EXCEPT);
   if (!e->other) return;
   fegetenv(&e->callers);
   fesetenv(FE_DFL_ENV);
 }
 
 static void environment_restore(const environment *e) {
-  if (e->other) fesetenv(&e->callers);
+  int flags;
+  if (e->other) {
+    fesetenv(&e->callers);
+    return;
+  }
+  flags = fetestexcept(FE_ALL_EXCEPT);
+  if (flags == e->flags) return;
+  /* nothing traps here: these are the default environment's */
+  feclearexcept(flags & ~e->flags);
+  if (e->flags & ~flags) feraiseexcept(e->flags & ~flags);
 }
 
 /* ---- guards -------------------------------------------------------------------- */

@@ -209,12 +209,16 @@ class DistributedError(ExecutionError):
 
 #: one number: how often the error of a failed run was raised to a reader
 reports: Final[list[int]] = [0]
+#: one number: how often the program was told that its processes cannot go on together
+distributed_reports: Final[list[int]] = [0]
 
 
 def reraised(error: LoomError) -> LoomError:
     """A fresh copy of a stored error, so that each reader gets its own traceback."""
     error.raised = True
     reports[0] += 1
+    if isinstance(error, DistributedError):
+        distributed_reports[0] += 1
     copy = type(error)(str(error), op=error.op, site=error.site)
     copy.__cause__ = error.__cause__
     return copy

@@ -152,14 +152,17 @@ def test_two_copies_of_the_library(
 
 @pytest.mark.parametrize("variable, value", [
     ("XLA_FLAGS", "--xla_no_such_flag=1"), ("JAX_PLATFORMS", "no_such_platform"),
+    ("LAZYLOOM_BACKEND", "no.such:backend"), ("LAZYLOOM_DEVICE", "cpu:77"),
 ])  # fmt: skip
 def test_wrong_variables_are_errors(
     variable: str, value: str, compiled: Compile, bare_environment: dict[str, str]
 ) -> None:
-    """XLA would end the process."""
+    """XLA would end the process; they are told at the start."""
     done = run([str(compiled(HERE / "host.c")), "state"], {**bare_environment, variable: value})
     assert done.returncode == 1
-    assert "host.c" in done.stderr and variable in done.stderr and value in done.stderr
+    assert "host.c" in done.stderr and "loom_initialize" in done.stderr
+    assert "LOOM_ERROR_START" in done.stderr
+    assert variable in done.stderr and value in done.stderr
 
 
 def test_destructors_at_the_end(compiled: Compile, either_environment: dict[str, str]) -> None:
