@@ -4,7 +4,7 @@
 // the types and functions of lazyloom.h
 exports.enums = ["loom_status", "loom_dtype", "loom_option", "loom_log_level", "loom_operand_kind", "loom_attr_kind", "loom_direction"];
 exports.handles = ["loom_tensor", "loom_buffer", "loom_program", "loom_capture", "loom_linear_map", "loom_quantized"];
-exports.structs = ["loom_operand", "loom_attr", "loom_error", "loom_error_details", "loom_custom_op", "DLManagedTensorVersioned", "DLManagedTensor", "loom_quantize_options"];
+exports.structs = ["loom_operand", "loom_attr", "loom_error", "loom_error_details", "loom_custom_op", "DLManagedTensorVersioned", "DLManagedTensor", "loom_memory_figures", "loom_quantize_options"];
 exports.callbacks = ["loom_log_function", "loom_function", "loom_ready_function"];
 exports.functions = [
   "uint32_t loom_abi_version(void)",
@@ -115,6 +115,7 @@ exports.functions = [
   "loom_status loom_options_json(char *buffer, size_t capacity, size_t *needed)",
   "loom_status loom_programs_of(const loom_tensor *tensors, size_t count, loom_program *results, size_t capacity, size_t *result_count)",
   "loom_status loom_evaluations_json(size_t count, char *buffer, size_t capacity, size_t *needed)",
+  "loom_status loom_memory(loom_memory_figures *figures)",
   "loom_status loom_stats_reset(void)",
   "loom_status loom_finish_compiling(double timeout, bool *finished)",
   "loom_status loom_platform(char *buffer, size_t capacity, size_t *needed)",

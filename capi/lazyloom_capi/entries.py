@@ -80,6 +80,7 @@ OPTIONS: Final = {
 def start(opened: bool) -> None:
     """Get ready for calls. ``opened``: the library opened the interpreter itself."""
     lazyloom.skip_folder(os.path.dirname(__file__))
+    waiting.opened[0] = opened
     if opened:
         # Nobody else's code runs in it. Graphs are freed by counting references, and to look for
         # cycles among the newest 700 objects again and again costs a sixth of recording.

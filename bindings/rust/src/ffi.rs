@@ -191,6 +191,17 @@ pub struct DLManagedTensor {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct loom_memory_figures {
+    pub size: usize,
+    pub tensors: usize,
+    pub tensor_bytes: usize,
+    pub pending: usize,
+    pub resident: usize,
+    pub peak: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct loom_quantize_options {
     pub size: usize,
     pub percentile: f64,
@@ -313,6 +324,7 @@ extern "C" {
     pub fn loom_options_json(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_programs_of(tensors: *const loom_tensor, count: usize, results: *mut loom_program, capacity: usize, result_count: *mut usize) -> loom_status;
     pub fn loom_evaluations_json(count: usize, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_memory(figures: *mut loom_memory_figures) -> loom_status;
     pub fn loom_stats_reset() -> loom_status;
     pub fn loom_finish_compiling(timeout: f64, finished: *mut bool) -> loom_status;
     pub fn loom_platform(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;

@@ -47,7 +47,7 @@ class Signature:
         bodies: the attributes that hold a recorded function (:mod:`lazyloom.ops.bodies`).
         messages: the attributes that errors tell of and results do not depend on.
         of_numbers: operands are mostly plain numbers: C has a form for these, even for only one.
-        factors: attributes of earlier C ABIs, by each of which the operand at a position was scaled.
+        factors: attributes of earlier C ABIs, by each of which an operand at a position was scaled.
     """
 
     __slots__ = ("outputs", "lists", "optional_outputs", "output_notes", "bodies", "messages",
