@@ -11,7 +11,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 #: seconds after which a launch is given up
-LIMIT = 60
+LIMIT = 120
 
 
 def launch(
