@@ -168,6 +168,7 @@ docs: env
 	@PYTHONPATH=runtime:frontends:capi $(PY) docs/generate.py
 	@PYTHONPATH=runtime:frontends:capi $(PY) docs/stubs.py
 	@PYTHONPATH=runtime:frontends:capi $(PY) -m lazyloom_capi --generate >/dev/null
+	@$(PY) bindings/generate.py
 
 # The core as it is in the checkout: compiled functions do not tell their parameters. The paths are
 # whole ones, since examples run in folders of their own.

@@ -121,7 +121,7 @@ class Figures:
         return float(self.tables[table]["rows"][row]["median"])
 
     def has(self, table: str, row: str) -> bool:
-        return table in self.tables and row in self.tables[table]["rows"]
+        return table in self.tables and "median" in self.tables[table]["rows"].get(row, {})
 
     def reduction(self, size: str, row: str) -> float:
         return self.of(f"all-reduce: {size}", row)
@@ -163,6 +163,8 @@ def page(results: Json) -> str:
         rows = figures.tables[f"{kind}: {STEP}"]["rows"]
         first: dict[str, float] = {}
         for row in rows:
+            if not figures.has(f"{kind}: {STEP}", row):
+                continue
             rate = figures.of(f"{kind}: {RATE_OF_IMAGES}", row)
             of = row.split(" ", 1)[1].replace("devices", "device").replace("processes", "process")
             base = first.setdefault(of, rate)
@@ -213,14 +215,17 @@ def _model(figures: Figures) -> list[str]:
         for n in (2, 4):
             row = f"{n} {kind}" + (f", {of}" if of else "")
             for size in (HELD_OUT, "1 MB") if n == 4 else (HELD_OUT,):
-                lines.append(compared(
-                    f"all-reduce of {size}, {row}", ring.seconds(n, 4 * SIZES[size]),
-                    figures.reduction(size, row)))
+                # a contender may have failed, and then has no figure
+                if figures.has(f"all-reduce: {size}", row):
+                    lines.append(compared(
+                        f"all-reduce of {size}, {row}", ring.seconds(n, 4 * SIZES[size]),
+                        figures.reduction(size, row)))
     for name in ("processes", "processes, PyTorch"):
-        if name not in rings:
-            continue
         of = name.removeprefix("processes")
         two, four = f"2 processes{of}", f"4 processes{of}"
+        steps = f"{WEAK_CASE}: {STEP}"
+        if name not in rings or not (figures.has(steps, two) and figures.has(steps, four)):
+            continue
         cores = int(figures.machine["cores"])
         computing = figures.alone(WEAK_CASE, two) * max(4 / cores, 1) / max(2 / cores, 1)
         lines.append(compared(

@@ -22,6 +22,7 @@ from lazyloom.dtypes import ALL  # noqa: E402
 from lazyloom.ops import traits  # noqa: E402
 from lazyloom.ops.spec import Attribute, OpDef, Operand, describe_class  # noqa: E402
 from lazyloom.settings import ACCELERATORS, FLAGS, NUMBERS  # noqa: E402
+from lazyloom_capi import coverage as c_coverage  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -274,7 +275,9 @@ def options() -> str:
         "",
         "`donate=False` keeps programs from reusing the memory of their inputs, and holds on to "
         "what is written over in place until the new contents are known to be good. "
-        "`forbid_reads=True` makes every read of a value an error. `reproducible=True` has every "
+        "`forbid_reads=True` makes every read of a value an error, and "
+        "`forbid_new_programs=True` every program that neither this process has run nor the disk "
+        "cache has, with what it differs in. `reproducible=True` has every "
         "program compiled before it runs, so that results depend on what was recorded only; "
         "otherwise a new program runs op by op until compiling has paid, which may change the last "
         "bits of its results. `LAZYLOOM_REPRODUCIBLE=1` in the environment is its default.",
@@ -348,8 +351,16 @@ def options() -> str:
     return "\n".join(lines) + "\n"
 
 
+def c_abi() -> str:
+    """The page of the C ABI, whose table of Python's names is generated."""
+    start, end = "<!-- generated: coverage -->\n", "<!-- end: coverage -->\n"
+    before, rest = (HERE / "c-abi.md").read_text().split(start)
+    after = rest.split(end)[1]
+    return f"{before}{start}{c_coverage.table()}\n{end}{after}"
+
+
 def pages() -> dict[Path, str]:
-    return {HERE / "ops.md": index(), HERE / "op_dtypes.md": pairs(),
+    return {HERE / "c-abi.md": c_abi(), HERE / "ops.md": index(), HERE / "op_dtypes.md": pairs(),
             HERE / "op_traits.md": op_traits(), HERE / "options.md": options(),
             **{HERE / "ops" / f"{stem(m)}.md": page_of(m, o) for m, o in topics().items()},
             HERE / "numpy_coverage.md": numpy_coverage.page(),

@@ -6,9 +6,11 @@ is the same, up to rounding.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import pytest
@@ -40,6 +42,16 @@ def known() -> list[tuple[str, str]]:
                 continue
         found.append(option)
     return found
+
+
+@contextlib.contextmanager
+def for_children() -> Iterator[None]:
+    """XLA has these options in the processes that are started, not in this one."""
+    flags = [f"--{name}={value.lower()}" for name, value in known()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XLA_FLAGS", " ".join([os.environ.get("XLA_FLAGS", ""), *flags]).strip())
+        patch.setenv("LAZYLOOM_CACHE_DIR", os.path.join(os.environ["LAZYLOOM_CACHE_DIR"], "quick"))
+        yield
 
 
 class OneContext:

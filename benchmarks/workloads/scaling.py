@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -61,6 +62,9 @@ def measured(library: str, n: int, programs: list[str]) -> dict[str, float]:
                 assert value is not None
                 samples.setdefault(measure, []).append(value)
         found.update({m: statistics.median(values) for m, values in samples.items()})
+    if library == "torch" and n > 1:
+        # or its threads may end the process by abort() when the interpreter ends
+        importlib.import_module(library).distributed.destroy_process_group()
     return found
 
 

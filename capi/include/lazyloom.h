@@ -1,7 +1,7 @@
 /* lazyloom.h: the C ABI of Lazyloom, a lazy tensor runtime.
 
-   This file is the contract, with lazyloom_types.h, which it includes: what is not declared in
-   them is not public.
+   This file is the contract, with lazyloom_types.h and lazyloom_runtime.h, which it includes: what
+   is not declared in them is not public.
 
    Lazyloom records operations as they are called and compiles what was recorded,
    as one program, when a value is needed. loom_apply() and the typed wrappers of
@@ -15,10 +15,10 @@
    (loom_error_message()); success does not clear it. No function prints, exits or
    aborts, and a message is data, never a format.
 
-   Handles. loom_tensor, loom_buffer, loom_program and loom_capture are 64-bit values, a
-   type of their own each. A value is given out once and never again, so a stale handle, a
-   handle released twice, a handle of another kind and arbitrary bits are all
-   LOOM_ERROR_HANDLE and nothing worse. All bits zero is the null handle.
+   Handles. loom_tensor, loom_buffer, loom_program, loom_capture, loom_linear_map and
+   loom_quantized are 64-bit values, a type of their own each. A value is given out once and
+   never again, so a stale handle, a handle released twice, a handle of another kind and
+   arbitrary bits are all LOOM_ERROR_HANDLE and nothing worse. All bits zero is the null handle.
 
    Ownership, said per parameter:
      in        read during the call, not kept; the caller may free it afterwards.
@@ -76,7 +76,18 @@
    ABI changes, newest first (major: something was removed or changed its meaning;
    minor: something was added):
      1.9  loom_error_take(), _describe(), _restore(), _free(); loom_set_log();
-          LOOM_TARGET_VERSION
+          LOOM_TARGET_VERSION; lazyloom_runtime.h: loom_linear_map, loom_vjp(),
+          loom_linearize(), loom_linear_map_apply(), _release(), loom_jvp(),
+          loom_value_and_grad(), loom_jacobian(), loom_hessian(), loom_vmap(), loom_apply_custom(),
+          loom_tensor_from_dlpack(), _unversioned(), loom_tensor_to_dlpack(), _unversioned(),
+          loom_tensors_read(), loom_tensor_is_ready(), loom_wait(), loom_tensor_on_ready(),
+          LOOM_ERROR_TIMEOUT; LOOM_OPTION_REPRODUCIBLE, _FORBID_NEW_PROGRAMS, loom_option_set(),
+          loom_option_get(), loom_options_json(), loom_random_key(), loom_programs_of(), loom_evaluations_json(),
+          loom_stats_reset(), loom_finish_compiling(), loom_platform(), loom_cache_dir(),
+          loom_program_collectives(), loom_tensor_picture(), loom_codegen_measure(),
+          _verify(), _segmented(), _failures(), loom_quantized, loom_quantize_function(),
+          loom_quantized_run(), _json(), _release(), loom_program_picture(),
+          loom_distributed_barrier(), loom_tensor_local_part(), loom_tensor_from_local_part()
      1.8  loom_set_error(), loom_copy_source_location()
      1.7  loom_devices(), loom_tensor_to_device(), loom_tensor_shard(), loom_tensor_placement(),
           loom_distributed_initialize(), _rank(), _finalize()
@@ -218,11 +229,11 @@ LOOM_API loom_error *loom_error_take(void);
 LOOM_API LOOM_CHECK loom_status loom_error_describe(const loom_error *error,
                                                     loom_error_details *details);
 
-/* Makes a copy of it the last failure of the calling thread, as where it was found; NULL is
-   loom_error_clear(). Returns its status. */
+/* Makes a copy of it the last failure of the calling thread, as where it was found. error: in; NULL
+   is loom_error_clear(). Returns its status. */
 LOOM_API loom_status loom_error_restore(const loom_error *error);
 
-/* Frees it; NULL does nothing. */
+/* Frees it. error: in; NULL does nothing. */
 LOOM_API void loom_error_free(loom_error *error);
 #endif
 
@@ -236,8 +247,8 @@ LOOM_API const char *loom_status_name(loom_status status);
 LOOM_API void loom_set_source_location(const char *file, int line);
 
 #if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 8)
-/* The same for a name that may change or go: file is copied, once for each name, and the copy
-   stays until the process ends. May be called at any time. */
+/* The same for a name that may change or go. file: in, copied, once for each name, and the copy
+   stays until the process ends; NULL for "unknown". May be called at any time. */
 LOOM_API void loom_copy_source_location(const char *file, int line);
 #endif
 
@@ -261,7 +272,7 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_from_host(const void *data, size_t n
 
 /* Like loom_tensor_from_host(), but uses the caller's memory in place where it can.
    data: kept; it must stay valid and unchanged until done(context) is called, which
-   happens exactly once, on any thread, also if this call fails. done may be NULL for
+   happens exactly once, on any thread, also if this call fails. done: kept; NULL for
    memory that stays valid for ever; it must not call lazyloom. Shared memory is never
    written by lazyloom. */
 LOOM_API LOOM_CHECK loom_status loom_tensor_share_host(const void *data, size_t nbytes,
@@ -348,7 +359,9 @@ LOOM_API LOOM_CHECK loom_status loom_boundary(loom_tensor tensor);
 /* Writes value's contents into target, in place: every handle and view of target's
    storage sees them. value: same shape and dtype, recorded or computed. What was
    recorded from the old contents keeps them. A leaf (loom_tensor_require_grad())
-   stays a leaf, cut off from value's history.
+   stays a leaf, cut off from value's history. Any other target has value's history, and with it
+   that of all earlier values that value was computed of: the state of an optimizer that is to
+   have none is computed with the gradient switch off (loom_set_grad_enabled()), or detached.
    Errors: LOOM_ERROR_SHAPE, LOOM_ERROR_DTYPE, LOOM_ERROR_ALIAS. */
 LOOM_API LOOM_CHECK loom_status loom_tensor_assign(loom_tensor target, loom_tensor value);
 
@@ -494,8 +507,8 @@ LOOM_API LOOM_CHECK loom_status loom_capture_cancel(void);
 /* Runs it. inputs: in, input_count, of the number, shapes and dtypes that it was captured with,
    leaves where those were leaves; one that is assigned to must be given once. results: new,
    result_count, of the number that it was captured with. What the run fails with is the error of
-   those who read its results. A capture may be run by several threads at a time, on inputs that
-   they do not share. Not between loom_capture_begin() and its end.
+   those who read its results. A capture may be run by several threads at a time; inputs that it
+   assigns to must be each thread's own, others may be shared. Not between loom_capture_begin() and its end.
    Errors: LOOM_ERROR_ARGUMENT, _SHAPE, _DTYPE, naming the input; _HANDLE. */
 LOOM_API LOOM_CHECK loom_status loom_capture_run(loom_capture capture, const loom_tensor *inputs,
                                                  size_t input_count, loom_tensor *results,
@@ -542,60 +555,6 @@ LOOM_API LOOM_CHECK loom_status loom_codegen_in_use(char *buffer, size_t capacit
 /* All code generators beside XLA, separated by commas. */
 LOOM_API LOOM_CHECK loom_status loom_codegen_available(char *buffer, size_t capacity,
                                                        size_t *needed);
-#endif
-
-#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 7)
-/* ---- devices, meshes and processes ------------------------------------------- */
-
-/* The names of this process's devices, such as "cpu:0", separated by commas. The environment
-   variable JAX_NUM_CPU_DEVICES, set before anything is computed, divides the processor into
-   several; LAZYLOOM_DEVICE names the default one. */
-LOOM_API LOOM_CHECK loom_status loom_devices(char *buffer, size_t capacity, size_t *needed);
-
-/* A copy on another device, or the same contents if they are there. It is recorded, not waited
-   for, and gradients go back. What is computed of it is computed there; values of the default
-   device go along. device: one of loom_devices(), or NULL for the default one. result: new.
-   Errors: LOOM_ERROR_ARGUMENT if there is no such device. */
-LOOM_API LOOM_CHECK loom_status loom_tensor_to_device(loom_tensor tensor, const char *device,
-                                                      loom_tensor *result);
-
-/* The same contents divided over a mesh of devices. On a mesh where they are already, this is a
-   constraint of the program, which XLA divides. mesh: names and sizes of its axes, the outermost
-   first, such as "data=4,model=2". devices: those of the mesh in that order, separated by
-   commas; or NULL for the first ones of this process, or of all processes together after
-   loom_distributed_initialize(). spec: for each dimension, separated by semicolons, the axes
-   that divide it, separated by commas, such as "data" or ";model"; "" for whole on each
-   device. result: new. Errors: LOOM_ERROR_ARGUMENT for axes and devices that are not there, and
-   for a dimension that is no multiple of its parts. */
-LOOM_API LOOM_CHECK loom_status loom_tensor_shard(loom_tensor tensor, const char *mesh,
-                                                  const char *devices, const char *spec,
-                                                  loom_tensor *result);
-
-/* Where a tensor is or will be: "default:0", a device, or a mesh and how it is divided, such as
-   "cpu:0,1[data=2](data)", or "cpu:0,1 of ranks 0,1[data=4](data)" on one of several processes.
-   A result that XLA divides as it likes ends without parentheses until it is computed.
-   Errors: LOOM_ERROR_HANDLE. */
-LOOM_API LOOM_CHECK loom_status loom_tensor_placement(loom_tensor tensor, char *buffer,
-                                                      size_t capacity, size_t *needed);
-
-/* Makes this process one of several that compute together, before anything is computed; each of
-   them calls it. The ops of collectives (loom_all_reduce() and its kin) then take ranks as their
-   attribute group, and the number of processes as world. address: "host:port" of rank 0, or NULL
-   for what MASTER_ADDR and MASTER_PORT say; world_size, rank: -1 for WORLD_SIZE and RANK, as
-   torchrun sets them; timeout: seconds for which others are waited for, 0 for 300. Without any of
-   them the process is alone. loom_sync() without wait hands work over where nothing is read.
-   Errors: LOOM_ERROR_ARGUMENT; LOOM_ERROR_EXECUTION if the others do not come, naming them. */
-LOOM_API LOOM_CHECK loom_status loom_distributed_initialize(const char *address,
-                                                            int64_t world_size, int64_t rank,
-                                                            double timeout);
-
-/* The number of this process and of all that compute together; 0 and 1 if it is alone.
-   rank, world_size: out, may be NULL. */
-LOOM_API LOOM_CHECK loom_status loom_distributed_rank(int64_t *rank, int64_t *world_size);
-
-/* Ends the connections to the others, once all have come here. What was computed can be read
-   afterwards. LOOM_OK if the process is alone. */
-LOOM_API LOOM_CHECK loom_status loom_distributed_finalize(void);
 #endif
 
 /* ---- observation ------------------------------------------------------------- */
@@ -661,6 +620,8 @@ LOOM_API LOOM_CHECK loom_status loom_op_describe(const char *op, char *buffer, s
 }
 #endif
 
+#include "lazyloom_runtime.h"
+
 /* Calls that can fail note the caller's line first. A name in parentheses,
    (loom_apply)(...), and a function pointer skip that; so does defining
    LOOM_NO_SOURCE_LOCATIONS before the header is included, as where members of C++ classes have
@@ -689,8 +650,6 @@ LOOM_API LOOM_CHECK loom_status loom_op_describe(const char *op, char *buffer, s
 #define loom_sync(...) (LOOM_HERE, loom_sync(__VA_ARGS__))
 #define loom_mark_dynamic(...) (LOOM_HERE, loom_mark_dynamic(__VA_ARGS__))
 #define loom_mark_static(...) (LOOM_HERE, loom_mark_static(__VA_ARGS__))
-#define loom_tensor_to_device(...) (LOOM_HERE, loom_tensor_to_device(__VA_ARGS__))
-#define loom_tensor_shard(...) (LOOM_HERE, loom_tensor_shard(__VA_ARGS__))
 #define loom_program_of(...) (LOOM_HERE, loom_program_of(__VA_ARGS__))
 #define loom_buffer_release(...) (LOOM_HERE, loom_buffer_release(__VA_ARGS__))
 #define loom_capture_cancel(...) (LOOM_HERE, loom_capture_cancel(__VA_ARGS__))
@@ -698,10 +657,6 @@ LOOM_API LOOM_CHECK loom_status loom_op_describe(const char *op, char *buffer, s
 #define loom_codegen_available(...) (LOOM_HERE, loom_codegen_available(__VA_ARGS__))
 #define loom_codegen_in_use(...) (LOOM_HERE, loom_codegen_in_use(__VA_ARGS__))
 #define loom_codegen_use(...) (LOOM_HERE, loom_codegen_use(__VA_ARGS__))
-#define loom_devices(...) (LOOM_HERE, loom_devices(__VA_ARGS__))
-#define loom_distributed_finalize(...) (LOOM_HERE, loom_distributed_finalize(__VA_ARGS__))
-#define loom_distributed_initialize(...) (LOOM_HERE, loom_distributed_initialize(__VA_ARGS__))
-#define loom_distributed_rank(...) (LOOM_HERE, loom_distributed_rank(__VA_ARGS__))
 #define loom_get_option(...) (LOOM_HERE, loom_get_option(__VA_ARGS__))
 #define loom_initialize(...) (LOOM_HERE, loom_initialize(__VA_ARGS__))
 #define loom_last_evaluation(...) (LOOM_HERE, loom_last_evaluation(__VA_ARGS__))
@@ -727,7 +682,6 @@ LOOM_API LOOM_CHECK loom_status loom_op_describe(const char *op, char *buffer, s
 #define loom_tensor_is_pending(...) (LOOM_HERE, loom_tensor_is_pending(__VA_ARGS__))
 #define loom_tensor_nbytes(...) (LOOM_HERE, loom_tensor_nbytes(__VA_ARGS__))
 #define loom_tensor_ndim(...) (LOOM_HERE, loom_tensor_ndim(__VA_ARGS__))
-#define loom_tensor_placement(...) (LOOM_HERE, loom_tensor_placement(__VA_ARGS__))
 #define loom_tensor_release(...) (LOOM_HERE, loom_tensor_release(__VA_ARGS__))
 #define loom_tensor_requires_grad(...) (LOOM_HERE, loom_tensor_requires_grad(__VA_ARGS__))
 #define loom_tensor_retain(...) (LOOM_HERE, loom_tensor_retain(__VA_ARGS__))

@@ -33,7 +33,8 @@ typedef enum loom_status {
   LOOM_ERROR_NOT_INITIALIZED = 100, /* before loom_initialize() or after loom_shutdown() */
   LOOM_ERROR_START = 101,          /* the interpreter or the runtime could not be started */
   LOOM_ERROR_INTERNAL = 102,       /* a defect of lazyloom; the message says where */
-  LOOM_ERROR_STACK = 103           /* too little is left of the calling thread's stack */
+  LOOM_ERROR_STACK = 103,          /* too little is left of the calling thread's stack */
+  LOOM_ERROR_TIMEOUT = 104         /* loom_wait() waited as long as it was to */
 } loom_status;
 
 typedef enum loom_dtype {
@@ -57,7 +58,12 @@ typedef enum loom_dtype {
 
 typedef enum loom_option {
   LOOM_OPTION_DONATE = 1,      /* let programs reuse buffers nobody can see (default 1) */
-  LOOM_OPTION_FORBID_READS = 2 /* a read is LOOM_ERROR_READ_FORBIDDEN (default 0) */
+  LOOM_OPTION_FORBID_READS = 2, /* a read is LOOM_ERROR_READ_FORBIDDEN (default 0) */
+  LOOM_OPTION_REPRODUCIBLE = 3, /* programs are compiled whole before they run, so that results
+                                   depend on what was recorded alone (default 0, or as
+                                   LAZYLOOM_REPRODUCIBLE says) */
+  LOOM_OPTION_FORBID_NEW_PROGRAMS = 4 /* a program that this process has not run, and the disk cache
+                                         does not have, is LOOM_ERROR_EXECUTION (default 0) */
 } loom_option;
 
 typedef enum loom_log_level {

@@ -33,15 +33,18 @@ def main() -> int:
         "interfaces read them")  # fmt: skip
     parser.add_argument(
         "--generate", nargs="?", const="", metavar="FILE",
-        help="write lazyloom_ops.h again from the op table")  # fmt: skip
+        help="write lazyloom_ops.h and lazyloom_api.json again from the op table and lazyloom.h; "
+        "with FILE the first alone, there")  # fmt: skip
     given = parser.parse_args()
 
     from . import build, development
 
     if given.generate is not None:
-        from . import generate
+        from . import api, generate
 
         print(generate.write(given.generate or None))
+        if not given.generate:
+            print(api.write())
     try:
         if given.build:
             print(build.build(

@@ -29,13 +29,17 @@ LIBRARY: Final = "liblazyloom.so"
 #: compiled as one, in this order
 SOURCES: Final = (
     "errors.c", "handles.c", "recording.c", "direct.c", "locate.c", "start.c", "shims.c",
-    "capturing.c", "places.c")
+    "capturing.c", "places.c", "transforms.c", "custom.c", "dlpack.c", "waiting.c",
+    "reports.c")
 
 _SHARED_CONSTANTS: Final = """
 #define LOOMP_TENSOR 1
 #define LOOMP_BUFFER 2
 #define LOOMP_PROGRAM 3
 #define LOOMP_CAPTURE 4
+#define LOOMP_LINEAR_MAP 5
+#define LOOMP_EXPORT 6
+#define LOOMP_QUANTIZED 7
 #define LOOMP_DTYPE 1
 #define LOOMP_NDIM 2
 #define LOOMP_NBYTES 3
@@ -51,6 +55,16 @@ _SHARED_CONSTANTS: Final = """
 #define LOOMP_CODEGEN_AVAILABLE 8
 #define LOOMP_DEVICES 9
 #define LOOMP_PLACEMENT 10
+#define LOOMP_OPTIONS 11
+#define LOOMP_EVALUATIONS 12
+#define LOOMP_PLATFORM 13
+#define LOOMP_CACHE_DIR 14
+#define LOOMP_COLLECTIVES 15
+#define LOOMP_PICTURE 16
+#define LOOMP_PICTURE_SVG 17
+#define LOOMP_CODEGEN_FAILURES 18
+#define LOOMP_PROGRAM_PICTURE 19
+#define LOOMP_QUANTIZED_VALUES 20
 """
 
 #: What the library and the entries in Python say to each other: ``entries.h``, the constants
@@ -209,6 +223,7 @@ def _c_source(symbols: str) -> str:
              "const char *site);")
     ffi.cdef("void loomp_set_argument(const char *name, int64_t index);")
     ffi.cdef("int loomp_log(int level, const char *message);")
+    ffi.cdef("void loomp_call_ready(void *given, int status);")
     ffi.embedding_init_code(_INIT_CODE)
     ffi.set_source("_lazyloom_abi", preamble)
     with tempfile.TemporaryDirectory() as folder:
@@ -403,4 +418,4 @@ def cflags() -> list[str]:
 def libs() -> list[str]:
     """What a linker needs, and the program when it starts; builds the library if needed."""
     folder = build().parent
-    return [f"-L{folder}", f"-Wl,-rpath,{folder}", "-llazyloom"]
+    return [f"-L{folder}", f"-Wl,-rpath,{folder}", "-llazyloom", "-lm"]

@@ -65,18 +65,32 @@ def op_json(op: Any) -> str:
     return json.dumps(op_description(op), ensure_ascii=False)
 
 
+#: the counters at the last reset
+_before: dict[str, int] = {}
+
+
+def counters() -> dict[str, int]:
+    """All counters, since the last reset."""
+    return {k: v - _before.get(k, 0) for k, v in lazyloom.stats().items()}
+
+
+def reset() -> None:
+    """Count from 0 again; Python's own counts go on."""
+    _before.update(lazyloom.stats())
+
+
 def stats_json() -> str:
     """All counters as a JSON object."""
-    return json.dumps({k: v for k, v in lazyloom.stats().items() if isinstance(v, (int, float))})
+    return json.dumps(counters())
 
 
 def stat(name: str) -> int:
     """One counter; raises ArgumentError for a name that is none."""
-    counters = lazyloom.stats()
-    found = counters.get(name)
-    if not isinstance(found, int):
+    known = counters()
+    found = known.get(name)
+    if found is None:
         raise ArgumentError(
-            f"loom_stat: {name!r} is no counter, expected one of {', '.join(sorted(counters))}")
+            f"loom_stat: {name!r} is no counter, expected one of {', '.join(sorted(known))}")
     return found
 
 

@@ -65,3 +65,63 @@ int loomp_text(int what, uint64_t handle, const char *name, char *buffer, size_t
 int loomp_stat(const char *name, int64_t *value);
 int loomp_op_count(size_t *count);
 int loomp_op_name(size_t index, char **name);
+int loomp_linear(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t),
+                 void *function, void (*let_go)(const uint64_t *, size_t), int reverse,
+                 const uint64_t *inputs, size_t input_count, uint64_t *outputs,
+                 size_t output_count, uint64_t *map, uintptr_t file, int line);
+int loomp_linear_apply(uint64_t map, const uint64_t *given, size_t given_count, uint64_t *results,
+                       size_t result_count, uintptr_t file, int line);
+int loomp_jvp(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t), void *function,
+              void (*let_go)(const uint64_t *, size_t), const uint64_t *inputs,
+              const uint64_t *tangents, size_t input_count, uint64_t *outputs,
+              uint64_t *output_tangents, size_t output_count, uintptr_t file, int line);
+int loomp_value_and_grad(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t),
+                         void *function, void (*let_go)(const uint64_t *, size_t),
+                         const uint64_t *inputs, size_t input_count, const size_t *positions,
+                         size_t position_count, uint64_t *outputs, size_t output_count,
+                         uint64_t *gradients, uintptr_t file, int line);
+int loomp_jacobian(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t),
+                   void *function, void (*let_go)(const uint64_t *, size_t), int second,
+                   const uint64_t *inputs, size_t input_count, const size_t *positions,
+                   size_t position_count, size_t output_count, int direction, int holomorphic,
+                   uint64_t *results, uintptr_t file, int line);
+int loomp_vmap(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t), void *function,
+               void (*let_go)(const uint64_t *, size_t), const uint64_t *inputs,
+               size_t input_count, const int64_t *in_axes, int64_t axis_size,
+               const int64_t *out_axes, uint64_t *results, size_t result_count, uintptr_t file,
+               int line);
+int loomp_custom(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t),
+                 void *forward, void *vjp, void *jvp, void (*let_go)(const uint64_t *, size_t),
+                 void (*done)(void *), void *context, const char *name, const uint64_t *inputs,
+                 size_t input_count, uint64_t *outputs, size_t output_count, uintptr_t file,
+                 int line);
+int loomp_from_dlpack(char *data, uint64_t offset, int dtype, const int64_t *shape,
+                      const int64_t *strides, size_t ndim, int copy, void (*deleter)(void *),
+                      void *managed, uint64_t *result, uintptr_t file, int line);
+int loomp_to_dlpack(uint64_t tensor, int copy, void **data, uint64_t *result, uintptr_t file,
+                    int line);
+int loomp_read_all(const uint64_t *tensors, void **buffers, const size_t *nbytes, size_t count,
+                   uintptr_t file, int line);
+int loomp_is_ready(uint64_t tensor, int64_t *ready);
+int loomp_wait(const uint64_t *tensors, size_t count, double timeout, uintptr_t file, int line);
+int loomp_on_ready(uint64_t tensor, void *call, uintptr_t file, int line);
+int loomp_random_key(uint64_t seed, uint64_t *result);
+int loomp_option(const char *name, int set, double value, double *previous);
+int loomp_programs_of(const uint64_t *tensors, size_t count, uint64_t *results, size_t capacity,
+                      size_t *result_count, uintptr_t file, int line);
+int loomp_stats_reset(void);
+int loomp_finish_compiling(double timeout, int *finished);
+int loomp_codegen_measure(uint64_t program);
+int loomp_codegen_mode(int segmented, int on);
+int loomp_quantize(int (*call)(void *, const uint64_t *, size_t, uint64_t *, size_t),
+                   void *function, void (*let_go)(const uint64_t *, size_t),
+                   void (*done)(void *), void *context, const uint64_t *batches,
+                   size_t batch_count, size_t input_count, size_t output_count,
+                   double percentile, const int64_t *skip, size_t skip_count, uint64_t *result,
+                   uintptr_t file, int line);
+int loomp_quantized_run(uint64_t quantized, const uint64_t *inputs, size_t input_count,
+                        uint64_t *results, size_t result_count, uintptr_t file, int line);
+int loomp_barrier(double timeout);
+int loomp_local_part(uint64_t tensor, uint64_t *result, uintptr_t file, int line);
+int loomp_from_local_part(uint64_t tensor, const char *mesh, const char *devices,
+                          const char *spec, uint64_t *result, uintptr_t file, int line);

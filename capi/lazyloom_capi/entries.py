@@ -34,10 +34,27 @@ from lazyloom.frontend import (
     write_lock,
 )
 
-from . import calls, capture, former, gradients, handles, logs, loops, observation, places
+from . import (
+    calls,
+    capture,
+    custom,
+    dlpack,
+    former,
+    gradients,
+    handles,
+    logs,
+    loops,
+    observation,
+    places,
+    quantizing,
+    reports,
+    transforms,
+    waiting,
+)
 from .handles import BUFFER, TENSOR
 from .serving import (
     Tensor,
+    bytes_of,
     contents_of,
     entry,
     failed,
@@ -51,8 +68,13 @@ from .serving import (
 )
 
 #: with this module, the library has all entries
-PARTS: Final = (capture, gradients, loops, observation, places)
-OPTIONS: Final = {1: "donate", 2: "forbid_reads"}
+PARTS: Final = (
+    capture, custom, dlpack, gradients, loops, observation, places, quantizing, reports,
+    transforms, waiting)  # fmt: skip
+#: variables of the environment that decide what computes
+CHECKED: Final = ("JAX_PLATFORMS", "LAZYLOOM_BACKEND", "LAZYLOOM_DEVICE", "XLA_FLAGS")
+OPTIONS: Final = {
+    1: "donate", 2: "forbid_reads", 3: "reproducible", 4: "forbid_new_programs"}  # fmt: skip
 
 
 def start(opened: bool) -> None:
@@ -64,6 +86,9 @@ def start(opened: bool) -> None:
         gc.set_threshold(10_000, *gc.get_threshold()[1:])
         # no function prints, and there is no Python program that could hear of a warning
         logs.take_all()
+        if any(os.environ.get(name) for name in CHECKED):
+            # what is wrong with them is an error of the start, not of the first computation
+            lazyloom.devices()
     send_messages(logs.compiling, silent=opened)
     _lazyloom_shims.setup({
         "Value": lazyloom.Value, "Scalar": lazyloom.Scalar, "Site": lazyloom.Site,
@@ -89,6 +114,7 @@ def loomp_enter() -> int:
 
 @entry
 def loomp_shutdown() -> int:
+    waiting.finish()
     capture.cancel_all()
     scheduled = [v for v in map(contents_of, handles.release_all()) if not v.is_pending]
     for value in scheduled:
@@ -97,6 +123,9 @@ def loomp_shutdown() -> int:
         except LoomError:
             # a failure belongs to whoever reads the value, and nobody can any more
             pass
+    del scheduled
+    # what was recorded and never ran is let go of by the graph when it is next looked at
+    lazyloom.sync_older(0)
     return 1
 
 
@@ -118,7 +147,7 @@ def loomp_get_option(option: int, value: Any) -> int:
 def _option(option: int) -> str:
     name = OPTIONS.get(option)
     if name is None:
-        raise ArgumentError(f"option {option} is not known, expected a loom_option (1 or 2)")
+        raise ArgumentError(f"option {option} is not known, expected a loom_option (1 to 4)")
     return name
 
 
@@ -161,10 +190,6 @@ def loomp_from_host(
     return 1
 
 
-def _bytes(array: Any) -> Any:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-
-
 @located
 def loomp_read(tensor: int, buffer: Any, nbytes: int) -> int:
     capture.refuse_read("loom_tensor_read")
@@ -173,7 +198,7 @@ def loomp_read(tensor: int, buffer: Any, nbytes: int) -> int:
         raise ArgumentError(
             f"loom_tensor_read: nbytes is {nbytes}, expected {type.nbytes} for {type.text}")
     value = value_of(tensor)
-    contents = _bytes(look(value))
+    contents = bytes_of(look(value))
     if nbytes:
         ffi.memmove(buffer, contents, nbytes)
     return 1
@@ -184,7 +209,7 @@ def loomp_map(tensor: int, result: Any, data: Any, nbytes: Any) -> int:
     capture.refuse_read("loom_tensor_map")
     # nothing writes over the memory of a value that is held
     value = value_of(tensor)
-    contents = _bytes(look(value))
+    contents = bytes_of(look(value))
     memory = ffi.from_buffer(contents)
     result[0] = handles.give(BUFFER, (memory, value))
     data[0] = ffi.cast("void *", memory)

@@ -257,6 +257,7 @@ const char *loom_status_name(loom_status status) {
     case LOOM_ERROR_START: return "LOOM_ERROR_START";
     case LOOM_ERROR_INTERNAL: return "LOOM_ERROR_INTERNAL";
     case LOOM_ERROR_STACK: return "LOOM_ERROR_STACK";
+    case LOOM_ERROR_TIMEOUT: return "LOOM_ERROR_TIMEOUT";
   }
   return "unknown status";
 }
@@ -412,6 +413,17 @@ static bool function_left(void) {
   return here > function_called && here < stack_high && function_called >= stack_low;
 }
 
+/* This thread calls functions that hear when tensors are ready, and a shutdown waits for it. */
+static __thread bool calls_back = false;
+
+static loom_status refused_to_callback(const char *function) {
+  char text[200];
+  snprintf(text, sizeof text,
+           "%s was called by a function that hears when a tensor is ready, expected another "
+           "thread; a shutdown waits for such functions", function);
+  return fail(LOOM_ERROR_ARGUMENT, text);
+}
+
 /* ---- the floating-point environment ------------------------------------------------ */
 
 /* What XLA computes is meant for C's default environment: with traps on it would end the process,
@@ -419,6 +431,7 @@ static bool function_left(void) {
    finds it again after the call, without the exceptions that were raised meanwhile. */
 typedef struct environment {
   bool other;
+  int flags; /* the exceptions that were raised before the call */
   fenv_t callers;
 } environment;
 
@@ -438,13 +451,23 @@ static bool default_environment(void) {
 
 static void environment_set(environment *e) {
   e->other = !default_environment();
+  e->flags = fetestexcept(FE_ALL_EXCEPT);
   if (!e->other) return;
   fegetenv(&e->callers);
   fesetenv(FE_DFL_ENV);
 }
 
 static void environment_restore(const environment *e) {
-  if (e->other) fesetenv(&e->callers);
+  int flags;
+  if (e->other) {
+    fesetenv(&e->callers);
+    return;
+  }
+  flags = fetestexcept(FE_ALL_EXCEPT);
+  if (flags == e->flags) return;
+  /* nothing traps here: these are the default environment's */
+  feclearexcept(flags & ~e->flags);
+  if (e->flags & ~flags) feraiseexcept(e->flags & ~flags);
 }
 
 /* ---- guards -------------------------------------------------------------------- */
@@ -461,8 +484,9 @@ static loom_status small_stack(void) {
 static loom_status not_ready(void) {
   if (function_left())
     return fail(LOOM_ERROR,
-                "a function that was given to a loop or a branch was left by longjmp() or an "
-                "exception, expected it to return; this thread cannot call lazyloom any more");
+                "a function that was given to lazyloom, to a loop or a transform, was left by "
+                "longjmp() or an exception, expected it to return; this thread cannot call "
+                "lazyloom any more");
   switch (state) {
     case FORKED:
       return fail(LOOM_ERROR_FORK,

@@ -184,7 +184,7 @@ def _comment(op: Any, versions: dict[str, int]) -> str:
     for paragraph in paragraphs:
         plain = re.sub(r":\w+:`~?([^`]*)`|``([^`]*)``", r"\1\2", " ".join(paragraph.split()))
         lines += textwrap.wrap(plain, 90)
-    notes, said = [], _said_of_lists(op)
+    notes, said = [], said_of_lists(op)
     for o in op.operands:
         about = "T" if _shares(op, o) else _class(op.T if o.classes == "T" else o.classes)
         extra = ", may be absent" if o.optional else ", any number of them" if o.variadic else ""
@@ -221,7 +221,7 @@ def since() -> dict[str, dict[str, int]]:
     return found
 
 
-def _said_of_lists(op: Any) -> dict[str, str]:
+def said_of_lists(op: Any) -> dict[str, str]:
     """Results whose number depends on the call, and a step's operands: what they are, in order."""
     signature = op.signature
     outputs, notes = signature.outputs, signature.output_notes

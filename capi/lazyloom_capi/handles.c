@@ -179,8 +179,9 @@ static void flush(void) {
 
 static const char *kind_name(int kind) {
   static const char *const names[] = {"", "loom_tensor", "loom_buffer", "loom_program",
-                                      "loom_capture"};
-  return names[kind >= LOOMP_TENSOR && kind <= LOOMP_CAPTURE ? kind : 0];
+                                      "loom_capture", "loom_linear_map", "DLPack tensor",
+                                      "loom_quantized"};
+  return names[kind >= LOOMP_TENSOR && kind <= LOOMP_QUANTIZED ? kind : 0];
 }
 
 /* Says why these bits are no live handle of that kind. */
@@ -321,7 +322,8 @@ static PyObject *handles_replace(PyObject *self, PyObject *const *args, Py_ssize
   Py_RETURN_NONE;
 }
 
-/* Makes every handle stale; gives the objects of the tensors among them. */
+/* Makes every handle stale, but leaves memory that another library has; gives the objects of the
+   tensors among them. */
 static PyObject *handles_release_all(PyObject *self, PyObject *ignored) {
   PyObject *tensors = PyList_New(0), *others = PyList_New(0);
   uint32_t i;
@@ -331,7 +333,7 @@ static PyObject *handles_release_all(PyObject *self, PyObject *ignored) {
     slot *s = slot_at(i);
     const uint64_t word = __atomic_load_n(&s->word, __ATOMIC_ACQUIRE);
     uint32_t first;
-    if ((uint32_t)word == 0) continue;
+    if ((uint32_t)word == 0 || s->kind == LOOMP_EXPORT) continue;
     if (PyList_Append(s->kind == LOOMP_TENSOR ? tensors : others, s->object) != 0) break;
     __atomic_store_n(&s->word, word >> 32 << 32, __ATOMIC_RELEASE);
     first = LOAD(released);

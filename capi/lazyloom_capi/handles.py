@@ -14,6 +14,10 @@ TENSOR: Final = 1
 BUFFER: Final = 2
 PROGRAM: Final = 3
 CAPTURE: Final = 4
+LINEAR_MAP: Final = 5
+#: memory that another library has; a shutdown leaves it
+EXPORT: Final = 6
+QUANTIZED: Final = 7
 
 #: ``give(kind, thing)``: a new handle for that object
 give: Final[Callable[[int, Any], int]] = _lazyloom_shims.give

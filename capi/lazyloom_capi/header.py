@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import Final
 
-#: the header and its parts, each before what includes it
-NAMES: Final = ("lazyloom_types.h", "lazyloom.h")
+#: the header and its parts, in the order of what they declare
+NAMES: Final = ("lazyloom_types.h", "lazyloom.h", "lazyloom_runtime.h")
 
 
 def include_dir() -> Path:
@@ -20,7 +20,7 @@ def include_dir() -> Path:
 
 
 def text() -> str:
-    """The header after the parts that it includes."""
+    """The header with the parts that it includes."""
     folder = include_dir()
     return "".join((folder / name).read_text() for name in NAMES)
 
@@ -59,13 +59,18 @@ def statements(text: str) -> list[str]:
 
 def types(text: str) -> str:
     """The type definitions of a header, as cffi reads them."""
-    return "\n".join(s for s in statements(text) if s.startswith("typedef"))
+    return "\n".join(s for s in statements(text) if _is_type(s))
 
 
 def functions(text: str) -> dict[str, str]:
     """The exported functions of a header: name to prototype."""
-    prototypes = [s for s in statements(text) if not s.startswith("typedef")]
+    prototypes = [s for s in statements(text) if not _is_type(s)]
     return {_name(p): p for p in prototypes}
+
+
+def _is_type(statement: str) -> bool:
+    # a structure of another library's is named before it is used, and no more
+    return statement.startswith(("typedef", "struct"))
 
 
 def versions(text: str) -> dict[str, tuple[int, int]]:

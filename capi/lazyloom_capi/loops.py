@@ -4,57 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from _lazyloom_abi import ffi  # type: ignore[import-not-found]
-
 import lazyloom
-from lazyloom.errors import HandleError
 
-from . import handles
-from .serving import CallerFailedError, give, located, own, value_of, values_of
+from .functions import OF_INPUTS, GivenFunction
+from .serving import give, located, value_of, values_of
 
 
-class _Given:
-    """A function of the caller's as one of tensors."""
-
-    #: messages say no place: what Python knows is not the caller's
-    __code__ = None
-
-    def __init__(
-        self, name: str, of: str, call: Any, function: Any, let_go: Any, results: int
-    ) -> None:
-        self.__name__ = name
-        self._of, self._call, self._function = of, call, function
-        self._let_go, self._results = let_go, results
-
-    def __call__(self, tensors: list[lazyloom.Tensor]) -> list[lazyloom.Tensor]:
-        count = self._results
-        inputs = [give(t.value) for t in tensors]
-        before = getattr(own, "since", None)
-        # the newest node that is not the function's own
-        own.since = min(
-            [lazyloom.last_sequence(), *(t.value.node.seq - 1 for t in tensors)])
-        outputs = ffi.new("uint64_t[]", max(count, 1))
-        given: list[int] = []
-        handles.apart(1)
-        try:
-            status = self._call(
-                self._function, ffi.new("uint64_t[]", inputs or [0]), len(inputs), outputs, count)
-            given = list(ffi.unpack(outputs, count)) if count else []
-            if status:
-                raise CallerFailedError(status)
-            for i, bits in enumerate(given):
-                if not bits:
-                    raise HandleError(
-                        f"{self._of}: output {i} of function {self.__name__} is the null handle, "
-                        "expected a tensor")
-            return [lazyloom.Tensor(value_of(bits)) for bits in given]
-        finally:
-            handles.apart(-1)
-            own.since = before
-            # an input that was given back has no owner but that of the input
-            used = [*inputs, *(bits for bits in given if bits and bits not in inputs)]
-            if used:
-                self._let_go(ffi.new("uint64_t[]", used), len(used))
+def _once(
+    name: str, of: str, call: Any, function: Any, let_go: Any, results: int
+) -> GivenFunction:
+    return GivenFunction(name, of, call, function, let_go, results, since=OF_INPUTS)
 
 
 def _tensors(array: Any, count: int, named: str) -> list[lazyloom.Tensor]:
@@ -72,7 +31,7 @@ def loomp_scan(
     call: Any, step: Any, let_go: Any, init: Any, carry_count: int, xs: Any, xs_count: int,
     length: int, ys_count: int, reverse: int, results: Any,
 ) -> int:  # fmt: skip
-    f = _Given("step", "loom_scan", call, step, let_go, carry_count + ys_count)
+    f = _once("step", "loom_scan", call, step, let_go, carry_count + ys_count)
 
     def one(
         carry: list[lazyloom.Tensor], row: list[lazyloom.Tensor]
@@ -93,8 +52,8 @@ def loomp_while_loop(
     call: Any, condition: Any, body: Any, let_go: Any, init: Any, carry_count: int, max_steps: int,
     results: Any,
 ) -> int:  # fmt: skip
-    goes_on = _Given("condition", "loom_while_loop", call, condition, let_go, 1)
-    step = _Given("body", "loom_while_loop", call, body, let_go, carry_count)
+    goes_on = _once("condition", "loom_while_loop", call, condition, let_go, 1)
+    step = _once("body", "loom_while_loop", call, body, let_go, carry_count)
 
     def holds(carry: list[lazyloom.Tensor]) -> lazyloom.Tensor:
         return goes_on(carry)[0]
@@ -112,7 +71,7 @@ def loomp_cond(
     operand_count: int, results: Any, result_count: int,
 ) -> int:  # fmt: skip
     branches = [
-        _Given(name, "loom_cond", call, function, let_go, result_count)
+        _once(name, "loom_cond", call, function, let_go, result_count)
         for name, function in (("if_true", if_true), ("if_false", if_false))]
     found = lazyloom.cond(
         lazyloom.Tensor(value_of(which)), *branches,

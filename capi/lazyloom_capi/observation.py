@@ -10,7 +10,7 @@ import lazyloom
 from lazyloom import codegen
 from lazyloom.errors import ArgumentError
 
-from . import calls, capture, describe, handles, places
+from . import calls, capture, describe, handles, places, reports
 from .handles import PROGRAM
 from .serving import entry, located, value_of, values_of
 
@@ -102,8 +102,10 @@ def loomp_text(
         text = ",".join(lazyloom.devices())
     elif what == lib.LOOMP_PLACEMENT:
         text = places.text(value_of(handle))
-    else:
+    elif what == lib.LOOMP_DESCRIBE:
         text = describe.op_json(calls.op_named(name))
+    else:
+        text = reports.text(what, handle)
     data = text.encode()
     needed[0] = len(data) + 1
     if capacity:

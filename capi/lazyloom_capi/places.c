@@ -26,6 +26,28 @@ loom_status loom_tensor_placement(loom_tensor tensor, char *buffer, size_t capac
   return text(__func__, LOOMP_PLACEMENT, tensor.bits, NULL, buffer, capacity, needed);
 }
 
+loom_status loom_tensor_local_part(loom_tensor tensor, loom_tensor *result) {
+  NEED(result);
+  result->bits = 0;
+  READY();
+  return CALL(loomp_local_part(tensor.bits, &result->bits, WHERE));
+}
+
+loom_status loom_tensor_from_local_part(loom_tensor tensor, const char *mesh, const char *devices,
+                                        const char *spec, loom_tensor *result) {
+  NEED(result);
+  result->bits = 0;
+  READY();
+  NEED(mesh);
+  NEED(spec);
+  return CALL(loomp_from_local_part(tensor.bits, mesh, devices, spec, &result->bits, WHERE));
+}
+
+loom_status loom_distributed_barrier(double timeout) {
+  READY();
+  return CALL(loomp_barrier(timeout));
+}
+
 loom_status loom_distributed_initialize(const char *address, int64_t world_size, int64_t rank,
                                         double timeout) {
   READY();

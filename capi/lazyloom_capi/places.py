@@ -38,18 +38,18 @@ def loomp_to_device(tensor: int, device: Any, result: Any) -> int:
 @located
 def loomp_shard(tensor: int, mesh: Any, devices: Any, spec: Any, result: Any) -> int:
     value = value_of(tensor)
-    on = _mesh(_string(mesh) or "", _string(devices))
+    on = _mesh(_string(mesh) or "", _string(devices), "loom_tensor_shard")
     result[0] = give(lazyloom.shard(value, on, _spec(_string(spec) or "")))
     return 1
 
 
-def _mesh(text: str, devices: str | None) -> lazyloom.Mesh:
+def _mesh(text: str, devices: str | None, call: str) -> lazyloom.Mesh:
     axes: dict[str, int] = {}
     for pair in text.split(","):
         name, equals, size = pair.strip().partition("=")
         if not equals or not size.isdigit() or name in axes:
             raise ArgumentError(
-                f"loom_tensor_shard: the mesh is {text!r}, expected names and sizes of different "
+                f"{call}: the mesh is {text!r}, expected names and sizes of different "
                 "axes such as 'data=4,model=2'")
         axes[name] = int(size)
     if devices is not None:
@@ -63,6 +63,33 @@ def _spec(text: str) -> tuple[tuple[str, ...], ...]:
     return tuple([
         tuple([name.strip() for name in axes.split(",") if name.strip()])
         for axes in text.split(";")])
+
+
+@located
+def loomp_local_part(tensor: int, result: Any) -> int:
+    capture.refuse_read("loom_tensor_local_part")
+    result[0] = give(distributed.local_array(value_of(tensor)))
+    return 1
+
+
+@located
+def loomp_from_local_part(tensor: int, mesh: Any, devices: Any, spec: Any, result: Any) -> int:
+    call = "loom_tensor_from_local_part"
+    capture.refuse_read(call)
+    value = value_of(tensor)
+    on = _mesh(_string(mesh) or "", _string(devices), call)
+    result[0] = give(distributed.array_from_local(value, on, _spec(_string(spec) or "")))
+    return 1
+
+
+@entry
+def loomp_barrier(timeout: float) -> int:
+    if not 0 <= timeout < 1e9:
+        raise ArgumentError(
+            f"loom_distributed_barrier: timeout is {timeout}, expected seconds, or 0 for that of "
+            "loom_distributed_initialize()")
+    distributed.barrier(timeout=timeout or None)
+    return 1
 
 
 @entry

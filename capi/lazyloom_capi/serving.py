@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
 from _lazyloom_abi import ffi, lib  # type: ignore[import-not-found]
 
 import lazyloom
@@ -23,6 +24,7 @@ from .handles import TENSOR
 
 INTERNAL: Final = 102
 STACK: Final = 103
+TIMEOUT: Final = 104
 
 TOO_DEEP: Final = (
     b"functions of loops and branches are nested too deeply, or one calls itself without end; "
@@ -96,10 +98,17 @@ class CallerFailedError(Exception):
         self.status = status
 
 
+class TimedOutError(Exception):
+    """What was waited for is not ready in time."""
+
+
 def failed(exception: type[BaseException], value: BaseException, traceback: Any) -> int:
     """Record an exception as the error of this thread; the answer is minus its status."""
     if isinstance(value, CallerFailedError):
         return -value.status
+    if isinstance(value, TimedOutError):
+        lib.loomp_set_error(TIMEOUT, str(value).encode(), b"", b"")
+        return -TIMEOUT
     if isinstance(value, LoomError):
         code, message, op, site = value.code, str(value), value.op or "", value.site or ""
         if site == _UNKNOWN:
@@ -225,6 +234,11 @@ def tensor_of(bits: int) -> Tensor:
                 found = Tensor(found)
                 handles.replace(TENSOR, bits, found)
     return found
+
+
+def bytes_of(array: Any) -> Any:
+    """The bytes of an array, row-major."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def values_of(array: Any, count: int, named: str) -> list[Any]:

@@ -162,6 +162,7 @@ loom_status loom_initialize(void) {
   int before;
   environment floats;
   if (state == RUNNING && ready()) return LOOM_OK;
+  if (calls_back) return refused_to_callback(__func__);
   if (state == RUNNING || state == FORKED || state == ENDED) return not_ready();
   watch_thread();
   environment_set(&floats);
@@ -182,6 +183,7 @@ loom_status loom_shutdown(void) {
   loom_status status = LOOM_OK;
   if (state == FORKED) return not_ready();
   if (state == ENDED || thread_ended || !python_runs()) return LOOM_OK;
+  if (calls_back) return refused_to_callback(__func__);
   if (function_left()) return not_ready();
   if (state == RUNNING && !ready()) return not_ready();
   pthread_mutex_lock(&start_lock);

@@ -166,6 +166,16 @@ def check_gradient(self: Tensor, value: Tensor) -> None:
         raise RuntimeError(
             f"attempting to assign a gradient with dtype {value.dtype!r} to a tensor of "
             f"dtype {self.dtype!r}: they must be the same")
+    if elsewhere(self.tensor_type, value.tensor_type):
+        raise RuntimeError(
+            f"assigned grad has data located on a different device: {value.device}, expected "
+            f"{self.device}, where the tensor is; move it with .to({str(self.device)!r})")
+
+
+def elsewhere(x: lazyloom.TensorType, other: lazyloom.TensorType) -> bool:
+    """Whether two values are on two devices, neither of them the default one, nor on a mesh."""
+    a, b = x.placement, other.placement
+    return a is not b and not (a.is_default or b.is_default) and a.mesh is None and b.mesh is None
 
 
 def requiring_too(value: Value, of: Value) -> Value:

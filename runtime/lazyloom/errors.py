@@ -189,6 +189,16 @@ class IndexRangeError(ExecutionError, IndexError):
     code = 13
 
 
+class NewProgramError(ExecutionError):
+    """A program would run for the first time, in this process and by the disk cache, while
+    ``lazyloom.options(forbid_new_programs=True)`` was in force.
+
+    Given: a step whose batch is smaller this time. The message says how the program differs from
+    the nearest known one. What was to be computed has failed. Repair: keep shapes, dtypes and the
+    ops of a step the same, or let new programs run outside the option.
+    """
+
+
 class DistributedError(ExecutionError):
     """Processes that compute together do not: one is missing, has ended or does something else.
 
@@ -199,12 +209,16 @@ class DistributedError(ExecutionError):
 
 #: one number: how often the error of a failed run was raised to a reader
 reports: Final[list[int]] = [0]
+#: one number: how often the program was told that its processes cannot go on together
+distributed_reports: Final[list[int]] = [0]
 
 
 def reraised(error: LoomError) -> LoomError:
     """A fresh copy of a stored error, so that each reader gets its own traceback."""
     error.raised = True
     reports[0] += 1
+    if isinstance(error, DistributedError):
+        distributed_reports[0] += 1
     copy = type(error)(str(error), op=error.op, site=error.site)
     copy.__cause__ = error.__cause__
     return copy

@@ -16,9 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, cast, final
 
+from .evaluate.reading import is_ready as is_ready
 from .evaluate.reading import look as look
 from .extension import exports_buffers as exports_buffers
 from .host.host_arrays import ALONE as ALONE
+from .settings import option_table as option_table
 from .settings import send_messages as send_messages
 from .tensor.calls import OpFunction as OpFunction
 from .tensor.calls import reduced as reduced

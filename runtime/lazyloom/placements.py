@@ -226,7 +226,8 @@ def on_mesh(mesh: Mesh, spec: Iterable[Any] | None) -> Placement:
         mesh: the devices.
         spec: for each dimension None, the name of a mesh axis or a tuple of such names.
 
-    Raises PlacementError for an axis that the mesh lacks, or that is named twice.
+    Raises PlacementError for an axis that the mesh lacks, or that is named twice, and for what is
+    no partition spec.
     """
     if spec is None:
         return _intern(Placement(mesh.text, _PROPAGATED, mesh, None))
@@ -235,14 +236,22 @@ def on_mesh(mesh: Mesh, spec: Iterable[Any] | None) -> Placement:
     sizes = mesh.shape
     if isinstance(spec, str):
         spec = (spec,)
+    if not isinstance(spec, Iterable):
+        raise PlacementError(
+            f"the partition spec is {spec!r}, expected a tuple that has for each dimension None, "
+            "the name of a mesh axis or a tuple of such names")
     for item in spec:
         axes: Axes
         if item is None:
             axes = ()
         elif isinstance(item, str):
             axes = (item,)
-        else:
+        elif isinstance(item, (tuple, list)):
             axes = tuple(item)
+        else:
+            raise PlacementError(
+                f"a partition spec has {item!r} for a dimension, expected None, the name of one of "
+                f"the mesh's axes ({', '.join(sizes)}) or a tuple of such names")
         for axis in axes:
             if axis not in sizes:
                 raise PlacementError(

@@ -19,7 +19,7 @@ from .errors import ArgumentError
 
 #: the options of a thread
 FLAGS: Final[dict[str, bool]] = {
-    "donate": True, "forbid_reads": False,
+    "donate": True, "forbid_reads": False, "forbid_new_programs": False,
     "reproducible": os.environ.get("LAZYLOOM_REPRODUCIBLE", "0") not in ("", "0"),
 }
 
@@ -279,9 +279,25 @@ def get_option(name: str) -> Any:
     return current[name]
 
 
+def option_table() -> dict[str, dict[str, Any]]:
+    """What options there are: of each its scope, and of a number its bounds and what it decides."""
+    table: dict[str, dict[str, Any]] = {name: {"scope": "thread"} for name in FLAGS}
+    for n in NUMBERS.values():
+        table[n.name] = {
+            "scope": "process", "default": n.default, "minimum": n.minimum, "maximum": n.maximum,
+            "unit": n.unit, "doc": n.reason}
+    return table
+
+
 def forbids_reads() -> bool:
     """The option ``forbid_reads`` of this thread; read at every read."""
     return _ever_set[0] and bool(get_option("forbid_reads"))
+
+
+def forbids_new_programs() -> bool:
+    """The option ``forbid_new_programs`` of this thread; read where no compiled program is there.
+    """
+    return _ever_set[0] and bool(get_option("forbid_new_programs"))
 
 
 def donates() -> bool:
@@ -344,6 +360,9 @@ def options(**changes: Any) -> Iterator[None]:
             For this thread.
         forbid_reads: True makes every read of a value an error (ReadForbiddenError), to find
             where a program reads. For this thread.
+        forbid_new_programs: True makes a program that is new an error (NewProgramError), to find
+            what differs between steps that should be the same: one that neither this process has
+            run nor the disk cache has. Padded programs may serve new extents. For this thread.
         reproducible: True compiles every program whole before it runs, so its results depend only
             on what was recorded. Otherwise a new program runs op by op until compiling has paid,
             which may change the last bits of its results; the record of an evaluation says how it

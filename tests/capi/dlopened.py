@@ -19,7 +19,7 @@ _OPENING = """\
 
 #include "lazyloom.h"
 
-static void *function(const char *name) {
+static void *address_of(const char *name) {
   static void *library = NULL;
   void *found;
   if (library == NULL) library = dlopen("LIBRARY", RTLD_LOCAL | RTLD_NOW);
@@ -42,7 +42,7 @@ def _forwarding(name: str, prototype: str) -> str:
     return (
         f"{kind}{name}({given}) {{\n"
         f"  static {kind}(*found)({given}) = NULL;\n"
-        f'  if (found == NULL) *(void **)&found = function("{name}");\n'
+        f'  if (found == NULL) *(void **)&found = address_of("{name}");\n'
         f"  {'' if kind.strip() == 'void' else 'return '}found({names});\n}}\n")
 
 

@@ -40,6 +40,7 @@ class Fuzz:
         self.client = Client()
         self.ffi, self.lib = self.client.ffi, self.client.lib
         self.callback = self.ffi.callback("loom_function", self.given_function)
+        self.heard = self.ffi.callback("loom_ready_function", lambda status, context: None)
         self.tensors = [
             self.client.from_numpy(np.ones(shape, dtype.numpy))
             for shape, dtype in itertools.product(SHAPES, ll.dtypes.ALL)]
@@ -173,7 +174,12 @@ class Fuzz:
                 yield self.pointer(kind.removeprefix("const "), name.count("*"))
             elif kind == "loom_function":
                 yield self.random.choice((self.ffi.NULL, self.callback))
-            elif kind in ("loom_tensor", "loom_buffer", "loom_program", "loom_capture"):
+            elif kind == "loom_ready_function":
+                yield self.random.choice((self.ffi.NULL, self.heard))
+            elif kind in (
+                "loom_tensor", "loom_buffer", "loom_program", "loom_capture", "loom_linear_map",
+                "loom_quantized",
+            ):  # fmt: skip
                 bits = self.random.choice(
                     (*HANDLES, self.random.choice(self.tensors).handle.bits))
                 yield self.ffi.new(f"{kind} *", [bits])[0]
@@ -199,7 +205,7 @@ class Fuzz:
 
     def pointer(self, kind: str, depth: int) -> Any:
         """NULL, or memory for as many of a kind as the numbers above that can be meant."""
-        if self.random.random() < 0.3:
+        if self.random.random() < 0.3 or kind == "loom_error":
             return self.ffi.NULL
         if depth == 2:
             memory = self.ffi.new(f"{kind} *[4]")
@@ -207,6 +213,13 @@ class Fuzz:
             memory = self.ffi.new("char[]", self.random.choice(TEXTS[:4]) + b"\0" * 64)
         else:
             memory = self.ffi.new(f"{kind.removesuffix('const')}[64]")
+            if kind == "loom_quantize_options":
+                memory[0].size = self.random.choice((self.ffi.sizeof(kind), 0, 2**64 - 1))
+                memory[0].percentile = self.random.choice(REALS)
+            if kind == "loom_custom_op":
+                memory[0].size = self.random.choice((self.ffi.sizeof(kind), 0, 2**64 - 1))
+                for part in ("forward", "vjp", "jvp"):
+                    setattr(memory[0], part, self.random.choice((self.ffi.NULL, self.callback)))
             if kind.startswith("char"):
                 for i in range(4):
                     memory[i] = self.random.choice((self.ffi.NULL, self.text(), self.text()))
@@ -243,9 +256,14 @@ class Fuzz:
 LEFT_OUT = {
     "loom_shutdown", "loom_initialize", "loom_set_option", "loom_set_source_location",
     "loom_tensor_release", "loom_buffer_release", "loom_program_release", "loom_tensor_retain",
-    "loom_capture_release",
+    "loom_capture_release", "loom_linear_map_release", "loom_quantized_release",
+    # a process-wide choice that changes how long programs take
+    "loom_codegen_verify", "loom_codegen_segmented",
     # pointers, which no check can tell from others
     "loom_error_take", "loom_error_restore", "loom_error_free", "loom_set_log",
+    "loom_tensor_from_dlpack", "loom_tensor_from_dlpack_unversioned",
+    # they give memory that the caller is to free
+    "loom_tensor_to_dlpack", "loom_tensor_to_dlpack_unversioned",
 }  # fmt: skip
 
 

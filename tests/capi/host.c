@@ -278,11 +278,36 @@ static loom_status leaves(const loom_tensor *inputs, size_t input_count, loom_te
   longjmp(out, 1);
 }
 
+static jmp_buf out_of_thread;
+
+static loom_status leaves_thread(const loom_tensor *inputs, size_t input_count,
+                                 loom_tensor *outputs, size_t output_count, void *context) {
+  (void)inputs, (void)input_count, (void)outputs, (void)output_count, (void)context;
+  longjmp(out_of_thread, 1);
+}
+
+/* The same of a transform, on a thread of its own: other threads go on. */
+static void *transform_that_is_left(void *given) {
+  static loom_tensor y, z;
+  const loom_tensor *x = (const loom_tensor *)given;
+  if (setjmp(out_of_thread) == 0) {
+    (void)!loom_value_and_grad(leaves_thread, NULL, x, 1, NULL, 0, &y, 1, &z);
+    EXPECT(false);
+  }
+  FAILS(LOOM_ERROR, loom_add(*x, *x, &y));
+  FAILS(LOOM_ERROR, loom_wait(x, 1, 1));
+  return NULL;
+}
+
 static void functions_that_are_left(void) {
   static loom_tensor x;
   const float two[2] = {1, 2};
   loom_tensor y;
+  pthread_t thread;
   x = vector(two, 2);
+  EXPECT(pthread_create(&thread, NULL, transform_that_is_left, &x) == 0);
+  EXPECT(pthread_join(thread, NULL) == 0);
+  work();
   if (setjmp(out) == 0) {
     (void)!loom_scan(leaves, NULL, &x, 1, NULL, 0, 3, 0, false, &y);
     EXPECT(false);

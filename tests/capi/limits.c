@@ -150,15 +150,18 @@ static void trapped(void) {
   EXPECT(fetestexcept(FE_DIVBYZERO | FE_INVALID) == 0);
 }
 
-/* The same numbers whatever the caller's rounding, which it finds again. */
+/* The same numbers whatever the caller's rounding, which it finds again, and its flags. */
 static void rounded(void) {
   const float one[1] = {1};
   const int directions[4] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
   float first = 0, back = 0;
+  loom_tensor t;
   size_t i;
+  feclearexcept(FE_ALL_EXCEPT);
   OK(loom_initialize());
+  EXPECT(fetestexcept(FE_ALL_EXCEPT) == 0);
   for (i = 0; i < 4; ++i) {
-    loom_tensor t, third;
+    loom_tensor third;
     EXPECT(fesetround(directions[i]) == 0);
     t = vector(one, 1);
     OK(loom_divide_with(loom_t(t), loom_scalar_real(3, LOOM_FLOAT32), &third));
@@ -166,7 +169,12 @@ static void rounded(void) {
     if (i == 0) first = back;
     EXPECT(back == first);
     EXPECT(fegetround() == directions[i]);
+    EXPECT(fetestexcept(FE_ALL_EXCEPT) == 0);
   }
+  feraiseexcept(FE_OVERFLOW | FE_INEXACT);
+  OK(loom_divide_with(loom_scalar_real(1, LOOM_FLOAT32), loom_scalar_real(0, LOOM_FLOAT32), &t));
+  OK(loom_tensor_read(t, &back, sizeof back));
+  EXPECT(fetestexcept(FE_ALL_EXCEPT) == (FE_OVERFLOW | FE_INEXACT));
   EXPECT(fesetround(FE_TONEAREST) == 0);
 }
 

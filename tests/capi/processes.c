@@ -26,6 +26,25 @@ int main(void) {
   OK(loom_sum(divided, &first, 1, LOOM_DTYPE_NONE, false, &total));
   OK(loom_tensor_read(total, &sum, sizeof sum));
   EXPECT(sum == 36.0f);
+  {
+    /* each has half of what it divides, and gives half of another */
+    float part[4];
+    const int64_t half[] = {4};
+    loom_tensor own, whole;
+    OK(loom_tensor_local_part(divided, &own));
+    OK(loom_tensor_read(own, part, sizeof part));
+    EXPECT(part[0] == (float)(1 + 4 * rank) && part[3] == (float)(4 + 4 * rank));
+    OK(loom_tensor_from_host(data + 4 * rank, sizeof part, LOOM_FLOAT32, half, 1, &own));
+    OK(loom_tensor_from_local_part(own, "data=4", NULL, "data", &whole));
+    OK(loom_sum(whole, &first, 1, LOOM_DTYPE_NONE, false, &total));
+    OK(loom_tensor_read(total, &sum, sizeof sum));
+    EXPECT(sum == 36.0f);
+    FAILS(LOOM_ERROR_ARGUMENT, loom_tensor_from_local_part(own, "x", NULL, "data", &whole));
+    EXPECT(strstr(loom_error_message(), "loom_tensor_from_local_part: the mesh") != NULL);
+    FAILS(LOOM_ERROR_ARGUMENT, loom_tensor_local_part(own, NULL));
+  }
+  OK(loom_distributed_barrier(30));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_distributed_barrier(-1));
   OK(loom_distributed_finalize());
   OK(loom_shutdown());
   puts("processes work");

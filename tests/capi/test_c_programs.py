@@ -19,7 +19,10 @@ from lazyloom_capi import build, environment, header
 from .compilers import C99, CXX17, HERE, Compile
 
 EXAMPLES = HERE.parent.parent / "examples"
-PROGRAMS = ["everything", "loops", "threads", "captures", "fork"]
+PROGRAMS = [
+    "everything", "loops", "transforms", "custom", "dlpack", "waiting", "reports", "threads",
+    "captures", "fork",
+]  # fmt: skip
 #: run with several devices, and in several processes
 OTHERS = ["extents", "devices", "processes", "host"]
 
@@ -140,14 +143,17 @@ def test_two_copies_of_the_library(
 
 @pytest.mark.parametrize("variable, value", [
     ("XLA_FLAGS", "--xla_no_such_flag=1"), ("JAX_PLATFORMS", "no_such_platform"),
+    ("LAZYLOOM_BACKEND", "no.such:backend"), ("LAZYLOOM_DEVICE", "cpu:77"),
 ])  # fmt: skip
 def test_wrong_variables_are_errors(
     variable: str, value: str, compiled: Compile, bare_environment: dict[str, str]
 ) -> None:
-    """XLA would end the process."""
+    """XLA would end the process; they are told at the start."""
     done = run([str(compiled(HERE / "host.c")), "state"], {**bare_environment, variable: value})
     assert done.returncode == 1
-    assert "host.c" in done.stderr and variable in done.stderr and value in done.stderr
+    assert "host.c" in done.stderr and "loom_initialize" in done.stderr
+    assert "LOOM_ERROR_START" in done.stderr
+    assert variable in done.stderr and value in done.stderr
 
 
 def test_destructors_at_the_end(compiled: Compile, either_environment: dict[str, str]) -> None:

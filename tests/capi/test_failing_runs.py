@@ -55,6 +55,26 @@ thread = threading.Thread(target=lambda: elsewhere.append(fails(bad)))
 thread.start()
 thread.join()
 assert elsewhere == [True]
+
+# waits and calls that hear of it
+heard, told = [], threading.Event()
+
+@client.ffi.callback("loom_ready_function")
+def hear(status, context):
+    heard.append((status, client.ffi.string(client.lib.loom_error_message()).decode()))
+    told.set()
+
+again = client.apply("test_check", [np.array([-1, 3], np.float32)])
+for timeout in (60, -1):
+    try:
+        client.check(client.lib.loom_wait(client._array([again]), 1, timeout))
+        raise AssertionError
+    except errors.ExecutionError as error:
+        assert "boom" in str(error)
+assert client.out("bool *", client.lib.loom_tensor_is_ready, again.handle)
+client.check(client.lib.loom_tensor_on_ready(again.handle, hear, client.ffi.NULL))
+assert told.wait(60)
+assert heard[0][0] == errors.ExecutionError.code and "boom" in heard[0][1], heard
 assert good.read().tolist() == [2, 3]
 assert client.apply("test_check", [np.array([1], np.float32)]).read().tolist() == [1]
 print("as it should be")

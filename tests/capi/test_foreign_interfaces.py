@@ -1,10 +1,11 @@
-"""The library opened with ``dlopen`` and nothing of it made global: C, LuaJIT, Node."""
+"""C programs that open the library with ``dlopen`` and make nothing of it global.
+
+LuaJIT and Node do so as well: test_bindings.py.
+"""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -71,25 +72,3 @@ def same_training(report: dict[str, Any], expected: dict[str, Any]) -> None:
     assert report["losses"] == expected["losses"]
     assert report["final_loss"] == expected["final_loss"]
     assert report["test_accuracy"] == expected["test_accuracy"] >= 0.95
-
-
-def has_koffi(node: str) -> bool:
-    return subprocess.run([node, "-e", "require('koffi')"], capture_output=True).returncode == 0
-
-
-@pytest.mark.parametrize("tool, program", [("luajit", "digits.lua"), ("node", "digits.js")])
-def test_others_train_the_digits(
-    tool: str, program: str, digits_report: dict[str, Any], tmp_path: Path
-) -> None:
-    """The same programs as the C example's: nothing is compiled that it has not compiled."""
-    found = shutil.which(tool)
-    if found is None:
-        pytest.skip(f"{tool} is not installed")
-    if tool == "node" and not has_koffi(found):
-        pytest.skip("koffi is not installed for node (npm install koffi, or set NODE_PATH)")
-    report = tmp_path / "report.json"
-    environment = {**os.environ, "PYTHON": build.executable()}
-    run([found, str(EXAMPLES / "ffi" / program), str(DIGITS), str(report)], environment)
-    trained = json.loads(report.read_text())
-    same_training(trained, digits_report)
-    assert trained["programs_compiled"] <= (0 if "LAZYLOOM_CACHE_DIR" in os.environ else 2)

@@ -10,6 +10,8 @@ import pytest
 import lazyloom
 import lazyloom_torch as torch
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 nn, F = torch.nn, torch.nn.functional
 
 

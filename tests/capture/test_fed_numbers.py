@@ -14,6 +14,8 @@ import lazyloom_numpy as np
 import lazyloom_torch as torch
 from lazyloom.capture.consumed import variable_is_operand
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 nn, F = torch.nn, torch.nn.functional
 schedules = torch.optim.lr_scheduler
 CALLS = 12

@@ -17,6 +17,8 @@ import lazyloom
 import lazyloom_numpy as np
 import lazyloom_torch as torch
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 nn, F = torch.nn, torch.nn.functional
 CALLS = 12
 PROGRAMS = {}

@@ -13,6 +13,8 @@ import lazyloom
 import lazyloom_numpy as np
 import lazyloom_torch as torch
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 nn = torch.nn
 
 

@@ -26,7 +26,7 @@ from lazyloom.trace.specs import Spec, spec_of
 from lazyloom.types import TensorType, tensor_type
 
 _generator = made()
-pytestmark = [
+pytestmark = [pytest.mark.usefixtures("quick_compiler"),
     pytest.mark.xla,
     pytest.mark.skipif(
         _generator is None or bool(engines.available()), reason="oneDNN is not installed"),

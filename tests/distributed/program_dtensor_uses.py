@@ -68,6 +68,8 @@ def same(given, wanted):
 
 def read():
     """Read how far all these are: one program, or few."""
+    if not differences:
+        return
     far = torch.stack([far for _, far in differences]).tolist()
     for (name, _), number in zip(differences, far, strict=True):
         if not number < 1e-5:
@@ -366,6 +368,28 @@ def gradients_of_ties():
         same(*(torch.nan_to_num(grad, 77.0) for grad in grads))
     return distribute_tensor(y, mesh, [S0]).requires_grad_().amax(0).placements == (
         Partial("max"),)
+
+
+@case
+def derivatives_of_derivatives():
+    """What is derived of a gradient that each process goes on with by itself is a term again."""
+    grads = []
+    for leaf in (distribute_tensor(x, mesh, [S1]), x.clone()):
+        leaf.requires_grad_()
+        y = (leaf @ leaf.T).square().sum() / 100 + leaf.sum(1).sin().sum()
+        (g,) = torch.autograd.grad(y, leaf, create_graph=True)
+        grads += torch.autograd.grad(g.square().sum() / 100, leaf)
+    return same(*grads)
+
+
+@case
+def derivatives_of_derivatives_of_products():
+    grads = []
+    for leaf in (distribute_tensor(x, mesh, [S1]), x.clone()):
+        leaf.requires_grad_()
+        (g,) = torch.autograd.grad((leaf.prod(1) ** 2).sum(), leaf, create_graph=True)
+        grads += torch.autograd.grad(g.square().sum(), leaf)
+    return same(*(g / grads[1].abs().max() for g in grads))
 
 
 read()

@@ -279,3 +279,23 @@ def test_metadata_that_names_anything_else_is_not_read(tmp_path: Path) -> None:
     (tmp_path / ".metadata").write_bytes(pickle.dumps(Evil()))
     with pytest.raises(pickle.UnpicklingError, match="builtins.print"):
         dcp.FileSystemReader(tmp_path).read_metadata()
+
+
+@pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
+def test_a_file_that_is_damaged_is_named(tmp_path: Path) -> None:
+    import pickle
+
+    import lazyloom_torch as torch
+    import lazyloom_torch.distributed.checkpoint as dcp
+
+    dcp.save({"weight": torch.ones(4)}, checkpoint_id=tmp_path)
+    (data,) = tmp_path.glob("*.distcp")
+    whole = data.read_bytes()
+    data.write_bytes(whole[:len(whole) // 2])
+    named = f"{data}, bytes 0 to .*, which have 'weight'"
+    with pytest.raises(dcp.CheckpointException, match=named):
+        dcp.load({"weight": torch.ones(4)}, checkpoint_id=tmp_path)
+    metadata = tmp_path / ".metadata"
+    metadata.write_bytes(metadata.read_bytes()[:-20])
+    with pytest.raises(pickle.UnpicklingError, match=f"{metadata} is no metadata of a checkpoint"):
+        dcp.FileSystemReader(tmp_path).read_metadata()

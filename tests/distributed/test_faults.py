@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from .launch import Ended, run
@@ -102,3 +106,26 @@ def test_a_process_that_never_comes_to_a_barrier_is_named() -> None:
     ended = run(PROGRAM, ["barrier"], 2)
     _, text = told(ended[0])
     assert text == "barrier: rank 1 did not come within 1 s"
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_a_failure_that_nobody_read_is_said_at_the_end(tmp_path: Path, read: bool) -> None:
+    """Once, in one line and by the exit status; nothing more of one that was caught."""
+    program = tmp_path / "program.py"
+    program.write_text(f"""
+import torch
+import torch.distributed as dist
+dist.init_process_group("gloo")
+x = torch.ones(2 + dist.get_rank())
+dist.all_reduce(x)
+try:
+    {read} and x.tolist()
+except RuntimeError:
+    pass
+""")
+    ended = subprocess.run(
+        [sys.executable, "-m", "lazyloom_torch", "run", "-n", "2", str(program)],
+        capture_output=True, text=True, timeout=60)  # fmt: skip
+    assert ended.returncode == (0 if read else 1), ended
+    assert "Traceback" not in ended.stderr and "Exception ignored" not in ended.stderr
+    assert ("lazyloom: at the end of the program: collective 1 of" in ended.stderr) is not read

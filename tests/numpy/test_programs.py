@@ -16,6 +16,8 @@ FOLDER = Path(__file__).resolve().parents[2] / "examples" / "numpy_programs"
 sys.path.insert(0, str(FOLDER))
 import both  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 sys.path.remove(str(FOLDER))
 
 #: sizes at which each compiles in a few seconds

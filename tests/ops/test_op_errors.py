@@ -48,7 +48,7 @@ ERRORS: list[tuple[str, list[str | None], dict[str, Any], type[Exception], str]]
     ("cumsum", ["float32"], {"axis": 0}, ArgumentError,
      "cumsum: attribute 'axis' has 0, but the operand is 0-d and has no axis"),
     ("cumsum", ["float32 3"], {}, ArgumentError,
-     "cumsum: attribute 'axis' (int) is missing"),
+     "cumsum: attribute 'axis' is missing, expected an integer"),
     ("clip", [None, "float32", None], {}, ArgumentError,
      "clip: operand 'x' is missing"),
     ("complex", ["float16", "float16"], {}, DTypeError,

@@ -129,7 +129,8 @@ def test_no_op_is_a_training_step() -> None:
 def test_the_c_program_uses_public_functions_only() -> None:
     text = (EXAMPLES / "digits.c").read_text()
     headers = "".join((ROOT / "capi" / "include" / n).read_text()
-                      for n in ("lazyloom.h", "lazyloom_ops.h", "lazyloom_types.h"))  # fmt: skip
+                      for n in ("lazyloom.h", "lazyloom_ops.h", "lazyloom_runtime.h",
+                                "lazyloom_types.h"))  # fmt: skip
     assert re.findall(r'#include "([^"]+)"', text) == ["lazyloom_ops.h"]
     used = set(re.findall(r"\b(loom_\w+)\s*\(", text))
     assert used and all(re.search(rf"\b{name}\s*\(", headers) for name in used)

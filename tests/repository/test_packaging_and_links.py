@@ -38,7 +38,7 @@ def test_every_package_is_listed_for_distribution() -> None:
 def test_headers_are_distributed() -> None:
     mapping = PROJECT["tool"]["setuptools"]["package-dir"]
     folder = ROOT / mapping["lazyloom_capi.include"]
-    for name in ("lazyloom.h", "lazyloom_ops.h", "lazyloom_types.h"):
+    for name in ("lazyloom.h", "lazyloom_ops.h", "lazyloom_types.h", "lazyloom_api.json"):
         assert (folder / name).exists()
 
 

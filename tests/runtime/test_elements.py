@@ -20,6 +20,8 @@ import lazyloom_torch as torch
 from lazyloom.trace.graph import DONE
 from tests.contract.helpers import counted, rec
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 FRONTENDS = {"numpy": lnp.asarray, "torch": torch.from_numpy}
 
 

@@ -21,6 +21,8 @@ from tests.contract.helpers import host
 from tests.graph_invariants import check
 from tests.runtime.test_matching import Program
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 
 def everything(since: int) -> list[Any]:
     """The nodes and values from a number on; none where they cannot be listed."""

@@ -24,6 +24,8 @@ from lazyloom.ops.samples import samples
 from lazyloom.types import tensor_type
 from tests import quick_options
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 F = torch.nn.functional
 
 #: an op of every kind that a step of a replay is

@@ -22,6 +22,8 @@ from lazyloom.trace.matching.match import EXTRAS, matching, set_enabled
 from lazyloom.trace.matching.starts import starts
 from tests.contract.helpers import host, number
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 nn, F = torch.nn, torch.nn.functional
 
 

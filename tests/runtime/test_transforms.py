@@ -18,6 +18,8 @@ from lazyloom.trace import graph
 from tests import quick_options
 from tests.contract.helpers import counted, script
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 RNG = np.random.default_rng(7)
 W = RNG.normal(size=(4, 3))
 X = RNG.normal(size=(5, 4))

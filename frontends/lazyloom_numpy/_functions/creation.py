@@ -301,24 +301,35 @@ def _like(a: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
     return (a.shape if shape is None else shape), (a.dtype if dtype is None else dtype)
 
 
+def _beside(a: Any, device: Any) -> Any:
+    """Where an array like another one is made: on its device, unless another one is named."""
+    if device is not None or not isinstance(a, ndarray):
+        return device
+    placement = a.tensor_type.placement
+    # what is on a mesh is met by arrays of the default device
+    return None if placement.is_default or placement.mesh is not None else placement.device
+
+
 def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True,
               shape: Any = None, *, device: Any = None) -> ndarray:  # fmt: skip
     """An array of one value, with the shape and dtype of ``a``. See ``numpy.full_like``."""
     dims, kind = _like(a, dtype, shape)
-    return lay_out(full(dims, fill_value, kind, device=device), order if shape is None else "C", a)
+    filled = full(dims, fill_value, kind, device=_beside(a, device))
+    return lay_out(filled, order if shape is None else "C", a)
 
 
 def zeros_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
                *, device: Any = None) -> ndarray:  # fmt: skip
     """Zeros with the shape and dtype of ``a``. See ``numpy.zeros_like``."""
-    filled = zeros(*_like(a, dtype, shape), device=device)
+    filled = zeros(*_like(a, dtype, shape), device=_beside(a, device))
     return lay_out(filled, order if shape is None else "C", a)
 
 
 def ones_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
               *, device: Any = None) -> ndarray:  # fmt: skip
     """Ones with the shape and dtype of ``a``. See ``numpy.ones_like``."""
-    return lay_out(ones(*_like(a, dtype, shape), device=device), order if shape is None else "C", a)
+    filled = ones(*_like(a, dtype, shape), device=_beside(a, device))
+    return lay_out(filled, order if shape is None else "C", a)
 
 
 def empty_like(prototype: Any, dtype: Any = None, order: str = "K", subok: bool = True,

@@ -203,8 +203,11 @@ class _Move(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         at, to, line = ctx.way
         back = moved(grads[0], of_gradient(to), of_gradient(at), ctx.extent, line)
-        if isinstance(at, Partial) and at.reduce_op == "avg":
-            back = back / line.size
+        if isinstance(at, Partial):
+            # each process goes on with it in a way of its own, so what is derived of it are terms
+            back = _varying_along(back, line)
+            if at.reduce_op == "avg":
+                back = back / line.size
         return back, None, None, None, None
 
     @staticmethod
@@ -232,16 +235,17 @@ class _Varying(Function):
 
 
 class _Shared(Function):
-    """The tensor; its gradient is divided by a number."""
+    """The tensor; its gradient is divided among the processes along a line."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, count: int) -> Tensor:
-        ctx.count = count
+    def forward(ctx: Any, x: Tensor, line: Line) -> Tensor:
+        ctx.line = line
         return x.view_as(x)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        return grads[0] / ctx.count, None
+        # what is derived of a share are terms, as of all that processes use in ways of their own
+        return _varying_along(grads[0], ctx.line) / ctx.line.size, None
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
@@ -300,7 +304,7 @@ def moved(x: Tensor, at: Placement, to: Placement, extent: int, line: Line) -> T
         return _moved(x, at, to, extent, line)
     if isinstance(at, Partial) and at.reduce_op not in ("sum", "avg"):
         # the runtime's gradient is that of the sum of all processes' results
-        whole = _Shared.apply(all_reduce(x, at.reduce_op, line), line.size)
+        whole = _Shared.apply(all_reduce(x, at.reduce_op, line), line)
         return moved(whole, _REPLICATE, to, extent, line)
     found: Tensor = _Move.apply(x, at, to, extent, line)
     return found

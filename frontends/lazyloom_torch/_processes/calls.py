@@ -37,6 +37,11 @@ def dispatch(*values: Value) -> None:
     distributed.dispatch(*values)
 
 
+def dispatch_at_exit() -> None:
+    """Hand over what is pending when the program ends."""
+    distributed.dispatch_at_exit()
+
+
 def store(size: int, timeout: timedelta) -> Store:
     """The store that all processes of the program see."""
     made: Store = HashStore() if size == 1 else RuntimeStore(distributed.Store("torch"))

@@ -7,7 +7,6 @@ where all processes do so: after an optimizer's step, and before the next explic
 
 from __future__ import annotations
 
-import atexit
 import threading
 import weakref
 from collections.abc import Iterable, Iterator
@@ -95,7 +94,7 @@ class _Pending:
         if not self._hooked:
             self._hooked = True
             _ends.after_step.append(self.hand_over)
-            atexit.register(self.hand_over_all)
+            calls.dispatch_at_exit()
 
 
 pending = _Pending()

@@ -17,6 +17,7 @@ from .._core import cast, record
 from .._errors import not_a_tensor
 from .._foreign import of_dtensor
 from .._functions.creation import zeros_like
+from .._memory import elsewhere
 from .._strides import memory_order
 from .._tensor import Leaf, Tensor, Token, operand
 from . import anomaly_mode
@@ -103,6 +104,10 @@ def _seeds(outputs: Sequence[Tensor], given: Any) -> tuple[list[Value], list[Val
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{i}] has a shape of {list(seed.shape)} and "
                 f"output[{i}] has a shape of {list(v.shape)}.")
+        if elsewhere(seed.type, v.type):
+            raise RuntimeError(
+                f"grad_output[{i}] is on {seed.type.placement.device}, expected "
+                f"{v.type.placement.device}, where output[{i}] is")
         if seed.dtype.is_complex != v.dtype.is_complex:
             raise RuntimeError(
                 f"grad_output[{i}] has dtype {g.dtype!r}, expected {outputs[i].dtype!r} as "

@@ -22,6 +22,7 @@ from .functions import (
     barrier,
     broadcast,
     dispatch,
+    dispatch_at_exit,
     permute,
     reduce_scatter,
 )
@@ -31,6 +32,7 @@ from .store import Store
 
 __all__ = [
     "WORLD", "DistributedError", "Group", "Store", "all_gather", "all_reduce", "all_to_all",
-    "array_from_local", "barrier", "broadcast", "dispatch", "init", "is_initialized", "local_array",
-    "make_mesh", "new_group", "permute", "rank", "reduce_scatter", "shutdown", "world_size",
+    "array_from_local", "barrier", "broadcast", "dispatch", "dispatch_at_exit", "init",
+    "is_initialized", "local_array", "make_mesh", "new_group", "permute", "rank", "reduce_scatter",
+    "shutdown", "world_size",
 ]  # fmt: skip

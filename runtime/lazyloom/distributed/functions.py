@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import atexit
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from ..control_flow.mesh_axes import attributes_of, is_mapped
-from ..errors import ArgumentError, DistributedError, type_name
+from ..errors import (
+    ArgumentError,
+    DistributedError,
+    distributed_reports,
+    reraised,
+    type_name,
+)
 from ..evaluate.sync import sync
 from ..tensor.apply import apply
 from ..tensor.tensor import Tensor
 from ..trace.graph import Value
 from . import processes
 from .groups import WORLD, Group
+from .together import Together
 
 #: names of reductions, and those of the op table
 REDUCTIONS: Final = {
@@ -52,8 +61,8 @@ def _apply(name: str, x: Any, group: Members, attributes: dict[str, Any]) -> Any
 def _check() -> None:
     """Raise what has happened to the processes: a program may never read what would tell of it."""
     together = processes.together()
-    if together is not None:
-        together.check()
+    if together is not None and together.failure is not None:
+        raise reraised(together.failure)
 
 
 def _reduction(function: str, op: str) -> str:
@@ -148,6 +157,27 @@ def dispatch(*tensors: Any) -> None:
     """
     _check()
     sync([t.value if isinstance(t, Tensor) else t for t in tensors] if tensors else None, False)
+
+
+def dispatch_at_exit() -> None:
+    """Have pending work handed over when the program ends, for those who wait for it.
+
+    A failure of which the program was not told before is then said on the standard error, in one
+    line, and the exit status is 1.
+    """
+    atexit.register(_dispatch_last, processes.together())
+
+
+def _dispatch_last(together: Together | None) -> None:
+    told = distributed_reports[0] > 0
+    try:
+        dispatch()
+    except DistributedError as error:
+        # whoever was told may have gone on by intention, and has nothing to learn from it again
+        if not told:
+            print(f"lazyloom: at the end of the program: {error}", file=sys.stderr, flush=True)
+            if together is not None:
+                together.unheard = True
 
 
 def barrier(group: Group | None = None, timeout: float | None = None) -> None:

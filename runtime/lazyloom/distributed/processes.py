@@ -283,9 +283,12 @@ def _at_exit() -> None:
 
 
 def _leave_if_stuck(together: Together) -> None:
-    """End the process at once if a thread of it is inside XLA, waiting or compiling."""
-    if together.stuck():
-        # it would come back from XLA while the interpreter is taken apart, and end in SIGABRT
+    """End the process at once, with status 1, if a thread of it is inside XLA or a failure unheard.
+
+    A thread is there while it waits or compiles.
+    """
+    if together.unheard or together.stuck():
+        # a thread would come back from XLA while the interpreter is taken apart, and end in SIGABRT
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(1)

@@ -49,6 +49,8 @@ class Together:
         rank, world: of this process, and how many there are.
         timeout: seconds for which it waits for a process that does not come.
         failure: why nothing can be computed together any more, or None.
+        unheard: whether the program ended before it was told of the failure; its exit status then
+            says so.
         left: ranks of processes that have ended of their own accord.
         turn: held while a program is handed over.
     """
@@ -58,6 +60,7 @@ class Together:
         self.world: Final = world
         self.timeout: Final = timeout
         self.failure: DistributedError | None = None
+        self.unheard = False
         self.left: Final[set[int]] = set()
         self.turn: Final = threading.RLock()
         self.channel: Channel | None = None

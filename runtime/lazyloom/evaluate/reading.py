@@ -95,6 +95,22 @@ def await_data(value: Value) -> None:
     _read(value, "read", NOTHING)
 
 
+def is_ready(value: Value) -> bool:
+    """Return True if a read would not wait: the data are there, or the run that was to compute
+    them has failed. Nothing runs."""
+    graph.check_process()
+    node = value.node
+    if node.state != DONE:
+        return node.state == FAILED
+    buffers = node.buffers
+    buffer = buffers[value.index] if buffers is not None else None
+    if buffer is None:
+        # it was given up, and is computed again
+        return False
+    array = buffer.array
+    return buffer.host is not None or (array is not None and bool(backend().is_ready(array)))
+
+
 #: the forms in which a value's data are read
 COPY: Final = 0
 VIEW: Final = 1

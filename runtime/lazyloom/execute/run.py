@@ -14,7 +14,7 @@ from ..interrupts import Deferred
 from ..placements import Placement
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
-from ..settings import whole_only
+from ..settings import forbids_new_programs, whole_only
 from .choose import NOTHING_TO_SAVE, could_save, threads
 from .costs import PADDED_OPS, start_seconds
 from .history import History, history_of
@@ -84,8 +84,11 @@ def run(plan: Plan, donate: bool) -> None:
             return
     info = entry.dispatch_info(plan.wanted, plan.donatable)
     if info is None:
-        if entry.placement is None and _ran_otherwise(entry, plan, donate, started):
-            return
+        if entry.placement is None:
+            if _ran_otherwise(entry, plan, donate, started):
+                return
+        elif forbids_new_programs():
+            _modules().programs.refuse_new(entry, plan, donate)
         info = _modules().programs.prepared(entry, plan, donate)
     else:
         evaluation: Evaluation = plan.evaluation
@@ -168,6 +171,8 @@ def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float
                 seconds = plan.evaluation.timings["dispatch"] = time.perf_counter() - looked
                 padded.ran_padded(entry, chosen, seconds)
                 return True
+    if forbids_new_programs() and history.runs == 0:
+        modules.programs.refuse_new(entry, plan, donate)
     if op_by_op:
         _run_op_by_op(entry, plan, donate, started, _threads(history, plan), decision.reason)
     else:

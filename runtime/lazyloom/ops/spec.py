@@ -311,7 +311,8 @@ class OpDef:
                 used += 1
             elif a.required:
                 raise ArgumentError(
-                    f"{self.name}: attribute {a.name!r} ({a.kind}) is missing", op=self.name)
+                    f"{self.name}: attribute {a.name!r} is missing, expected "
+                    f"{_KIND_WORDS[a.kind]}", op=self.name)
             else:
                 result[a.name] = a.default
         if used != len(attributes):
@@ -341,7 +342,8 @@ def _convert(op: str, a: Attribute, value: Any) -> Any:
     if value is None:
         if a.nullable:
             return None
-        raise ArgumentError(f"{op}: attribute {a.name!r} is None, expected {a.kind}", op=op)
+        raise ArgumentError(
+            f"{op}: attribute {a.name!r} is absent (None), expected {_KIND_WORDS[a.kind]}", op=op)
     kind = a.kind
     if kind == "ints":
         if isinstance(value, Sequence) and not isinstance(value, str):

@@ -141,7 +141,8 @@ def value_of(x: Any, function: str) -> Value:
     value = x.value if isinstance(x, Tensor) else x
     if not isinstance(value, Value):
         raise ArgumentError(
-            f"{function}: a {type_name(x)} was given, expected a tensor or a Value")
+            f"{function}: a {type_name(x)} was given, expected a tensor or a Value; a "
+            "frontend makes one, such as lazyloom_numpy.asarray")
     return value
 
 

@@ -54,6 +54,8 @@ def test_a_mesh_that_cannot_be(axes: Any, names: Any, message: str) -> None:
 @pytest.mark.parametrize(("partition", "message"), [
     (("rows",), "names the axis 'rows', expected one of the mesh's: data, model"),
     (("data", "data"), "names the axis 'data' twice"),
+    ((0,), "has 0 for a dimension, expected None, the name of one of the mesh's axes"),
+    (3, "the partition spec is 3, expected a tuple"),
     (("data", None, "model"), "for 3 dimensions was given for a value of shape"),
     ((None, "data"), "dimension 1 of shape .8, 6. is divided into 4 parts"),
     ((("data", "model"),), None),

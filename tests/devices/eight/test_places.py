@@ -157,12 +157,24 @@ def test_arrays_say_and_choose_where_they_are() -> None:
         np.asarray([1, 2], device="cpu:6"), np.linspace(0, 1, 5, device="cpu:6"),
         np.zeros_like(x, device="cpu:6"), np.astype(x, np.float32, device="cpu:6"),
         np.full_like(x, 3, device="cpu:6"), np.asanyarray(x, device="cpu:6"),
+        np.zeros_like(y), np.ones_like(y, int), np.full_like(y, 3, shape=(2,)), np.empty_like(y),
     ]  # fmt: skip
     for a in made:
         assert a.device == "cpu:6"
         assert (numpy.asarray(a) == numpy.asarray(a.to_device("cpu"))).all()
     with pytest.raises(ValueError, match="device 'gpu:0' is not known; expected None or one of"):
         np.zeros(3, device="gpu:0")
+    assert np.zeros_like(y, device="cpu").device == "cpu"
+
+
+def test_a_gradient_is_where_its_tensor_is() -> None:
+    x = torch.ones(3, device="cpu:6", requires_grad=True)
+    with pytest.raises(RuntimeError, match="different device: cpu:2, expected cpu:6"):
+        x.grad = torch.ones(3, device="cpu:2")
+    with pytest.raises(RuntimeError, match=r"grad_output\[0\] is on cpu:2, expected cpu:6"):
+        (x * 2).backward(torch.ones(3, device="cpu:2"))
+    (x * 2).backward(torch.ones(3))
+    assert x.grad is not None and x.grad.device == x.device
 
 
 def test_tensors_say_and_choose_where_they_are() -> None:

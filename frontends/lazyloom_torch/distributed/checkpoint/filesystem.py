@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import io
 import os
+import pickle
 import re
 import threading
 import uuid
@@ -385,8 +386,13 @@ class FileSystemReader(StorageReader):
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
         rank = kwargs.get("rank")
         name = _METADATA if rank is None else f"__{rank}{_METADATA}"
-        with self.fs.create_stream(self.fs.concat_path(self.path, name), "rb") as stream:
-            found = read_metadata(stream)
+        path = self.fs.concat_path(self.path, name)
+        with self.fs.create_stream(path, "rb") as stream:
+            try:
+                found = read_metadata(stream)
+            except (EOFError, pickle.UnpicklingError, ValueError) as error:
+                raise pickle.UnpicklingError(
+                    f"{path} is no metadata of a checkpoint, or is damaged: {error}") from error
         found.storage_meta = getattr(found, "storage_meta", None) or StorageMeta()
         found.storage_meta.load_id = self.load_id
         return found
@@ -425,7 +431,13 @@ class FileSystemReader(StorageReader):
         if item.type is LoadItemType.BYTE_IO:
             planner.load_bytes(item, io.BytesIO(part.read()))
             return
-        saved = load_file(part, map_location="cpu", weights_only=True)
+        try:
+            saved = load_file(part, map_location="cpu", weights_only=True)
+        except (EOFError, pickle.UnpicklingError, ValueError) as error:
+            raise ValueError(
+                f"{self.fs.concat_path(self.path, place.relative_path)}, bytes {place.offset} to "
+                f"{place.offset + place.length}, which have {item.storage_index.fqn!r}: {error}"
+            ) from error
         self._put(narrowed(saved, item.storage_offsets, item.lengths), item, planner)
 
     def _put(self, saved: Tensor, item: ReadItem, planner: LoadPlanner) -> None:

@@ -15,6 +15,7 @@ from ...backends.selection import backend
 from ...cache import disk, memory
 from ...codegen import registry, verdicts
 from ...counters import counters
+from ...errors import NewProgramError
 from ...host import storage
 from ...interrupts import reraise_from_handler
 from ...ops.spec import TABLE
@@ -99,6 +100,21 @@ def find(
     evaluation.difference = difference
     evaluation.found = "compiled"
     keep(entry, request, donate, executable, str(evaluation.site))
+
+
+def refuse_new(entry: memory.Entry, plan: Plan, donate: bool) -> None:
+    """Raise NewProgramError for a program that is neither in memory nor on disk."""
+    with entry.lock:
+        if entry.program is not None or look(
+            entry, plan.wanted, donate, plan.evaluation) is None:
+            return
+        difference = _difference(entry)
+    ops = len(entry.structure.instructions)
+    raise NewProgramError(
+        f"a new program of {ops} ops was to run for a {plan.evaluation.reason} at "
+        f"{plan.evaluation.site}, expected one that has run before while "
+        "options(forbid_new_programs=True)" + (f"; {difference}" if difference else ""),
+        site=str(plan.evaluation.site))
 
 
 def look(

@@ -1,0 +1,116 @@
+// What the layer adds to the C ABI: ownership, operators, errors, callbacks, captures.
+#include <complex>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "lazyloom.hpp"
+
+namespace loom = lazyloom;
+using loom::Tensor;
+
+static void expect(bool holds, const char *what, int line) {
+  if (holds) return;
+  std::fprintf(stderr, "layer.cc:%d: %s does not hold\n", line, what);
+  std::exit(1);
+}
+#define EXPECT(...) expect((__VA_ARGS__), #__VA_ARGS__, __LINE__)
+
+template <class F>
+static loom::Error error_of(F call) {
+  try {
+    call();
+  } catch (const loom::Error &error) {
+    return error;
+  }
+  std::fprintf(stderr, "nothing was thrown\n");
+  std::exit(1);
+}
+
+// a class may have members that are called as C functions are
+struct Named {
+  int loom_add(int x) { return x + 1; }
+};
+
+static void operators() {
+  const Tensor x = loom::tensor<float>({1, 2, 3}, {3});
+  EXPECT((2 * x - 1.0).read<float>() == (std::vector<float>{1, 3, 5}));
+  EXPECT((-x / x).read<float>() == (std::vector<float>{-1, -1, -1}));
+  EXPECT((x >= 2).read<std::uint8_t>() == (std::vector<std::uint8_t>{0, 1, 1}));
+  EXPECT(sum(x).item<float>() == 6 && max(x).item<float>() == 3);
+  EXPECT(sum(x, std::nullopt, loom::DType::float64, true).shape() == std::vector<std::int64_t>{1});
+  EXPECT(reshape(x, {3, 1}).shape() == (std::vector<std::int64_t>{3, 1}));
+  EXPECT(loom::concatenate({x, x}, 0).shape() == std::vector<std::int64_t>{6});
+  const auto parts = loom::split(loom::concatenate({x, x}, 0), {2, 4});
+  EXPECT(parts.size() == 2 && parts[1].read<float>() == (std::vector<float>{3, 1, 2, 3}));
+  const auto [sorted, order] = sort_with_indices(-x);
+  EXPECT(order.read<std::int64_t>() == (std::vector<std::int64_t>{2, 1, 0}) && sorted);
+  EXPECT(clip(x, loom::Operand(), 2).read<float>() == (std::vector<float>{1, 2, 2}));
+  const Tensor z = loom::tensor<std::complex<float>>({{0, 1}}, {1});
+  EXPECT((z * z).read<std::complex<float>>()[0] == std::complex<float>(-1, 0));
+  Tensor shared = loom::share(std::vector<float>{1, 2}, {2});
+  const Tensor other = shared;
+  shared += 1;
+  EXPECT(other.read<float>() == (std::vector<float>{2, 3}) && other.map<float>()[1] == 3);
+}
+
+static void errors() {
+  const Tensor x = loom::tensor<float>({1, 2, 3}, {3}), y = loom::tensor<float>({1, 2}, {2});
+  const auto shapes = error_of([&] { x + y; });
+  EXPECT(shapes.status() == LOOM_ERROR_SHAPE && shapes.op() == "add");
+  EXPECT(shapes.site() == std::string(__FILE__) + ":" + std::to_string(__LINE__ - 2));
+  EXPECT(std::string(shapes.what()).find(shapes.site()) == 0);
+  const auto axis = error_of([&] { argmax(x, 7); });
+  EXPECT(axis.status() == LOOM_ERROR_ARGUMENT && axis.argument() == "axis");
+  EXPECT(axis.site() == std::string(__FILE__) + ":" + std::to_string(__LINE__ - 2));
+  EXPECT(error_of([&] { x.item<double>(); }).status() == LOOM_ERROR_DTYPE);
+  EXPECT(error_of([&] { Tensor().shape(); }).status() == LOOM_ERROR_HANDLE);
+}
+
+static void programs() {
+  const Tensor x = loom::tensor<float>({1, 2, 3}, {3}).require_grad();
+  const auto gradients = loom::grad({sum(x * x)}, {x});
+  EXPECT(gradients[0].read<float>() == (std::vector<float>{2, 4, 6}));
+  {
+    const loom::NoGrad frozen;
+    EXPECT(!(x * 2).requires_grad());
+  }
+  EXPECT((x * 2).requires_grad() && !x.detach().requires_grad());
+  const auto ends = loom::scan(
+      [](loom::Span<Tensor> given) {
+        const Tensor total = given[0] + given[1];
+        return std::vector<Tensor>{total, total};
+      },
+      {loom::tensor(0.0f)}, {x.detach()}, 1);
+  EXPECT(ends[0].item<float>() == 6 && ends[1].read<float>() == (std::vector<float>{1, 3, 6}));
+  try {
+    loom::scan([](loom::Span<Tensor>) -> std::vector<Tensor> { throw std::logic_error("mine"); },
+               {loom::tensor(0.0f)}, {x.detach()});
+    EXPECT(!"thrown");
+  } catch (const std::logic_error &error) {
+    EXPECT(error.what() == std::string("mine"));
+  }
+  Tensor total = loom::tensor(0.0f);
+  total.read<float>();
+  std::vector<Tensor> inputs{total, loom::tensor(2.0f)};
+  const loom::Capture step(inputs, [&] {
+    total.assign(total + inputs[1]);
+    return std::vector<Tensor>{total * 10};
+  });
+  const float before = total.item<float>();
+  EXPECT(step.run(inputs)[0].item<float>() == 10 * (before + 2));
+  EXPECT(total.item<float>() == before + 2);
+}
+
+int main() {
+  const loom::Runtime runtime;
+  operators();
+  errors();
+  programs();
+  EXPECT(Named().loom_add(1) == 2);
+  std::size_t alive = 1;
+  loom::check((loom_live_handles)(&alive));
+  EXPECT(alive == 0);
+  std::puts("works");
+}

@@ -1,0 +1,110 @@
+! What the layer adds to the C ABI: scopes, operators, optional arguments, errors.
+program layer
+  use, intrinsic :: iso_fortran_env, only: int64, real32, real64
+  use lazyloom
+  implicit none
+  real(real32), allocatable :: list(:), matrix(:, :)
+  logical, allocatable :: truths(:)
+  integer(int64), allocatable :: order(:)
+  type(tensor) :: x, y, z, both(2)
+  type(tensor), allocatable :: parts(:)
+  type(loom_failure) :: failure
+  real(real64) :: wide
+  real(real32) :: value
+  character(300) :: site
+
+  call loom_start()
+  call loom_scope_begin()
+  x = loom_new([1.0, 2.0, 3.0])
+  call loom_read(2 * x - 1.0, list)
+  call expect(all(list == [1, 3, 5]), __LINE__)
+  call loom_read(-x / x, list)
+  call expect(all(list == [-1, -1, -1]), __LINE__)
+  call loom_read(loom_greater_equal(x, 2), truths)
+  call expect(all(truths .eqv. [.false., .true., .true.]), __LINE__)
+  z = loom_sum(x, dtype=loom_float64, keepdims=.true.)
+  call loom_read(z, wide)
+  call expect(wide == 6 .and. all(loom_shape(z) == [1]) .and. loom_dtype_of(z) == loom_float64, &
+      __LINE__)
+  call expect(size(loom_shape(loom_sum(x, axes=[0]))) == 0, __LINE__)
+  parts = loom_split(loom_concatenate([x, x]), [2, 4])
+  call loom_read(parts(2), list)
+  call expect(size(parts) == 2 .and. all(list == [3, 1, 2, 3]), __LINE__)
+  both = loom_sort_with_indices(-x)
+  call loom_read(both(2), order)
+  call expect(all(order == [2, 1, 0]), __LINE__)
+  call loom_read(loom_clip(x, max=2), list)
+  call expect(all(list == [1, 2, 2]), __LINE__)
+  call loom_read(loom_einsum([x, x], "i,i->"), value)
+  call expect(value == 14, __LINE__)
+  ! a matrix keeps its indices
+  y = loom_new(reshape([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [2, 3]))
+  call expect(all(loom_shape(y) == [2, 3]), __LINE__)
+  call loom_read(y, matrix)
+  call expect(all(matrix == reshape([1, 2, 3, 4, 5, 6], [2, 3])), __LINE__)
+  call loom_read(loom_sum(y, axes=[1]), list)
+  call expect(all(list == [9, 12]), __LINE__)
+
+  call loom_stop_on_error(.false.)
+  y = loom_new([1.0, 2.0])
+  call loom_at(__FILE__, __LINE__)
+  z = x + y
+  write (site, "(a, a, i0)") __FILE__, ":", __LINE__ - 2
+  failure = loom_last_error()
+  call expect(failure%status == loom_error_shape .and. failure%op == "add", __LINE__)
+
+  call expect(z%is_null() .and. failure%site == trim(site), __LINE__)
+  z = loom_argmax(x, axis=7)
+  failure = loom_last_error()
+  call expect(failure%status == loom_error_argument .and. failure%argument == "axis", __LINE__)
+  call loom_read(x, wide)
+  failure = loom_last_error()
+  call expect(failure%status == loom_error_dtype, __LINE__)
+  call loom_read(x, value)
+  failure = loom_last_error()
+  call expect(failure%status == loom_error_shape, __LINE__)
+  z = x + "1"
+  failure = loom_last_error()
+  call expect(failure%status == loom_error_argument, __LINE__)
+  failure = loom_last_error()
+  call expect(failure%status == loom_ok, __LINE__)
+  call loom_stop_on_error(.true.)
+
+  call loom_require_grad(x)
+  call loom_backward(loom_sum(x * x))
+  call loom_read(loom_gradient(x), list)
+  call expect(all(list == [2, 4, 6]), __LINE__)
+  call loom_clear_gradient(x)
+  z = loom_gradient(x)
+  call expect(z%is_null(), __LINE__)
+  call loom_grad_enabled(.false.)
+  call expect(.not. loom_requires_grad(x * 2), __LINE__)
+  call loom_assign(x, x + 1)
+  call loom_grad_enabled(.true.)
+  call loom_read(loom_detach(x), list)
+  call expect(all(list == [2, 3, 4]), __LINE__)
+
+  call loom_scope_begin()
+  y = loom_new(7.0)
+  z = y + 1
+  call loom_keep(z)
+  call loom_scope_end()
+  call loom_read(z, value)
+  call expect(value == 8, __LINE__)
+  call loom_release(z)
+  call loom_scope_end()
+  call expect(loom_live_handles() == 0, __LINE__)
+  call loom_stop()
+  print "(a)", "works"
+
+contains
+
+  subroutine expect(holds, line)
+    logical, intent(in) :: holds
+    integer, intent(in) :: line
+    if (holds) return
+    print "(a, i0, a)", "layer.F90:", line, ": the condition does not hold"
+    error stop 1
+  end subroutine
+
+end program

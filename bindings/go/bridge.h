@@ -1,0 +1,148 @@
+/* Calls whose failure is taken along: a goroutine may go on on another thread than the one that a
+   call failed on, and the C ABI keeps errors and source lines for each thread. */
+#define LOOM_NO_SOURCE_LOCATIONS
+#include <stdlib.h>
+
+#include "lazyloom.h"
+
+/* The failure of the call whose status this is, which the caller frees; NULL for none. */
+static inline loom_error *taken(loom_status status) {
+  return status == LOOM_OK ? NULL : loom_error_take();
+}
+
+static inline loom_error *go_apply(const char *file, int line, const char *op,
+                                   const loom_operand *operands, size_t operand_count,
+                                   const loom_attr *attributes, size_t attribute_count,
+                                   loom_tensor *results, size_t capacity, size_t *count) {
+  loom_copy_source_location(file, line);
+  return taken(loom_apply(op, operands, operand_count, attributes, attribute_count, results,
+                          capacity, count));
+}
+
+static inline void go_attr_text(loom_attr *attr, const char *text) {
+  *attr = loom_attr_str(attr->name, text);
+}
+
+static inline void go_attr_ints(loom_attr *attr, const int64_t *values, size_t count) {
+  *attr = loom_attr_ints(attr->name, values, count);
+}
+
+static inline void go_attr_reals(loom_attr *attr, const double *values, size_t count) {
+  *attr = loom_attr_floats(attr->name, values, count);
+}
+
+/* An attribute of one number: which one of them, is said by its kind. */
+static inline void go_attr_number(loom_attr *attr, loom_attr_kind kind, int64_t integer,
+                                  double real) {
+  attr->kind = kind;
+  if (kind == LOOM_ATTR_BOOL) attr->value.boolean = integer != 0;
+  if (kind == LOOM_ATTR_INT) attr->value.integer = integer;
+  if (kind == LOOM_ATTR_FLOAT) attr->value.real = real;
+  if (kind == LOOM_ATTR_DTYPE) attr->value.dtype = (loom_dtype)integer;
+}
+
+static inline loom_error *go_initialize(void) { return taken(loom_initialize()); }
+
+static inline loom_error *go_from_host(const char *file, int line, const void *data,
+                                       size_t nbytes, loom_dtype dtype, const int64_t *shape,
+                                       size_t ndim, loom_tensor *result) {
+  loom_copy_source_location(file, line);
+  return taken(loom_tensor_from_host(data, nbytes, dtype, shape, ndim, result));
+}
+
+static inline loom_error *go_read(const char *file, int line, loom_tensor tensor, void *buffer,
+                                  size_t nbytes) {
+  loom_copy_source_location(file, line);
+  return taken(loom_tensor_read(tensor, buffer, nbytes));
+}
+
+static inline loom_error *go_about(loom_tensor tensor, loom_dtype *dtype, size_t *nbytes,
+                                   int64_t *shape, size_t capacity, size_t *ndim) {
+  loom_status status = loom_tensor_dtype(tensor, dtype);
+  if (status == LOOM_OK) status = loom_tensor_nbytes(tensor, nbytes);
+  if (status == LOOM_OK) status = loom_tensor_shape(tensor, shape, capacity, ndim);
+  return taken(status);
+}
+
+static inline loom_error *go_require_grad(loom_tensor tensor, bool required) {
+  return taken(loom_tensor_require_grad(tensor, required));
+}
+
+static inline loom_error *go_requires_grad(loom_tensor tensor, bool *required) {
+  return taken(loom_tensor_requires_grad(tensor, required));
+}
+
+static inline loom_error *go_assign(const char *file, int line, loom_tensor target,
+                                    loom_tensor value) {
+  loom_copy_source_location(file, line);
+  return taken(loom_tensor_assign(target, value));
+}
+
+static inline loom_error *go_detach(loom_tensor tensor, loom_tensor *result) {
+  return taken(loom_tensor_detach(tensor, result));
+}
+
+static inline loom_error *go_backward(const char *file, int line, loom_tensor output) {
+  loom_copy_source_location(file, line);
+  return taken(loom_backward(&output, 1, NULL));
+}
+
+static inline loom_error *go_gradient(loom_tensor tensor, loom_tensor *result) {
+  return taken(loom_tensor_gradient(tensor, result));
+}
+
+static inline loom_error *go_clear_gradient(loom_tensor tensor) {
+  return taken(loom_tensor_clear_gradient(tensor));
+}
+
+static inline loom_error *go_grad(const char *file, int line, const loom_tensor *outputs,
+                                  size_t output_count, const loom_tensor *inputs,
+                                  size_t input_count, loom_tensor *gradients) {
+  loom_copy_source_location(file, line);
+  return taken(loom_grad(outputs, output_count, inputs, input_count, NULL, false, gradients));
+}
+
+static inline loom_error *go_set_grad_enabled(bool enabled, bool *previous) {
+  return taken(loom_set_grad_enabled(enabled, previous));
+}
+
+static inline loom_error *go_sync(const loom_tensor *tensors, size_t count, bool wait) {
+  return taken(loom_sync(tensors, count, wait));
+}
+
+static inline loom_error *go_stat(const char *name, int64_t *value) {
+  return taken(loom_stat(name, value));
+}
+
+static inline loom_error *go_live_handles(size_t *count) { return taken(loom_live_handles(count)); }
+
+static inline loom_error *go_capture_begin(const loom_tensor *inputs, size_t count) {
+  return taken(loom_capture_begin(inputs, count));
+}
+
+static inline loom_error *go_capture_end(const loom_tensor *results, size_t count,
+                                         loom_capture *capture) {
+  return taken(loom_capture_end(results, count, capture));
+}
+
+static inline loom_error *go_capture_cancel(void) { return taken(loom_capture_cancel()); }
+
+static inline loom_error *go_capture_run(const char *file, int line, loom_capture capture,
+                                         const loom_tensor *inputs, size_t input_count,
+                                         loom_tensor *results, size_t result_count) {
+  loom_copy_source_location(file, line);
+  return taken(loom_capture_run(capture, inputs, input_count, results, result_count));
+}
+
+loom_status goFunction(loom_tensor *inputs, size_t input_count, loom_tensor *outputs,
+                       size_t output_count, void *context);
+
+static inline loom_error *go_scan(const char *file, int line, uintptr_t function,
+                                  const loom_tensor *init, size_t carry_count,
+                                  const loom_tensor *xs, size_t xs_count, size_t ys_count,
+                                  loom_tensor *results) {
+  loom_copy_source_location(file, line);
+  /* a handle of Go's as a pointer, which is not followed */
+  return taken(loom_scan((loom_function)goFunction, (void *)function, init, carry_count, xs,
+                         xs_count, -1, ys_count, false, results));
+}

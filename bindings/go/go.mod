@@ -1,0 +1,3 @@
+module lazyloom
+
+go 1.18

@@ -1,0 +1,106 @@
+//! What the crate adds to the C ABI: ownership, operators, errors, callbacks, captures. A test
+//! without a harness, because the runtime is started once in a process.
+
+use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
+
+use lazyloom::ops::{self, SumOptions};
+use lazyloom::{ffi, grad, scan, Capture, DType, Error, NoGrad, Operand, Result, Runtime, Tensor};
+
+/// What a call panics with, as a text; nothing is printed of it.
+fn panic_of<T>(call: impl FnOnce() -> T) -> String {
+    let hook = take_hook();
+    set_hook(Box::new(|_| {}));
+    let panicked = catch_unwind(AssertUnwindSafe(call)).err().expect("nothing panicked");
+    set_hook(hook);
+    panicked.downcast_ref::<String>().cloned().unwrap_or_else(|| {
+        panicked.downcast_ref::<&str>().expect("a text").to_string()
+    })
+}
+
+fn operators() -> Result<()> {
+    let x = Tensor::new(&[1.0f32, 2.0, 3.0], &[3])?;
+    assert_eq!((2.0 * &x - 1.0).read::<f32>()?, [1.0, 3.0, 5.0]);
+    assert_eq!((-&x / &x).read::<f32>()?, [-1.0, -1.0, -1.0]);
+    assert_eq!(ops::greater_equal(&x, 2)?.read::<bool>()?, [false, true, true]);
+    let wide = SumOptions { dtype: Some(DType::Float64), keepdims: true, ..Default::default() };
+    let total = ops::sum(&x, wide)?;
+    assert_eq!((total.shape()?, total.item::<f64>()?), (vec![1], 6.0));
+    let twice = ops::concatenate([&x, &x], Default::default())?;
+    assert_eq!(twice.shape()?, [6]);
+    let parts = ops::split(&twice, &[2, 4], Default::default())?;
+    assert_eq!(parts[1].read::<f32>()?, [3.0, 1.0, 2.0, 3.0]);
+    let [_, order] = ops::sort_with_indices(&-&x, Default::default())?;
+    assert_eq!(order.read::<i64>()?, [2, 1, 0]);
+    let at_most = ops::ClipOptions { max: Operand::from(2), ..Default::default() };
+    assert_eq!(ops::clip(&x, at_most)?.read::<f32>()?, [1.0, 2.0, 2.0]);
+    assert_eq!(ops::einsum([&x, &x], "i,i->")?.item::<f32>()?, 14.0);
+    let z = Tensor::new(&[[0.0f32, 1.0]], &[1])?;
+    assert_eq!((&z * &z).read::<[f32; 2]>()?, [[-1.0, 0.0]]);
+    let shared = Tensor::from_vec(vec![1.0f32, 2.0], &[2])?;
+    let other = shared.clone();
+    shared.assign(&(&shared + 1.0))?;
+    assert_eq!(other.map::<f32>()?[..], [2.0, 3.0]);
+    let sent = std::thread::spawn(move || (other * 2.0).read::<f32>());
+    assert_eq!(sent.join().unwrap()?, [4.0, 6.0]);
+    Ok(())
+}
+
+fn errors() -> Result<()> {
+    let (x, y) = (Tensor::new(&[1.0f32, 2.0, 3.0], &[3])?, Tensor::new(&[1.0f32, 2.0], &[2])?);
+    let line = line!() + 1;
+    let error = ops::add(&x, &y).unwrap_err();
+    assert_eq!((error.status, error.op.as_str()), (ffi::LOOM_ERROR_SHAPE, "add"));
+    assert_eq!(error.site, format!("{}:{line}", file!()));
+    let line = line!() + 1;
+    let message = panic_of(|| &x + &y);
+    assert!(message.starts_with(&format!("{}:{line}: add", file!())), "{message}");
+    let far = ops::ArgmaxOptions { axis: Some(7), ..Default::default() };
+    assert_eq!(ops::argmax(&x, far).unwrap_err().argument, "axis");
+    assert_eq!(x.item::<f32>().unwrap_err().status, ffi::LOOM_ERROR_SHAPE);
+    assert_eq!(x.read::<f64>().unwrap_err().status, ffi::LOOM_ERROR_DTYPE);
+    let zero = ops::einsum([&x, &x], "i\0").unwrap_err();
+    assert_eq!(zero.status, ffi::LOOM_ERROR_ARGUMENT);
+    Ok(())
+}
+
+fn programs() -> Result<()> {
+    let x = Tensor::new(&[1.0f32, 2.0, 3.0], &[3])?.require_grad()?;
+    let gradients = grad(&[&ops::sum(&(&x * &x), Default::default())?], &[&x], false)?;
+    assert_eq!(gradients[0].read::<f32>()?, [2.0, 4.0, 6.0]);
+    {
+        let _frozen = NoGrad::new()?;
+        assert!(!(&x * 2.0).requires_grad()?);
+    }
+    assert!((&x * 2.0).requires_grad()?);
+    let (zero, xs) = (Tensor::scalar(0.0f32)?, x.detach()?);
+    let running = |given: &[Tensor]| {
+        let total = &given[0] + &given[1];
+        Ok(vec![total.clone(), total])
+    };
+    let ends = scan(running, &[&zero], &[&xs], 1)?;
+    assert_eq!(ends[1].read::<f32>()?, [1.0, 3.0, 6.0]);
+    let own = scan(|_| Err(Error::new(ffi::LOOM_ERROR_ARGUMENT, "mine")), &[&zero], &[&xs], 0);
+    assert_eq!(own.unwrap_err().message, "mine");
+    let panicked = panic_of(|| scan(|_| panic!("within"), &[&zero], &[&xs], 0));
+    assert_eq!(panicked, "within");
+    let (total, two) = (Tensor::scalar(0.0f32)?, Tensor::scalar(2.0f32)?);
+    let step = Capture::new(&[&total, &two], || {
+        total.assign(&(&total + &two))?;
+        Ok(vec![&total * 10.0])
+    })?;
+    let before = total.item::<f32>()?;
+    assert_eq!(step.run(&[&total, &two])?[0].item::<f32>()?, 10.0 * (before + 2.0));
+    Ok(())
+}
+
+fn main() -> Result<()> {
+    let _runtime = Runtime::start()?;
+    operators()?;
+    errors()?;
+    programs()?;
+    let mut alive = 1;
+    unsafe { ffi::loom_live_handles(&mut alive) };
+    assert_eq!(alive, 0);
+    println!("works");
+    Ok(())
+}

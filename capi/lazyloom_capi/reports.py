@@ -1,0 +1,147 @@
+"""The entries of keys, options by name and of what a program did."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+from _lazyloom_abi import ffi, lib  # type: ignore[import-not-found]
+
+import lazyloom
+from lazyloom import codegen
+from lazyloom.errors import ArgumentError
+from lazyloom.frontend import option_table
+
+from . import capture, describe, handles, quantizing
+from .handles import PROGRAM
+from .serving import entry, give, located, value_of, values_of
+
+
+@entry
+def loomp_random_key(seed: int, result: Any) -> int:
+    result[0] = give(lazyloom.from_host(np.array([seed >> 32, seed & 0xFFFFFFFF], np.uint32)))
+    return 1
+
+
+# ---- options --------------------------------------------------------------------------
+
+
+@entry
+def loomp_option(name: Any, to_set: int, value: float, previous: Any) -> int:
+    text = ffi.string(name).decode("utf-8", "replace")
+    before = lazyloom.get_option(text)
+    if to_set:
+        lazyloom.set_option(text, _like(text, before, value))
+    previous[0] = before
+    return 1
+
+
+def _like(name: str, before: Any, value: float) -> Any:
+    """A number of the kind that an option has. Raises ArgumentError."""
+    if isinstance(before, bool):
+        if value not in (0, 1):
+            raise ArgumentError(f"option {name!r} is {value:g}, expected 0 or 1")
+        return bool(value)
+    if isinstance(before, int) and math.isfinite(value) and value == int(value):
+        return int(value)
+    return value
+
+
+def _options() -> str:
+    return json.dumps({
+        name: {"value": lazyloom.get_option(name), **about}
+        for name, about in option_table().items()})
+
+
+# ---- observation ----------------------------------------------------------------------
+
+
+@located
+def loomp_programs_of(
+    tensors: Any, count: int, results: Any, capacity: int, result_count: Any
+) -> int:
+    found = lazyloom.programs_of(*values_of(tensors, count, "loom_programs_of: tensors"))
+    result_count[0] = len(found)
+    for i, program in enumerate(found[:capacity]):
+        results[i] = handles.give(PROGRAM, program)
+    return 1
+
+
+@entry
+def loomp_stats_reset() -> int:
+    describe.reset()
+    return 1
+
+
+@entry
+def loomp_finish_compiling(timeout: float, finished: Any) -> int:
+    if math.isnan(timeout):
+        raise ArgumentError(
+            "loom_finish_compiling: timeout is not a number, expected seconds, or a negative "
+            "number for no limit")
+    limit = timeout if 0 <= timeout < 1e9 else None
+    finished[0] = lazyloom.finish_compiling(limit)
+    return 1
+
+
+@entry
+def loomp_codegen_measure(program: int) -> int:
+    capture.refuse_read("loom_codegen_measure")
+    codegen.measure(handles.find(PROGRAM, program))
+    return 1
+
+
+@entry
+def loomp_codegen_mode(segmented: int, on: int) -> int:
+    if segmented:
+        codegen.segmented(bool(on))
+    else:
+        codegen.verify(bool(on))
+    return 1
+
+
+def _evaluation(record: lazyloom.Evaluation) -> dict[str, Any]:
+    return {
+        "number": record.number,
+        "reason": record.reason,
+        "site": str(record.site),
+        "program": record.key,
+        "ops": record.ops,
+        "found": record.found,
+        "form": record.form,
+        "why": record.why,
+        "backend": record.backend,
+        "difference": record.difference,
+        "seconds": dict(record.timings),
+        "bytes_in": record.bytes_in if record.program is not None else 0,
+        "bytes_out": record.bytes_out,
+        "bytes_donated": record.bytes_donated,
+        "copied": list(record.copied),
+        "error": None if record.error is None else str(record.error),
+    }
+
+
+def text(what: int, handle: int) -> str:
+    """A text by its constant; ``handle`` is what it is about, or how many."""
+    if what == lib.LOOMP_OPTIONS:
+        return _options()
+    if what == lib.LOOMP_EVALUATIONS:
+        return json.dumps(
+            [_evaluation(e) for e in lazyloom.evaluations(handle or None)], ensure_ascii=False)
+    if what == lib.LOOMP_PLATFORM:
+        return lazyloom.platform()
+    if what == lib.LOOMP_CACHE_DIR:
+        return lazyloom.cache_dir()
+    if what == lib.LOOMP_COLLECTIVES:
+        return str(lazyloom.explain(handles.find(PROGRAM, handle)))
+    if what == lib.LOOMP_CODEGEN_FAILURES:
+        return json.dumps([f._asdict() for f in codegen.failures()], ensure_ascii=False)
+    if what == lib.LOOMP_PROGRAM_PICTURE:
+        return codegen.explain(handles.find(PROGRAM, handle)).svg()
+    if what == lib.LOOMP_QUANTIZED_VALUES:
+        return quantizing.values_json(handle)
+    capture.refuse_read("loom_tensor_picture")
+    picture = lazyloom.visualize_sharding(value_of(handle))
+    return str(picture.svg() if what == lib.LOOMP_PICTURE_SVG else picture)

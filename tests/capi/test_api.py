@@ -1,0 +1,125 @@
+"""``lazyloom_api.json``: up to date, and the same as what a C parser finds in the header."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from typing import Any
+
+import cffi
+import pytest
+
+from lazyloom_capi import api, header
+
+from .compilers import HERE
+
+API: dict[str, Any] = json.loads((header.include_dir() / api.NAME).read_text())
+DIRECTIONS = {"in", "out", "in and out", "new", "kept"}
+
+
+@pytest.fixture(scope="module")
+def parsed() -> cffi.FFI:
+    ffi = cffi.FFI()
+    ffi.cdef(header.declarations(header.text()))
+    return ffi
+
+
+def test_it_is_up_to_date() -> None:
+    # in a process of its own: other tests may have entered ops of theirs in the table
+    code = "from lazyloom_capi import api; print(api.text(), end='')"
+    fresh = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    recorded = (header.include_dir() / api.NAME).read_text()
+    assert recorded == fresh, "run: python -m lazyloom_capi --generate"
+
+
+def test_its_functions_are_those_of_the_header(parsed: cffi.FFI) -> None:
+    """Number and types of parameters and results, as cffi reads the declarations."""
+    assert [f["name"] for f in API["functions"]] == list(header.functions(header.text()))
+    # a pointer to each function, as the file has its types
+    again = cffi.FFI()
+    again.cdef(header.types(header.text()))
+    again.cdef("\n".join(
+        f"{f['returns']} {f['name']}({', '.join(map(declared, f['parameters'])) or 'void'});"
+        for f in API["functions"]))  # fmt: skip
+    for f in API["functions"]:
+        prototypes = [str(prototype(ffi, f["name"])) for ffi in (parsed, again)]
+        assert prototypes[0] == prototypes[1]
+        words = header.functions(header.text())[f["name"]]
+        assert all(re.search(rf"\b{p['name']}\b", words) for p in f["parameters"])
+
+
+def declared(parameter: dict[str, Any]) -> str:
+    if "(*)" in parameter["type"]:
+        return str(parameter["type"]).replace("(*)", f"(*{parameter['name']})")
+    return f"{parameter['type']} {parameter['name']}"
+
+
+def prototype(ffi: Any, name: str) -> Any:
+    return ffi._parser._declarations[f"function {name}"][0]
+
+
+def test_its_types_are_those_of_the_header(parsed: cffi.FFI) -> None:
+    named = {e["name"] for k in ("handles", "enums", "structs", "callbacks") for e in API[k]}
+    assert named == set(parsed.list_types()[0])
+    for e in API["enums"]:
+        assert {c["value"]: c["name"] for c in e["constants"]} == parsed.typeof(e["name"]).elements
+    for s in API["structs"]:
+        fields = parsed.typeof(s["name"]).fields
+        assert (s["members"] is None) == (fields is None)
+        if fields is not None:
+            assert {m["name"] for m in s["members"]} == {n for n, _ in fields}
+    for h in API["handles"]:
+        release = next(f for f in API["functions"] if f["name"] == h["release"])
+        assert [p["type"] for p in release["parameters"]] == [h["name"]]
+    for c in API["callbacks"]:
+        assert len(c["parameters"]) == len(parsed.typeof(c["name"]).args)
+
+
+def test_versions_are_those_of_the_released_headers() -> None:
+    """A function is in the headers of the versions from the one on that it came with."""
+    minors = {f["name"]: f["since"] for f in API["functions"]}
+    for folder in (f for f in (HERE / "released").iterdir() if f.is_dir()):
+        minor = int(folder.name.partition(".")[2])
+        then = "".join((folder / n).read_text() for n in header.NAMES if (folder / n).exists())
+        assert set(header.functions(then)) == {n for n, m in minors.items() if m <= minor}
+        constants = {c["name"] for e in API["enums"] for c in e["constants"] if c["since"] <= minor}
+        assert constants == set(re.findall(r"^  (LOOM_\w+) = \d+", then, flags=re.M)), minor
+
+
+def test_ownership_is_said_of_every_handle_that_is_given_out() -> None:
+    handles = {f"{h['name']} *" for h in API["handles"]}
+    for f in API["functions"]:
+        for p in f["parameters"]:
+            assert p["direction"] in DIRECTIONS
+            if p["type"] in handles:
+                assert p["direction"] in ("new", "in and out"), f["name"]
+            assert ("nullable" in p) == ("*" in p["type"]), (f["name"], p)
+    by_name = {f["name"]: {p["name"]: p for p in f["parameters"]} for f in API["functions"]}
+    assert by_name["loom_tensor_share_host"]["data"]["direction"] == "kept"
+    assert by_name["loom_tensor_share_host"]["data"]["nullable"]
+    assert by_name["loom_tensor_share_host"]["done"]["nullable"]
+    assert by_name["loom_source"]["results"]["length"] == "capacity"
+    assert by_name["loom_backward"]["cotangents"]["null_handle"]
+    assert by_name["loom_scan"]["results"]["length"] == "carry_count + ys_count"
+
+
+def test_a_comment_that_leaves_ownership_open_is_an_error() -> None:
+    text = header.text()
+    assert "result: new. Errors: LOOM_ERROR_ARGUMENT, LOOM_ERROR_SHAPE" in text
+    open_ = text.replace("result: new. Errors: LOOM_ERROR_ARGUMENT, LOOM_ERROR_SHAPE", "Errors:")
+    with pytest.raises(ValueError, match=r"loom_tensor_from_host\(\) gives handles out by result"):
+        api.declared(open_)
+
+
+def test_ops_are_those_that_the_library_describes() -> None:
+    recorded = json.loads((HERE / "ops.json").read_text())
+    assert {o["name"] for o in API["ops"]} == set(recorded)
+    for op in API["ops"]:
+        kept = recorded[op["name"]]
+        assert [o["name"] for o in op["operands"]] == [o["name"] for o in kept["operands"]]
+        assert [a["default"] for a in op["attributes"]] == [
+            a["default"] for a in kept["attributes"]]
+        assert op["outputs"] == kept["outputs"]
