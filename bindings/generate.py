@@ -31,6 +31,12 @@ def stale() -> list[str]:
 
 
 def main() -> int:
+    from generator import common
+
+    if common.unknown_types():
+        print(f"lazyloom_api.json does not declare {', '.join(common.unknown_types())}; expected "
+              "types of the header, or of <stdint.h>", file=sys.stderr)  # fmt: skip
+        return 1
     if "--check" in sys.argv:
         for path in stale():
             print(f"bindings/{path} is stale; run: python bindings/generate.py", file=sys.stderr)

@@ -116,6 +116,14 @@ module lazyloom_c
     type(c_funptr) :: done
     type(c_ptr) :: name
   end type
+  type, bind(c) :: loom_memory_figures_t
+    integer(c_size_t) :: size
+    integer(c_size_t) :: tensors
+    integer(c_size_t) :: tensor_bytes
+    integer(c_size_t) :: pending
+    integer(c_size_t) :: resident
+    integer(c_size_t) :: peak
+  end type
   type, bind(c) :: loom_quantize_options_t
     integer(c_size_t) :: size
     real(c_double) :: percentile
@@ -942,6 +950,11 @@ module lazyloom_c
       type(c_ptr), value :: buffer
       integer(c_size_t), value :: capacity
       type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
+    function c_loom_memory(figures) bind(c, name="loom_memory") result(found)
+      import
+      type(c_ptr), value :: figures
       integer(c_int) :: found
     end function
     function c_loom_stats_reset() bind(c, name="loom_stats_reset") result(found)

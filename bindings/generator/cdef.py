@@ -6,6 +6,8 @@ from .common import API, Entry
 
 
 def _declared(kind: str, name: str) -> str:
+    # all structures have names of their own
+    kind = kind.replace("struct ", "")
     if "(*)" in kind:
         return kind.replace("(*)", f"(*{name})")
     return f"{kind}{'' if kind.endswith('*') else ' '}{name}"

@@ -19,6 +19,21 @@ NOTICE = "Written by bindings/generate.py from lazyloom_api.json; do not edit."
 Entry = dict[str, Any]
 
 
+_NUMBERS = frozenset("""void char int bool float double size_t int8_t int16_t int32_t int64_t
+                      uint8_t uint16_t uint32_t uint64_t""".split())
+
+
+def unknown_types() -> list[str]:
+    """The types that the file uses and does not declare: no language could declare them."""
+    known = {e["name"] for k in ("enums", "handles", "structs", "callbacks") for e in API[k]}
+    members = [m for s in API["structs"] for m in s["members"] or ()]
+    given = [p for k in ("functions", "callbacks") for f in API[k] for p in f["parameters"]]
+    inner = [m for outer in members for m in outer.get("members", ())]
+    plain = [e["type"] for e in [*members, *given, *inner] if "(*)" not in e["type"]]
+    words = {re.sub(r"\bconst\b|\bstruct\b|\*", "", t).strip() for t in plain}
+    return sorted(words - known - _NUMBERS - {"union"})
+
+
 def fixed(op: Entry) -> list[Entry]:
     return [o for o in op["operands"] if not o["variadic"]]
 

@@ -22,7 +22,7 @@ def _type(c: str) -> str:
         returns, parameters = re.match(r"(.*?) \(\*\)\((.*)\)$", c).groups()  # type: ignore[union-attr]
         kinds = [_type(re.sub(r"\w+$", "", p).strip()) for p in parameters.split(", ")]
         return _pointer(kinds, returns)
-    words = re.findall(r"\w+|\*", c)
+    words = re.findall(r"\w+|\*", c.replace("struct ", ""))
     const = words[0] == "const"
     name = words[1] if const else words[0]
     found = _NAMES.get(name, name)

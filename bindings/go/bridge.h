@@ -137,12 +137,32 @@ static inline loom_error *go_capture_run(const char *file, int line, loom_captur
 loom_status goFunction(loom_tensor *inputs, size_t input_count, loom_tensor *outputs,
                        size_t output_count, void *context);
 
+loom_status goSecond(loom_tensor *inputs, size_t input_count, loom_tensor *outputs,
+                     size_t output_count, void *context);
+
+/* A handle of Go's goes as a context, which is a pointer that is not followed. */
+static inline loom_error *go_while_loop(const char *file, int line, uintptr_t functions,
+                                        const loom_tensor *init, size_t carry_count,
+                                        int64_t max_steps, loom_tensor *results) {
+  loom_copy_source_location(file, line);
+  return taken(loom_while_loop((loom_function)goFunction, (loom_function)goSecond,
+                               (void *)functions, init, carry_count, max_steps, results));
+}
+
+static inline loom_error *go_cond(const char *file, int line, loom_tensor which,
+                                  uintptr_t functions, const loom_tensor *operands,
+                                  size_t operand_count, loom_tensor *results,
+                                  size_t result_count) {
+  loom_copy_source_location(file, line);
+  return taken(loom_cond(which, (loom_function)goFunction, (loom_function)goSecond,
+                         (void *)functions, operands, operand_count, results, result_count));
+}
+
 static inline loom_error *go_scan(const char *file, int line, uintptr_t function,
                                   const loom_tensor *init, size_t carry_count,
                                   const loom_tensor *xs, size_t xs_count, size_t ys_count,
                                   loom_tensor *results) {
   loom_copy_source_location(file, line);
-  /* a handle of Go's as a pointer, which is not followed */
   return taken(loom_scan((loom_function)goFunction, (void *)function, init, carry_count, xs,
                          xs_count, -1, ys_count, false, results));
 }

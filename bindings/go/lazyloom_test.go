@@ -130,6 +130,16 @@ func TestGradientsLoopsAndCaptures(t *testing.T) {
 	}
 	ends := s.Scan(running, []*Tensor{zero}, []*Tensor{x.Detach(s)}, 1)
 	expect[float32](t, ends[1], 1, 3, 6)
+	doubled := s.WhileLoop(
+		func(s *Scope, in []*Tensor) []*Tensor { return []*Tensor{s.Less(in[0], 100)} },
+		func(s *Scope, in []*Tensor) []*Tensor { return []*Tensor{s.Multiply(in[0], 2)} },
+		[]*Tensor{New(s, []float32{3})}, -1)
+	expect[float32](t, doubled[0], 192)
+	either := s.Cond(New(s, []bool{true}),
+		func(s *Scope, in []*Tensor) []*Tensor { return []*Tensor{s.Add(in[0], 1)} },
+		func(s *Scope, in []*Tensor) []*Tensor { return []*Tensor{s.Subtract(in[0], 1)} },
+		[]*Tensor{New(s, []float32{3})}, 1)
+	expect[float32](t, either[0], 4)
 	own := NewScope()
 	mine := errors.New("mine")
 	own.Scan(func(s *Scope, in []*Tensor) []*Tensor { s.Fail(mine); return nil },

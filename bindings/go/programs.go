@@ -66,21 +66,34 @@ func (s *Scope) Grad(outputs, inputs []*Tensor) []*Tensor {
 // the function's.
 type Function func(s *Scope, inputs []*Tensor) []*Tensor
 
+// called is the functions of a call, and how they ended.
 type called struct {
-	function Function
-	err      error
-	panicked interface{}
+	functions [2]Function
+	err       error
+	panicked  interface{}
 }
 
 //export goFunction
 func goFunction(inputs *C.loom_tensor, inputCount C.size_t, outputs *C.loom_tensor,
+	outputCount C.size_t, context unsafe.Pointer) C.loom_status {
+	return callBack(0, inputs, inputCount, outputs, outputCount, context)
+}
+
+//export goSecond
+func goSecond(inputs *C.loom_tensor, inputCount C.size_t, outputs *C.loom_tensor,
+	outputCount C.size_t, context unsafe.Pointer) C.loom_status {
+	return callBack(1, inputs, inputCount, outputs, outputCount, context)
+}
+
+func callBack(which int, inputs *C.loom_tensor, inputCount C.size_t, outputs *C.loom_tensor,
 	outputCount C.size_t, context unsafe.Pointer) (status C.loom_status) {
 	call := cgo.Handle(uintptr(context)).Value().(*called)
 	s := NewScope()
 	defer s.Close()
 	// a panic must not unwind through C: it goes on after the call
 	defer func() {
-		if call.panicked = recover(); call.panicked != nil {
+		if problem := recover(); problem != nil {
+			call.panicked = problem
 			status = C.loom_set_error(C.LOOM_ERROR, name("the function panicked"))
 		}
 	}()
@@ -93,7 +106,7 @@ func goFunction(inputs *C.loom_tensor, inputCount C.size_t, outputs *C.loom_tens
 		}
 		given = append(given, s.owned(t))
 	}
-	results := call.function(s, given)
+	results := call.functions[which](s, given)
 	if s.err == nil && len(results) != int(outputCount) {
 		s.fail(&Error{Status: ErrArgument, Index: -1, Message: fmt.Sprintf(
 			"the function gave %d tensors, expected %d", len(results), int(outputCount))})
@@ -117,38 +130,74 @@ func goFunction(inputs *C.loom_tensor, inputCount C.size_t, outputs *C.loom_tens
 	return C.LOOM_OK
 }
 
+// calling gives functions and lists of tensors to C, and the count tensors that the call fills in.
+func (s *Scope) calling(functions [2]Function, lists [2][]*Tensor, count int,
+	call func(file *C.char, line C.int, functions C.uintptr_t, first, second *C.loom_tensor,
+		found *C.loom_tensor) *C.loom_error) []*Tensor {
+	nothing := make([]*Tensor, count)
+	if s.err != nil {
+		return nothing
+	}
+	first, err := handles(lists[0])
+	if s.fail(err) {
+		return nothing
+	}
+	second, err := handles(lists[1])
+	if s.fail(err) {
+		return nothing
+	}
+	made := &called{functions: functions}
+	handle := cgo.NewHandle(made)
+	defer handle.Delete()
+	found := make([]C.loom_tensor, count+1)
+	file, line := site(1)
+	err = failure(call(file, line, C.uintptr_t(handle), &first[0], &second[0], &found[0]))
+	if made.panicked != nil {
+		panic(made.panicked)
+	}
+	if made.err != nil && err != nil {
+		err = made.err
+	}
+	if s.fail(err) {
+		return nothing
+	}
+	return s.ownedList(found, count)
+}
+
 // Scan records a loop over the first axis of xs. step takes the carry and one element of each of
 // xs; it gives the next carry and ysCount tensors. Gives the last carry, then what the steps gave.
 func (s *Scope) Scan(step Function, init, xs []*Tensor, ysCount int) []*Tensor {
-	count := len(init) + ysCount
-	if s.err != nil {
-		return make([]*Tensor, count)
+	return s.calling([2]Function{step}, [2][]*Tensor{init, xs}, len(init)+ysCount,
+		func(file *C.char, line C.int, functions C.uintptr_t, first, second,
+			found *C.loom_tensor) *C.loom_error {
+			return C.go_scan(file, line, functions, first, C.size_t(len(init)), second,
+				C.size_t(len(xs)), C.size_t(ysCount), found)
+		})
+}
+
+// WhileLoop records a loop of body, which takes and gives the carry, while condition gives one bool
+// tensor that is true. maxSteps is -1 for no bound. Gives the last carry.
+func (s *Scope) WhileLoop(condition, body Function, init []*Tensor, maxSteps int) []*Tensor {
+	return s.calling([2]Function{condition, body}, [2][]*Tensor{init}, len(init),
+		func(file *C.char, line C.int, functions C.uintptr_t, first, _,
+			found *C.loom_tensor) *C.loom_error {
+			return C.go_while_loop(file, line, functions, first, C.size_t(len(init)),
+				C.int64_t(maxSteps), found)
+		})
+}
+
+// Cond records one of two functions of the operands, each of which gives count tensors.
+func (s *Scope) Cond(which *Tensor, ifTrue, ifFalse Function, operands []*Tensor,
+	count int) []*Tensor {
+	if which == nil {
+		s.fail(&Error{Status: ErrHandle, Message: "Cond: which is nil", Index: -1})
 	}
-	carry, err := handles(init)
-	if s.fail(err) {
-		return make([]*Tensor, count)
-	}
-	over, err := handles(xs)
-	if s.fail(err) {
-		return make([]*Tensor, count)
-	}
-	call := &called{function: step}
-	handle := cgo.NewHandle(call)
-	defer handle.Delete()
-	found := make([]C.loom_tensor, count+1)
-	file, line := site(0)
-	err = failure(C.go_scan(file, line, C.uintptr_t(handle), &carry[0], C.size_t(len(init)),
-		&over[0], C.size_t(len(xs)), C.size_t(ysCount), &found[0]))
-	if call.panicked != nil {
-		panic(call.panicked)
-	}
-	if call.err != nil && err != nil {
-		err = call.err
-	}
-	if s.fail(err) {
-		return make([]*Tensor, count)
-	}
-	return s.ownedList(found, count)
+	return s.calling([2]Function{ifTrue, ifFalse}, [2][]*Tensor{operands}, count,
+		func(file *C.char, line C.int, functions C.uintptr_t, first, _,
+			found *C.loom_tensor) *C.loom_error {
+			return C.go_cond(file, line, which.handle, functions, first,
+				C.size_t(len(operands)), found, C.size_t(count))
+		})
 }
 
 // Capture is a step that was recorded once: see loom_capture_begin() in lazyloom.h.

@@ -459,10 +459,9 @@ function M.capture(inputs, step)
   end
 end
 
--- The last carry, then what the steps gave, stacked. step takes the lists of the carry and of one
--- element of each of xs, and gives the list of the next carry and ys_count tensors.
-function M.scan(step, init, xs, ys_count)
-  local failed
+-- A function of C's that calls f with the list of its inputs and takes a list of tensors; what f
+-- raises is kept in failed.
+local function callback_of(f, failed)
   local function called(inputs, input_count, outputs, output_count)
     local fine, problem = pcall(function()
       local given = {}
@@ -470,8 +469,7 @@ function M.scan(step, init, xs, ys_count)
         check(C.loom_tensor_retain(inputs[i - 1])) -- the inputs stay the library's
         given[i] = owned(inputs[i - 1])
       end
-      local carry = {unpack(given, 1, #init)}
-      local results = step(carry, {unpack(given, #init + 1)})
+      local results = f(given)
       if #results ~= tonumber(output_count) then
         fail("LOOM_ERROR_ARGUMENT", ("the function gave %d tensors, expected %d"):format(
           #results, tonumber(output_count)))
@@ -482,24 +480,61 @@ function M.scan(step, init, xs, ys_count)
       end
     end)
     if fine then return 0 end
-    failed = problem -- an error must not cross C: it goes on after the call
+    failed.error = failed.error or problem -- it must not cross C, and goes on after the call
     return C.loom_set_error(1, tostring(problem))
   end
-  local callback = ffi.cast("loom_function", function(inputs, n, outputs, m)
+  return ffi.cast("loom_function", function(inputs, n, outputs, m)
     return M.scope(called, inputs, n, outputs, m)
   end)
-  local count = #init + (ys_count or 0)
+end
+
+-- Gives functions to C, and the list of the count tensors that the call fills in.
+local function with_callbacks(functions, count, call)
+  local failed, callbacks = {}, {}
+  for i, f in ipairs(functions) do callbacks[i] = callback_of(f, failed) end
   local found = ffi.new("loom_tensor[?]", count + 1)
   note()
-  local status = C.loom_scan(callback, nil, handles(init), #init, handles(xs or {}), #(xs or {}),
-                             -1, ys_count or 0, false, found)
-  callback:free()
-  if failed then error(failed, 0) end
+  local status = call(found, unpack(callbacks))
+  for _, callback in ipairs(callbacks) do callback:free() end
+  if failed.error then error(failed.error, 0) end
   check(status)
   return owned_list(found, count)
 end
+
+-- The last carry, then what the steps gave, stacked. step takes the lists of the carry and of one
+-- element of each of xs, and gives the list of the next carry and ys_count tensors.
+function M.scan(step, init, xs, ys_count)
+  xs, ys_count = xs or {}, ys_count or 0
+  local function both(given)
+    return step({unpack(given, 1, #init)}, {unpack(given, #init + 1)})
+  end
+  return with_callbacks({both}, #init + ys_count, function(found, callback)
+    return C.loom_scan(callback, nil, handles(init), #init, handles(xs), #xs, -1, ys_count, false,
+                       found)
+  end)
+end
+
+-- The last carry of a loop of body, which takes and gives the list of it, while condition gives a
+-- bool tensor that is true. max_steps: nil for no bound.
+function M.while_loop(condition, body, init, max_steps)
+  local function one(given) return {condition(given)} end
+  return with_callbacks({one, body}, #init, function(found, first, second)
+    return C.loom_while_loop(first, second, nil, handles(init), #init, max_steps or -1, found)
+  end)
+end
+
+-- The list of what one of two functions of the list of operands gives, count tensors each.
+function M.cond(which, if_true, if_false, operands, count)
+  count = count or 1
+  return with_callbacks({if_true, if_false}, count, function(found, first, second)
+    return C.loom_cond(which.handle, first, second, nil, handles(operands), #operands, found, count)
+  end)
+end
 -- a compiled call of C cannot be called back from
-jit.off(M.scan)
+jit.off(with_callbacks, true)
+jit.off(M.scan, true)
+jit.off(M.while_loop, true)
+jit.off(M.cond, true)
 
 -- A counter of the process, such as "programs_compiled".
 function M.stat(name)

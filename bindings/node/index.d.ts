@@ -50,6 +50,12 @@ export function capture(
 export function scan(
   step: (carry: Tensor[], elements: Tensor[]) => Tensor[], init: Tensor[], xs?: Tensor[],
   ysCount?: number): Tensor[];
+export function whileLoop(
+  condition: (carry: Tensor[]) => Tensor, body: (carry: Tensor[]) => Tensor[], init: Tensor[],
+  maxSteps?: number): Tensor[];
+export function cond(
+  which: Tensor, ifTrue: (operands: Tensor[]) => Tensor[],
+  ifFalse: (operands: Tensor[]) => Tensor[], operands: Tensor[], count?: number): Tensor[];
 export function stat(name: string): number;
 export function liveHandles(): number;
 

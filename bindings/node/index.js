@@ -444,38 +444,64 @@ function capture(inputs, step) {
   return run;
 }
 
+// A function that C calls: f takes the list of its inputs and gives a list of tensors; what f
+// throws is kept in failed.
+const callbackOf = (f, failed) => (inputs, inputCount, outputs, outputCount) => {
+  try {
+    return scope(() => {
+      const count = Number(inputCount);
+      const bits = count ? koffi.decode(inputs, "uint64_t", count) : [];
+      const given = Array.from(bits, (b) => {
+        check(C.loom_tensor_retain({ bits: BigInt(b) })); // the inputs stay the library's
+        return owned(BigInt(b));
+      });
+      const results = f(given);
+      if (results.length !== Number(outputCount))
+        fail("LOOM_ERROR_ARGUMENT",
+          `the function gave ${results.length} tensors, expected ${outputCount}`);
+      for (const t of results) check(C.loom_tensor_retain(handle(t)));
+      koffi.encode(outputs, koffi.array("uint64_t", results.length), results.map((t) => t.bits));
+      return 0;
+    });
+  } catch (error) {
+    failed.first ??= { error }; // it must not cross C, and goes on after the call
+    return C.loom_set_error(1, String(error.message ?? error));
+  }
+};
+
+// Gives functions to C, and the list of the count tensors that the call fills in.
+function withCallbacks(functions, count, call) {
+  const failed = {}, found = room(count);
+  note();
+  const status = call(found, ...functions.map((f) => callbackOf(f, failed)));
+  if (failed.first) throw failed.first.error;
+  check(status);
+  return ownedList(found, count);
+}
+
+const listOf = (tensors) => (tensors.length ? handles(tensors) : room(1));
+
 /** The last carry, then what the steps gave, stacked. step takes the lists of the carry and of one
  * element of each of xs, and gives the list of the next carry and ysCount tensors. */
 function scan(step, init, xs = [], ysCount = 0) {
-  let failed = null;
-  const called = (inputs, inputCount, outputs, outputCount) => {
-    try {
-      return scope(() => {
-        const bits = koffi.decode(inputs, "uint64_t", Number(inputCount));
-        const given = Array.from(bits, (b) => {
-          check(C.loom_tensor_retain({ bits: BigInt(b) })); // the inputs stay the library's
-          return owned(BigInt(b));
-        });
-        const results = step(given.slice(0, init.length), given.slice(init.length));
-        if (results.length !== Number(outputCount))
-          fail("LOOM_ERROR_ARGUMENT",
-            `the function gave ${results.length} tensors, expected ${outputCount}`);
-        for (const t of results) check(C.loom_tensor_retain(handle(t)));
-        koffi.encode(outputs, koffi.array("uint64_t", results.length), results.map((t) => t.bits));
-        return 0;
-      });
-    } catch (error) {
-      failed = { error }; // it must not cross C, and goes on after the call
-      return C.loom_set_error(1, String(error.message ?? error));
-    }
-  };
-  const found = room(init.length + ysCount);
-  note();
-  const status = C.loom_scan(called, null, handles(init), init.length,
-    xs.length ? handles(xs) : room(1), xs.length, -1, ysCount, false, found);
-  if (failed) throw failed.error;
-  check(status);
-  return ownedList(found, init.length + ysCount);
+  const both = (given) => step(given.slice(0, init.length), given.slice(init.length));
+  return withCallbacks([both], init.length + ysCount, (found, callback) =>
+    C.loom_scan(callback, null, listOf(init), init.length, listOf(xs), xs.length, -1, ysCount,
+      false, found));
+}
+
+/** The last carry of a loop of body, which takes and gives the list of it, while condition gives a
+ * bool tensor that is true. maxSteps: -1 for no bound. */
+function whileLoop(condition, body, init, maxSteps = -1) {
+  return withCallbacks([(given) => [condition(given)], body], init.length, (found, first, second) =>
+    C.loom_while_loop(first, second, null, listOf(init), init.length, maxSteps, found));
+}
+
+/** The list of what one of two functions of the list of operands gives, count tensors each. */
+function cond(which, ifTrue, ifFalse, operands, count = 1) {
+  return withCallbacks([ifTrue, ifFalse], count, (found, first, second) =>
+    C.loom_cond(handle(which), first, second, null, listOf(operands), operands.length, found,
+      count));
 }
 
 /** A counter of the process, such as "programs_compiled". */
@@ -493,6 +519,6 @@ function liveHandles() {
 }
 
 module.exports = {
-  ...ops, Tensor, LoomError, capture, grad, liveHandles, noGrad, scan, scope, shutdown, start,
-  stat, sync, tensor,
+  ...ops, Tensor, LoomError, capture, cond, grad, liveHandles, noGrad, scan, scope, shutdown, start,
+  stat, sync, tensor, whileLoop,
 };

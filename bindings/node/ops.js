@@ -4,7 +4,7 @@
 // the types and functions of lazyloom.h
 exports.enums = ["loom_status", "loom_dtype", "loom_option", "loom_log_level", "loom_operand_kind", "loom_attr_kind", "loom_direction"];
 exports.handles = ["loom_tensor", "loom_buffer", "loom_program", "loom_capture", "loom_linear_map", "loom_quantized"];
-exports.structs = ["loom_operand", "loom_attr", "loom_error", "loom_error_details", "loom_custom_op", "DLManagedTensorVersioned", "DLManagedTensor", "loom_quantize_options"];
+exports.structs = ["loom_operand", "loom_attr", "loom_error", "loom_error_details", "loom_custom_op", "DLManagedTensorVersioned", "DLManagedTensor", "loom_memory_figures", "loom_quantize_options"];
 exports.callbacks = ["loom_log_function", "loom_function", "loom_ready_function"];
 exports.functions = [
   "uint32_t loom_abi_version(void)",
@@ -101,10 +101,10 @@ exports.functions = [
   "loom_status loom_hessian(loom_function function, void *context, const loom_tensor *inputs, size_t input_count, const size_t *positions, size_t position_count, size_t output_count, loom_tensor *results)",
   "loom_status loom_vmap(loom_function function, void *context, const loom_tensor *inputs, size_t input_count, const int64_t *in_axes, int64_t axis_size, const int64_t *out_axes, loom_tensor *results, size_t result_count)",
   "loom_status loom_apply_custom(const loom_custom_op *custom, const loom_tensor *inputs, size_t input_count, loom_tensor *outputs, size_t output_count)",
-  "loom_status loom_tensor_from_dlpack(struct DLManagedTensorVersioned *managed, bool copy, loom_tensor *result)",
-  "loom_status loom_tensor_from_dlpack_unversioned(struct DLManagedTensor *managed, bool copy, loom_tensor *result)",
-  "loom_status loom_tensor_to_dlpack(loom_tensor tensor, bool copy, struct DLManagedTensorVersioned **result)",
-  "loom_status loom_tensor_to_dlpack_unversioned(loom_tensor tensor, struct DLManagedTensor **result)",
+  "loom_status loom_tensor_from_dlpack(DLManagedTensorVersioned *managed, bool copy, loom_tensor *result)",
+  "loom_status loom_tensor_from_dlpack_unversioned(DLManagedTensor *managed, bool copy, loom_tensor *result)",
+  "loom_status loom_tensor_to_dlpack(loom_tensor tensor, bool copy, DLManagedTensorVersioned **result)",
+  "loom_status loom_tensor_to_dlpack_unversioned(loom_tensor tensor, DLManagedTensor **result)",
   "loom_status loom_tensors_read(const loom_tensor *tensors, void *const *buffers, const size_t *nbytes, size_t count)",
   "loom_status loom_tensor_is_ready(loom_tensor tensor, bool *result)",
   "loom_status loom_wait(const loom_tensor *tensors, size_t count, double timeout)",
@@ -115,6 +115,7 @@ exports.functions = [
   "loom_status loom_options_json(char *buffer, size_t capacity, size_t *needed)",
   "loom_status loom_programs_of(const loom_tensor *tensors, size_t count, loom_program *results, size_t capacity, size_t *result_count)",
   "loom_status loom_evaluations_json(size_t count, char *buffer, size_t capacity, size_t *needed)",
+  "loom_status loom_memory(loom_memory_figures *figures)",
   "loom_status loom_stats_reset(void)",
   "loom_status loom_finish_compiling(double timeout, bool *finished)",
   "loom_status loom_platform(char *buffer, size_t capacity, size_t *needed)",

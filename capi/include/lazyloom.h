@@ -58,7 +58,7 @@
 
    Numbers of things. A list that is given has at most 2^20 entries (operands,
    attributes and their values, tensors, results, dimensions); a larger count is
-   LOOM_ERROR_ARGUMENT.
+   LOOM_ERROR_ARGUMENT. One of no entries may be NULL.
 
    Loading. The library may be linked with, or opened with dlopen(), also with RTLD_LOCAL;
    it stays loaded after dlclose(). One copy of it can be started in a process; the start of
@@ -81,13 +81,14 @@
           loom_value_and_grad(), loom_jacobian(), loom_hessian(), loom_vmap(), loom_apply_custom(),
           loom_tensor_from_dlpack(), _unversioned(), loom_tensor_to_dlpack(), _unversioned(),
           loom_tensors_read(), loom_tensor_is_ready(), loom_wait(), loom_tensor_on_ready(),
-          LOOM_ERROR_TIMEOUT; LOOM_OPTION_REPRODUCIBLE, _FORBID_NEW_PROGRAMS, loom_option_set(),
-          loom_option_get(), loom_options_json(), loom_random_key(), loom_programs_of(), loom_evaluations_json(),
-          loom_stats_reset(), loom_finish_compiling(), loom_platform(), loom_cache_dir(),
-          loom_program_collectives(), loom_tensor_picture(), loom_codegen_measure(),
-          _verify(), _segmented(), _failures(), loom_quantized, loom_quantize_function(),
-          loom_quantized_run(), _json(), _release(), loom_program_picture(),
-          loom_distributed_barrier(), loom_tensor_local_part(), loom_tensor_from_local_part()
+          LOOM_ERROR_TIMEOUT; LOOM_OPTION_REPRODUCIBLE, LOOM_OPTION_FORBID_NEW_PROGRAMS,
+          loom_option_set(), loom_option_get(), loom_options_json(), loom_random_key(),
+          loom_programs_of(), loom_evaluations_json(), loom_stats_reset(),
+          loom_finish_compiling(), loom_platform(), loom_cache_dir(), loom_program_collectives(),
+          loom_tensor_picture(), loom_codegen_measure(), _verify(), _segmented(), _failures(),
+          loom_quantized, loom_quantize_function(), loom_quantized_run(), _json(), _release(),
+          loom_program_picture(), loom_distributed_barrier(), loom_tensor_local_part(),
+          loom_tensor_from_local_part(), loom_memory()
      1.8  loom_set_error(), loom_copy_source_location()
      1.7  loom_devices(), loom_tensor_to_device(), loom_tensor_shard(), loom_tensor_placement(),
           loom_distributed_initialize(), _rank(), _finalize()
@@ -337,7 +338,7 @@ LOOM_API LOOM_CHECK loom_status loom_live_handles(size_t *count);
 /* Records an op. Nothing is computed; shapes, dtypes and attributes are checked.
    op: in, a name of the table. operands: in, operand_count. attributes: in,
    attribute_count, those left out take their default. results: new, capacity
-   entries; result_count: out, how many the op has, may be NULL. Fails with
+   entries, not NULL; result_count: out, how many the op has, may be NULL. Fails with
    LOOM_ERROR_ARGUMENT if capacity is smaller than that number.
    Errors: LOOM_ERROR_UNKNOWN_OP, _ARGUMENT, _SHAPE, _DTYPE, _HANDLE. */
 LOOM_API LOOM_CHECK loom_status loom_apply(const char *op, const loom_operand *operands,
@@ -537,7 +538,7 @@ LOOM_API LOOM_CHECK loom_status loom_sync(const loom_tensor *tensors, size_t cou
 LOOM_API LOOM_CHECK loom_status loom_mark_dynamic(loom_tensor tensor, int64_t axis,
                                                   int64_t minimum, int64_t maximum);
 
-/* Says that extents of an input are never padded. axes: in, axis_count, or NULL for all.
+/* Says that extents of an input are never padded. axes: in, axis_count; NULL with 0 for all.
    What is pending is computed first. Errors: LOOM_ERROR_ARGUMENT if there is no such axis. */
 LOOM_API LOOM_CHECK loom_status loom_mark_static(loom_tensor tensor, const int64_t *axes,
                                                  size_t axis_count);

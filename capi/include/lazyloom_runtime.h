@@ -1,6 +1,6 @@
 /* lazyloom_runtime.h: what the runtime can do beside recording and computing: devices and
-   processes, transforms of functions, derivatives of the caller's own, DLPack, waiting, observation,
-   quantisation. Part of the contract that lazyloom.h begins with; include that. */
+   processes, transforms of functions, derivatives of the caller's own, DLPack, waiting,
+   observation, quantisation. Part of the contract that lazyloom.h begins with; include that. */
 #ifndef LAZYLOOM_H
 #include "lazyloom.h"
 #elif !defined(LAZYLOOM_RUNTIME_H)
@@ -195,14 +195,16 @@ typedef struct loom_custom_op {
   const char *name;      /* what messages call it; copied; NULL for "custom" */
 } loom_custom_op;
 
-/* Computes something of the caller's whose derivatives the caller gives. custom: in; if it is NULL
-   or of a wrong size, nothing of it is looked at and done is not called. inputs: in, input_count;
-   they are kept for the derivatives. outputs: new, output_count, 1 or more.
+/* Computes something of the caller's whose derivatives the caller gives. custom: in, not NULL; if
+   it is of a wrong size, nothing of it is looked at and done is not called. inputs: in, input_count;
+   they are kept for the derivatives. outputs: new, output_count, 1 or more. In a function of a loop
+   or a branch no gradient passes through it: LOOM_ERROR_GRADIENT where one is to.
    Errors: LOOM_ERROR_ARGUMENT, _HANDLE, those of forward; those of the derivatives are errors of
    the call that takes them, LOOM_ERROR_GRADIENT for one of a wrong shape or dtype. */
 LOOM_API LOOM_CHECK loom_status loom_apply_custom(const loom_custom_op *custom,
                                                   const loom_tensor *inputs, size_t input_count,
                                                   loom_tensor *outputs, size_t output_count);
+
 /* ---- DLPack ---------------------------------------------------------------------- */
 
 /* Tensors from other libraries and for them, by DLPack 1.x, in the memory of the host; the
@@ -230,8 +232,8 @@ loom_tensor_from_dlpack_unversioned(struct DLManagedTensor *managed, bool copy,
 /* Computes the tensor if it is pending and gives its contents to another library: row-major, with
    strides, version 1.0. On a processor they are the tensor's own memory, and flagged read-only:
    later writes to the tensor do not change them. copy: true for memory that the other library may
-   write, flagged as copied. result: out, owned by the caller, who calls its deleter (NULL after a
-   failure). The memory stays until then, also after loom_shutdown(); the deleter may be called on
+   write, flagged as copied. result: out, not NULL, owned by the caller, who calls its deleter; NULL
+   after a failure. The memory stays until then, also after loom_shutdown(); the deleter may be called on
    any thread, at any time. loom_live_handles() counts it till then.
    Errors as loom_tensor_read(). */
 LOOM_API LOOM_CHECK loom_status loom_tensor_to_dlpack(loom_tensor tensor, bool copy,
@@ -241,6 +243,7 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_to_dlpack(loom_tensor tensor, bool c
    not to be written. */
 LOOM_API LOOM_CHECK loom_status
 loom_tensor_to_dlpack_unversioned(loom_tensor tensor, struct DLManagedTensor **result);
+
 /* ---- to wait, and not to wait ---------------------------------------------------- */
 
 /* loom_tensor_read() of several tensors, which are scheduled together first. tensors: in, count.
@@ -259,7 +262,8 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_is_ready(loom_tensor tensor, bool *r
    infinity none either. With a limit the work is scheduled on a thread of the library's, with this
    thread's options, and what is not ready in time goes on. tensors: in, count.
    Errors: LOOM_ERROR_TIMEOUT, as often as that happens; LOOM_ERROR_ARGUMENT for a NaN; those of
-   loom_sync(). */
+   loom_sync(). The end of the main thread waits for what goes on, and for calls of
+   loom_tensor_on_ready(), up to a minute; before exit() on another thread, call loom_shutdown(). */
 LOOM_API LOOM_CHECK loom_status loom_wait(const loom_tensor *tensors, size_t count,
                                           double timeout);
 
@@ -277,6 +281,7 @@ typedef void (*loom_ready_function)(loom_status status, void *context);
 LOOM_API LOOM_CHECK loom_status loom_tensor_on_ready(loom_tensor tensor,
                                                      loom_ready_function function,
                                                      void *context);
+
 /* ---- random keys ----------------------------------------------------------------- */
 
 /* The key of a seed, as random ops take one: uint32[2], the upper 32 bits of the seed and the lower
@@ -316,6 +321,21 @@ LOOM_API LOOM_CHECK loom_status loom_programs_of(const loom_tensor *tensors, siz
    count: how many at most, 0 for all that are kept (the option records_kept). */
 LOOM_API LOOM_CHECK loom_status loom_evaluations_json(size_t count, char *buffer,
                                                       size_t capacity, size_t *needed);
+
+/* What memory holds. New members are added at the end. */
+typedef struct loom_memory_figures {
+  size_t size;         /* in: sizeof(loom_memory_figures), of the header compiled with */
+  size_t tensors;      /* tensors with a live handle */
+  size_t tensor_bytes; /* of those that are computed or being computed, each contents once */
+  size_t pending;      /* of those that are recorded, and hold no memory of their own yet */
+  size_t resident;     /* bytes of the process in memory, lazyloom's or not; 0 where unknown */
+  size_t peak;         /* the most that it was */
+} loom_memory_figures;
+
+/* figures: in and out, its size is set. What gradients, loops and captures keep beside tensors with
+   a handle is part of resident alone; what programs took and gave, loom_evaluations_json() has.
+   Errors: LOOM_ERROR_ARGUMENT for a size that cannot be. */
+LOOM_API LOOM_CHECK loom_status loom_memory(loom_memory_figures *figures);
 
 /* Has loom_stat() and loom_stats_json() count from 0 again, for the process. */
 LOOM_API LOOM_CHECK loom_status loom_stats_reset(void);
@@ -408,6 +428,7 @@ LOOM_API LOOM_CHECK loom_status loom_quantized_json(loom_quantized quantized, ch
 
 /* Ends the use of it. Errors: LOOM_ERROR_HANDLE. */
 LOOM_API loom_status loom_quantized_release(loom_quantized quantized);
+
 /* ---- parts of processes ------------------------------------------------------------ */
 
 /* Waits until all processes have come here, but no longer than timeout seconds, 0 for that of
@@ -480,6 +501,7 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_from_local_part(loom_tensor tensor, 
 #define loom_tensor_from_local_part(...) (LOOM_HERE, loom_tensor_from_local_part(__VA_ARGS__))
 #define loom_quantized_json(...) (LOOM_HERE, loom_quantized_json(__VA_ARGS__))
 #define loom_program_picture(...) (LOOM_HERE, loom_program_picture(__VA_ARGS__))
+#define loom_memory(...) (LOOM_HERE, loom_memory(__VA_ARGS__))
 #define loom_tensors_read(...) (LOOM_HERE, loom_tensors_read(__VA_ARGS__))
 #define loom_tensor_is_ready(...) (LOOM_HERE, loom_tensor_is_ready(__VA_ARGS__))
 #define loom_wait(...) (LOOM_HERE, loom_wait(__VA_ARGS__))

@@ -7,9 +7,11 @@ its comment, which has a clause ``name: direction, ...`` for each parameter that
   ``kept`` (the library reads it after the call). Without a clause it is that of the type: ``in``
   for a value and for a pointer to const, ``out`` for another pointer. A pointer to handles that
   are given out needs a clause, for it says who releases them.
+  A comment of a section, before an empty line, has clauses for all functions of the section.
   A comment that says "as in loom_x()", "as loom_x()" or "Like loom_x()" has its clauses, too.
-- nullable: the clause says NULL, or the parameters are those of every text result (buffer, needed)
-  or of every callback (context).
+- nullable: true where the clause says NULL, and of every callback's context and every text result's
+  needed; "empty" of other lists, and where the clause says so: NULL may be given if the length is
+  0; false where it says "not NULL".
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ class _Statement(NamedTuple):
     section: str
     minor: int
     trailing: str
+    of_section: str
 
 
 def _words(comment: str) -> str:
@@ -55,7 +58,8 @@ def _statements(text: str) -> list[_Statement]:
     text = re.sub(r"^#if defined\(__GNUC__\)$.*?^#endif$", "", text, flags=re.M | re.S)
     text = text.replace("\\\n", " ")
     found: list[_Statement] = []
-    comment = section = ""
+    comment = section = of_section = ""
+    attached = False
     versions: list[int] = []
     at = 0
     end_of_last = -1
@@ -67,9 +71,10 @@ def _statements(text: str) -> list[_Statement]:
                 if end_of_last >= 0 and "\n" not in text[end_of_last:match.start(1)]:
                     found[-1] = found[-1]._replace(trailing=_words(match[1]))
                 elif match[1].startswith("/* ----"):
-                    section, comment = _words(match[1]).strip("- "), ""
+                    section, comment, of_section = _words(match[1]).strip("- "), "", ""
                 else:
-                    comment = _words(match[1])
+                    of_section += "" if attached else f" {comment}"
+                    comment, attached = _words(match[1]), False
             else:
                 _preprocess(match[2], versions)
             at, end_of_last = match.end(), -1
@@ -78,8 +83,11 @@ def _statements(text: str) -> list[_Statement]:
         if not statement.strip():
             return found
         if "\n\n" in statement[:len(statement) - len(statement.lstrip())]:
+            of_section += "" if attached else f" {comment}"
             comment = ""
-        found.append(_Statement(statement.strip(), comment, section, max([0, *versions]), ""))
+        attached = True
+        found.append(_Statement(
+            statement.strip(), comment, section, max([0, *versions]), "", of_section.strip()))
         end_of_last = at
 
 
@@ -173,7 +181,8 @@ def _parameters(text: str, comment: str, function: str, handles: set[str]) -> li
     declared = [_typed(p) for p in _split(text)]
     for i, (name, kind) in enumerate(declared):
         direction, said = clauses.get(name, (None, ""))
-        pointer = kind.endswith("*") or "(*)" in kind
+        # a callback's type is that of a pointer
+        pointer = kind.endswith(("*", "_function")) or "(*)" in kind
         if direction is None:
             out = kind.endswith("*") and not kind.startswith("const ") or kind.endswith("**")
             # the one that a pointer is about is what a callback is given back
@@ -183,11 +192,7 @@ def _parameters(text: str, comment: str, function: str, handles: set[str]) -> li
                 raise ValueError(
                     f"lazyloom.h: {function}() gives handles out by {name}, and its comment does "
                     f"not say whose they are; expected a clause such as '{name}: new'")
-        nullable = pointer and "NULL" in said
-        nullable |= name in ("buffer", "needed", "context") and pointer
         entry: Entry = {"name": name, "type": kind, "direction": direction}
-        if pointer:
-            entry["nullable"] = nullable
         if "null handle" in said:
             # of a list, some of its entries
             entry["null_handle"] = True
@@ -197,6 +202,11 @@ def _parameters(text: str, comment: str, function: str, handles: set[str]) -> li
             length = None
         if length is not None:
             entry["length"] = length
+        if pointer:
+            never = "not NULL" in said
+            always = "NULL" in said and re.search(r"NULL (if|with|where)\b", said) is None
+            entry["nullable"] = not never and (always or name in ("needed", "context") or (
+                "empty" if length is not None else False))
         found.append(entry)
     return found
 
@@ -253,10 +263,12 @@ def _function(
     others = [comments[n] for n in re.findall(
         r"\b(?:[Ll]ike|as|as in) (loom_\w+)\(\)", statement.comment) if n in comments]
     # its own clauses come last, and so before those of others
-    whole = " ".join([*others, statement.comment])
+    whole = " ".join([statement.of_section, *others, statement.comment])
     comments[match[2]] = whole
     told = whole if re.search(r"rrors as loom_|Like loom_", statement.comment) else (
         statement.comment)
+    if "Errors of all:" in statement.of_section:
+        told += statement.of_section.split("Errors of all:")[1]
     errors = [n if n.startswith("LOOM_") else f"LOOM_ERROR{n}" for n in re.findall(
         r"LOOM_ERROR\w*|(?<=[ ,;])_[A-Z_]+\b", told)]
     return {
@@ -299,7 +311,8 @@ def declared(text: str) -> Entry:
             found["structs"].append({"name": m[1], "doc": s.comment, "members": None})
         elif (m := re.match(r"struct (\w+);$", bare)):
             # of another header, which need not be there
-            found["structs"].append({"name": m[1], "doc": s.comment, "members": None})
+            found["structs"].append(
+                {"name": m[1], "doc": s.comment, "members": None, "tag": True})
         elif (m := re.match(r"typedef (.*?) ?\(\*(\w+)\)\((.*)\);$", bare)):
             found["callbacks"].append({
                 "name": m[2], "doc": s.comment, "returns": m[1],

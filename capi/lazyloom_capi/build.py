@@ -224,6 +224,7 @@ def _c_source(symbols: str) -> str:
     ffi.cdef("void loomp_set_argument(const char *name, int64_t index);")
     ffi.cdef("int loomp_log(int level, const char *message);")
     ffi.cdef("void loomp_call_ready(void *given, int status);")
+    ffi.cdef("void loomp_at_work(int by);")
     ffi.embedding_init_code(_INIT_CODE)
     ffi.set_source("_lazyloom_abi", preamble)
     with tempfile.TemporaryDirectory() as folder:

@@ -156,6 +156,7 @@ MODULES: Final[dict[str, dict[str, tuple[str, ...] | str]]] = {
         "array_from_local": ("loom_tensor_from_local_part",),
         "barrier": ("loom_distributed_barrier",),
         "dispatch": ("loom_sync",),
+        "dispatch_at_exit": "C says itself what is handed over before its end, by `loom_sync`",
         "init": ("loom_distributed_initialize",),
         "is_initialized": ("loom_distributed_rank",),
         "local_array": ("loom_tensor_local_part",),

@@ -125,3 +125,4 @@ int loomp_barrier(double timeout);
 int loomp_local_part(uint64_t tensor, uint64_t *result, uintptr_t file, int line);
 int loomp_from_local_part(uint64_t tensor, const char *mesh, const char *devices,
                           const char *spec, uint64_t *result, uintptr_t file, int line);
+int loomp_memory(size_t *tensors, size_t *bytes, size_t *pending);

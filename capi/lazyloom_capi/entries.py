@@ -80,6 +80,7 @@ OPTIONS: Final = {
 def start(opened: bool) -> None:
     """Get ready for calls. ``opened``: the library opened the interpreter itself."""
     lazyloom.skip_folder(os.path.dirname(__file__))
+    waiting.opened[0] = opened
     if opened:
         # Nobody else's code runs in it. Graphs are freed by counting references, and to look for
         # cycles among the newest 700 objects again and again costs a sixth of recording.
@@ -262,9 +263,8 @@ def apply(
     if attribute_count:
         attrs = calls.attributes(op, ffi.cast("loom_attr *", attributes), attribute_count)
     former_call = False
-    if attrs is not None and former.ATTRIBUTES.get(op.name) in attrs:
-        former_call = True
-        former.replaced(op, values, attrs)
+    if attrs is not None and op.signature.factors:
+        former_call = former.multiplied(op, values, attrs)
     recorded = lazyloom.source(op, values, attrs) if source else lazyloom.record(op, values, attrs)
     several = type(recorded) is tuple
     if former_call or (several and not recorded):

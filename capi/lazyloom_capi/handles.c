@@ -349,6 +349,20 @@ static PyObject *handles_release_all(PyObject *self, PyObject *ignored) {
   return tensors;
 }
 
+/* The objects of the live handles of tensors. */
+static PyObject *handles_tensors(PyObject *self, PyObject *ignored) {
+  PyObject *tensors = PyList_New(0);
+  uint32_t i;
+  (void)self;
+  (void)ignored;
+  for (i = 0; tensors != NULL && i < slots_made; ++i) {
+    const slot *s = slot_at(i);
+    if ((uint32_t)LOAD(s->word) == 0 || s->kind != LOOMP_TENSOR || s->object == NULL) continue;
+    if (PyList_Append(tensors, s->object) != 0) Py_CLEAR(tensors);
+  }
+  return tensors;
+}
+
 static PyObject *recording_setup(PyObject *self, PyObject *given);
 static PyObject *handles_apart(PyObject *self, PyObject *by);
 
@@ -357,6 +371,7 @@ static PyMethodDef handles_methods[] = {
     {"find", (PyCFunction)(void (*)(void))handles_find, METH_FASTCALL, NULL},
     {"replace", (PyCFunction)(void (*)(void))handles_replace, METH_FASTCALL, NULL},
     {"release_all", handles_release_all, METH_NOARGS, NULL},
+    {"tensors", handles_tensors, METH_NOARGS, NULL},
     {"setup", recording_setup, METH_O, NULL},
     {"apart", handles_apart, METH_O, NULL},
     {NULL, NULL, 0, NULL},

@@ -28,6 +28,9 @@ replace: Final[Callable[[int, int, Any], None]] = _lazyloom_shims.replace
 #: ``release_all()``: makes every handle stale; gives the objects of the tensors among them
 release_all: Final[Callable[[], list[Any]]] = _lazyloom_shims.release_all
 
+#: ``tensors()``: the objects of the live handles of tensors; none by a library that is older
+tensors: Final[Callable[[], list[Any]]] = getattr(_lazyloom_shims, "tensors", list)
+
 
 def _uncounted(by: int) -> None:
     # a library that is older takes the general way with every call

@@ -42,6 +42,39 @@ loom_status loom_evaluations_json(size_t count, char *buffer, size_t capacity, s
   return text(__func__, LOOMP_EVALUATIONS, count, NULL, buffer, capacity, needed);
 }
 
+/* Bytes of the process in memory. */
+static size_t resident_bytes(void) {
+  unsigned long long all, resident = 0;
+  FILE *file = fopen("/proc/self/statm", "re");
+  if (file == NULL) return 0;
+  if (fscanf(file, "%llu %llu", &all, &resident) != 2) resident = 0;
+  fclose(file);
+  return (size_t)resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+loom_status loom_memory(loom_memory_figures *figures) {
+  loom_memory_figures all;
+  struct rusage used;
+  loom_status status;
+  READY();
+  NEED(figures);
+  if (figures->size < sizeof all.size || figures->size > 1024)
+    return fail_at(LOOM_ERROR_ARGUMENT,
+                   "loom_memory: figures->size is no size of a loom_memory_figures, expected "
+                   "sizeof(loom_memory_figures)",
+                   "figures");
+  memset(&all, 0, sizeof all);
+  all.size = figures->size;
+  status = CALL(loomp_memory(&all.tensors, &all.tensor_bytes, &all.pending));
+  if (status != LOOM_OK) return status;
+  all.resident = resident_bytes();
+  if (getrusage(RUSAGE_SELF, &used) == 0) all.peak = (size_t)used.ru_maxrss << 10;
+  if (figures->size > sizeof all)
+    memset((char *)figures + sizeof all, 0, figures->size - sizeof all);
+  memcpy(figures, &all, figures->size < sizeof all ? figures->size : sizeof all);
+  return LOOM_OK;
+}
+
 loom_status loom_stats_reset(void) {
   READY();
   return CALL(loomp_stats_reset());

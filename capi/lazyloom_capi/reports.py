@@ -16,7 +16,7 @@ from lazyloom.frontend import option_table
 
 from . import capture, describe, handles, quantizing
 from .handles import PROGRAM
-from .serving import entry, give, located, value_of, values_of
+from .serving import contents_of, entry, give, located, value_of, values_of
 
 
 @entry
@@ -66,6 +66,20 @@ def loomp_programs_of(
     result_count[0] = len(found)
     for i, program in enumerate(found[:capacity]):
         results[i] = handles.give(PROGRAM, program)
+    return 1
+
+
+@entry
+def loomp_memory(tensors: Any, nbytes: Any, pending: Any) -> int:
+    held: dict[tuple[int, int], int] = {}
+    values = [contents_of(thing) for thing in handles.tensors()]
+    waiting = 0
+    for value in values:
+        if value.is_pending:
+            waiting += 1
+        else:
+            held[id(value.node), value.index] = value.type.nbytes
+    tensors[0], nbytes[0], pending[0] = len(values), sum(held.values()), waiting
     return 1
 
 

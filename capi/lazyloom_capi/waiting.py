@@ -41,12 +41,15 @@ def loomp_read_all(tensors: Any, buffers: Any, nbytes: Any, count: int) -> int:
             raise ArgumentError(
                 f"loom_tensors_read: nbytes[{i}]: {nbytes[i]} was given, expected "
                 f"{value.type.nbytes} for {value.type.text}")
-    if values and not lazyloom.get_option("forbid_reads"):
+    if any(v.is_pending for v in values) and not lazyloom.get_option("forbid_reads"):
         lazyloom.sync(*values)
     for i, value in enumerate(values):
-        contents = bytes_of(look(value))
-        if contents.nbytes:
-            ffi.memmove(buffers[i], contents, contents.nbytes)
+        array = look(value)
+        if not array.flags.c_contiguous or array.dtype.char == "E":
+            # bfloat16 has no buffers
+            array = bytes_of(array)
+        if array.nbytes:
+            ffi.memmove(buffers[i], array, array.nbytes)
     return 1
 
 
@@ -61,6 +64,15 @@ def _computed(values: list[lazyloom.Value]) -> None:
     lazyloom.sync(*values, wait=True)
 
 
+#: one flag: the library opened the interpreter, so that nobody else looks after threads at the end
+opened: Final[list[bool]] = [False]
+
+
+def _count(by: int) -> None:
+    if opened[0]:
+        lib.loomp_at_work(by)
+
+
 # ---- waits ----------------------------------------------------------------------------
 
 
@@ -73,7 +85,8 @@ class _Waited(threading.Thread):
     """
 
     def __init__(self, values: list[lazyloom.Value], file: int, line: int) -> None:
-        super().__init__(name="lazyloom-wait", daemon=True)
+        # not as the runtime's own threads, which nobody waits for at the end
+        super().__init__(name="loom_wait", daemon=True)
         self._work: Callable[[], None] = lambda: _computed(values, file, line)
         self._options = [(name, lazyloom.get_option(name)) for name in _OF_THREAD]
         self.over = threading.Event()
@@ -92,6 +105,7 @@ class _Waited(threading.Thread):
             with _lock:
                 _waited.discard(self)
             self.over.set()
+            _count(-1)
 
 
 _lock: Final = threading.Lock()
@@ -116,7 +130,13 @@ def loomp_wait(tensors: Any, count: int, timeout: float, file: int, line: int) -
     del values
     with _lock:
         _waited.add(waited)
-    waited.start()
+    _count(1)
+    try:
+        waited.start()
+    except BaseException:
+        _waited.discard(waited)
+        _count(-1)
+        raise
     if not waited.over.wait(timeout):
         raise TimedOutError(
             f"loom_wait: {timeout:g} s are over and not all tensors are ready, expected them in "
@@ -133,7 +153,7 @@ class _Caller(threading.Thread):
     """Calls functions of the host when tensors are ready, in the order in which they were given."""
 
     def __init__(self) -> None:
-        super().__init__(name="lazyloom-ready", daemon=True)
+        super().__init__(name="loom_ready", daemon=True)
         self._given: deque[tuple[lazyloom.Value, Any]] = deque()
         self._more = threading.Semaphore(0)
 
@@ -152,6 +172,7 @@ class _Caller(threading.Thread):
             if not self._given:
                 return
             lib.loomp_call_ready(*self._next())
+            _count(-1)
 
     def _next(self) -> tuple[Any, int]:
         value, call = self._given.popleft()
@@ -172,8 +193,10 @@ def loomp_on_ready(tensor: int, call: Any) -> int:
     lazyloom.sync(value)
     with _lock:
         if not _caller:
-            _caller.append(_Caller())
-            _caller[0].start()
+            caller = _Caller()
+            caller.start()
+            _caller.append(caller)
+        _count(1)
         _caller[0].add(value, call)
     return 1
 

@@ -95,7 +95,7 @@ static void capture(void) {
   TRY(loom_tensor_retain(result));
   loom_nn_scope_end(&model.temporaries);
   TRY(loom_capture_end(&result, 1, &forward));
-  TRY(loom_sync(&result, 1, true)); /* compiled before the first request comes */
+  TRY(loom_sync(&result, 1, true)); /* run once before the first request comes */
   TRY(loom_tensor_release(result));
   TRY(loom_tensor_release(window));
 }

@@ -26,7 +26,7 @@ typedef struct transformer {
   int64_t characters;
 } transformer;
 
-/* The name of a layer of a block; valid until the next call. */
+/* The name of a layer of a block; valid until the next call, so not twice in one expression. */
 static const char *of_block(int block, const char *layer) {
   static char name[40];
   snprintf(name, sizeof name, "blocks.%d.%s", block, layer);
@@ -104,9 +104,11 @@ static loom_tensor scores_of(transformer *model, loom_tensor tokens) {
     y = norm(model, of_block(i, "norm1"), x);
     TRY(loom_nn_self_attention(&model->parameters, of_block(i, "attention"), y, HEADS, true, &y));
     x = sum(model, x, kept(model, y));
-    y = linear(model, of_block(i, "up"), norm(model, of_block(i, "norm2"), x));
+    y = norm(model, of_block(i, "norm2"), x);
+    y = linear(model, of_block(i, "up"), y);
     TRY(loom_gelu(y, "none", &y));
-    x = sum(model, x, linear(model, of_block(i, "down"), kept(model, y)));
+    y = linear(model, of_block(i, "down"), kept(model, y));
+    x = sum(model, x, y);
   }
   return linear(model, "head", norm(model, "norm", x));
 }

@@ -213,6 +213,8 @@ class Fuzz:
             memory = self.ffi.new("char[]", self.random.choice(TEXTS[:4]) + b"\0" * 64)
         else:
             memory = self.ffi.new(f"{kind.removesuffix('const')}[64]")
+            if kind == "loom_memory_figures":
+                memory[0].size = self.random.choice((self.ffi.sizeof(kind), 8, 0, 2**64 - 1))
             if kind == "loom_quantize_options":
                 memory[0].size = self.random.choice((self.ffi.sizeof(kind), 0, 2**64 - 1))
                 memory[0].percentile = self.random.choice(REALS)

@@ -332,6 +332,112 @@ static void errors(const char *folder) {
   loom_nn_random_free(&random);
 }
 
+/* ---- captures --------------------------------------------------------------------- */
+
+typedef struct training {
+  loom_nn_list list;
+  loom_nn_optimizer optimizer;
+  loom_nn_scope temporaries;
+  loom_tensor key;
+} training;
+
+static void begin(training *t) {
+  loom_nn_random random = loom_nn_random_from(9);
+  memset(t, 0, sizeof *t);
+  OK(loom_nn_linear_new(&t->list, "in", 3, 8, true, &random));
+  OK(loom_nn_batch_norm_new(&t->list, "norm", 8));
+  OK(loom_nn_linear_new(&t->list, "out", 8, 2, true, &random));
+  OK(loom_nn_adamw(&t->optimizer, &t->list, 0.1, 0.9, 0.99, 1e-8, 0.01));
+  OK(loom_nn_key(&random, &t->key));
+  loom_nn_random_free(&random);
+}
+
+/* A step with dropout by a key that each step moves on, and a rate that is a tensor. */
+static loom_tensor train(training *t, loom_tensor x, loom_tensor labels, loom_tensor rate) {
+  loom_tensor y, key, loss, result;
+  OK(loom_nn_linear(&t->list, "in", x, &y));
+  OK(loom_nn_keep(&t->temporaries, y));
+  OK(loom_nn_batch_norm(&t->list, "norm", y, true, 0.1, 1e-5, &y));
+  OK(loom_nn_keep(&t->temporaries, y));
+  OK(loom_nn_split_key(t->key, &key));
+  OK(loom_nn_keep(&t->temporaries, key));
+  OK(loom_dropout(y, key, 0.5, &y));
+  OK(loom_nn_keep(&t->temporaries, y));
+  OK(loom_nn_linear(&t->list, "out", y, &y));
+  OK(loom_nn_keep(&t->temporaries, y));
+  OK(loom_nn_cross_entropy(y, labels, &loss));
+  OK(loom_nn_keep(&t->temporaries, loss));
+  OK(loom_backward(&loss, 1, NULL));
+  t->optimizer.lr_tensor = rate;
+  OK(loom_nn_step(&t->optimizer));
+  OK(loom_tensor_detach(loss, &result));
+  loom_nn_scope_end(&t->temporaries);
+  return result;
+}
+
+static void end(training *t) {
+  OK(loom_tensor_release(t->key));
+  loom_nn_scope_free(&t->temporaries);
+  loom_nn_optimizer_free(&t->optimizer);
+  loom_nn_list_free(&t->list);
+}
+
+/* A step that is recorded each time and one that is captured give the same numbers. */
+static void captures(void) {
+  static const int64_t shape[2] = {4, 3}, many = 4;
+  training recorded, captured;
+  loom_capture step = {0};
+  size_t i;
+  int k;
+  begin(&recorded);
+  begin(&captured);
+  for (k = 0; k < 4; ++k) {
+    const double rate_now = 0.1 / (k + 1);
+    float numbers[12], losses[2];
+    int64_t labels_now[4];
+    loom_tensor x, labels, rate, one, other, inputs[60];
+    for (i = 0; i < 12; ++i) numbers[i] = (float)((i * 7 + (size_t)k * 5) % 11) / 5;
+    for (i = 0; i < 4; ++i) labels_now[i] = (int64_t)(i + (size_t)k) % 2;
+    OK(loom_tensor_from_host(numbers, sizeof numbers, LOOM_FLOAT32, shape, 2, &x));
+    OK(loom_tensor_from_host(labels_now, sizeof labels_now, LOOM_INT64, &many, 1, &labels));
+    OK(loom_tensor_from_host(&rate_now, sizeof rate_now, LOOM_FLOAT64, NULL, 0, &rate));
+    one = train(&recorded, x, labels, rate);
+    i = captured.list.count;
+    memcpy(inputs, captured.list.tensors, i * sizeof *inputs);
+    inputs[i++] = captured.key;
+    inputs[i++] = x;
+    inputs[i++] = labels;
+    inputs[i++] = rate;
+    if (k == 0) {
+      OK(loom_capture_begin(inputs, i));
+      other = train(&captured, x, labels, rate);
+      OK(loom_capture_end(&other, 1, &step));
+    } else {
+      OK(loom_capture_run(step, inputs, i, &other, 1));
+    }
+    OK(loom_tensor_read(one, &losses[0], sizeof losses[0]));
+    OK(loom_tensor_read(other, &losses[1], sizeof losses[1]));
+    EXPECT(losses[0] == losses[1]);
+    OK(loom_tensor_release(one));
+    OK(loom_tensor_release(other));
+    OK(loom_tensor_release(x));
+    OK(loom_tensor_release(labels));
+    OK(loom_tensor_release(rate));
+  }
+  for (i = 0; i < captured.list.count; ++i) {
+    float a[24], b[24];
+    size_t nbytes;
+    OK(loom_tensor_nbytes(recorded.list.tensors[i], &nbytes));
+    EXPECT(nbytes <= sizeof a);
+    OK(loom_tensor_read(recorded.list.tensors[i], a, nbytes));
+    OK(loom_tensor_read(captured.list.tensors[i], b, nbytes));
+    EXPECT(memcmp(a, b, nbytes) == 0);
+  }
+  end(&recorded);
+  end(&captured);
+  OK(loom_capture_release(step));
+}
+
 /* ---- files ------------------------------------------------------------------------ */
 
 /* Copies a file by what was read of it. */
@@ -421,6 +527,7 @@ int main(int argc, char **argv) {
   if (!strcmp(what, "optimizers")) optimizers(argv[2], argv[3]);
   if (!strcmp(what, "values")) first_values(argv[2]);
   if (!strcmp(what, "errors")) errors(argv[2]);
+  if (!strcmp(what, "captures")) captures();
   if (!strcmp(what, "copy")) copy(argv[2], argv[3]);
   loom_safetensors_close(&given);
   loom_nn_list_free(&net);

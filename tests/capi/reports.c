@@ -73,6 +73,34 @@ static void new_programs(void) {
   OK(loom_tensor_release(x));
 }
 
+static void memory(void) {
+  static float data[1000];
+  struct {
+    loom_memory_figures known;
+    size_t later;
+  } figures;
+  loom_tensor x = vector(data, 1000), y, again;
+  figures.known.size = sizeof figures.known;
+  OK(loom_add(x, x, &y));
+  OK(loom_tensor_detach(x, &again));
+  OK(loom_memory(&figures.known));
+  EXPECT(figures.known.tensors == 3 && figures.known.tensor_bytes == sizeof data);
+  EXPECT(figures.known.pending == 1 && figures.known.peak >= figures.known.resident / 2);
+  EXPECT(figures.known.resident > 1 << 20);
+  OK(loom_sync(&y, 1, true));
+  figures.known.size = sizeof figures;
+  figures.later = 7;
+  OK(loom_memory(&figures.known));
+  EXPECT(figures.known.tensor_bytes == 2 * sizeof data && figures.known.pending == 0);
+  EXPECT(figures.later == 0);
+  figures.known.size = 1;
+  FAILS(LOOM_ERROR_ARGUMENT, loom_memory(&figures.known));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_memory(NULL));
+  OK(loom_tensor_release(again));
+  OK(loom_tensor_release(x));
+  OK(loom_tensor_release(y));
+}
+
 static void records(void) {
   const float data[2] = {1, 2};
   loom_tensor x = vector(data, 2), y, z;
@@ -234,6 +262,7 @@ int main(void) {
   keys();
   options();
   new_programs();
+  memory();
   records();
   quantisation();
   OK(loom_live_handles(&live));

@@ -9,9 +9,11 @@ import sys
 from typing import Any
 
 import cffi
+import numpy as np
 import pytest
 
 from lazyloom_capi import api, header
+from lazyloom_capi.client import Client
 
 from .compilers import HERE
 
@@ -63,11 +65,12 @@ def prototype(ffi: Any, name: str) -> Any:
 
 def test_its_types_are_those_of_the_header(parsed: cffi.FFI) -> None:
     named = {e["name"] for k in ("handles", "enums", "structs", "callbacks") for e in API[k]}
-    assert named == set(parsed.list_types()[0])
+    tags = {s["name"] for s in API["structs"] if s.get("tag")}
+    assert named - tags == set(parsed.list_types()[0]) and tags <= set(parsed.list_types()[1])
     for e in API["enums"]:
         assert {c["value"]: c["name"] for c in e["constants"]} == parsed.typeof(e["name"]).elements
     for s in API["structs"]:
-        fields = parsed.typeof(s["name"]).fields
+        fields = parsed.typeof(f"struct {s['name']}" if s.get("tag") else s["name"]).fields
         assert (s["members"] is None) == (fields is None)
         if fields is not None:
             assert {m["name"] for m in s["members"]} == {n for n, _ in fields}
@@ -96,14 +99,69 @@ def test_ownership_is_said_of_every_handle_that_is_given_out() -> None:
             assert p["direction"] in DIRECTIONS
             if p["type"] in handles:
                 assert p["direction"] in ("new", "in and out"), f["name"]
-            assert ("nullable" in p) == ("*" in p["type"]), (f["name"], p)
+            pointer = "*" in p["type"] or p["type"] in {c["name"] for c in API["callbacks"]}
+            assert ("nullable" in p) == pointer, (f["name"], p)
     by_name = {f["name"]: {p["name"]: p for p in f["parameters"]} for f in API["functions"]}
     assert by_name["loom_tensor_share_host"]["data"]["direction"] == "kept"
-    assert by_name["loom_tensor_share_host"]["data"]["nullable"]
-    assert by_name["loom_tensor_share_host"]["done"]["nullable"]
+    assert by_name["loom_tensor_share_host"]["data"]["nullable"] == "empty"
+    assert by_name["loom_tensor_share_host"]["done"]["nullable"] is True
     assert by_name["loom_source"]["results"]["length"] == "capacity"
     assert by_name["loom_backward"]["cotangents"]["null_handle"]
     assert by_name["loom_scan"]["results"]["length"] == "carry_count + ys_count"
+
+
+#: what ends the runtime, begins what another call has to end, waits, or takes a structure of
+#: callbacks or one that it keeps
+NOT_CALLED = {"loom_shutdown", "loom_capture_begin", "loom_capture_end", "loom_tensor_on_ready",
+              "loom_quantize_function", "loom_distributed_barrier", "loom_finish_compiling",
+              "loom_apply_custom",
+              "loom_distributed_initialize", "loom_codegen_use", "loom_set_log"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [
+    f["name"] for f in API["functions"]
+    if f["returns"] == "loom_status" and f["name"] not in NOT_CALLED])
+def test_null_is_an_error_where_it_may_not_be_given(client: Client, name: str) -> None:
+    """Each pointer is left out once; the library names it, unless the file says that it may be."""
+    ffi, parameters = client.ffi, parameters_of(name)
+    tensor = client.from_numpy(np.ones(1, np.float32))
+    kept: list[Any] = []
+
+    def argument(p: dict[str, Any], left_out: str, count: int) -> Any:
+        kind = p["type"]
+        if p["name"] == left_out:
+            return ffi.NULL
+        if kind.endswith("_function"):
+            kept.append(ffi.callback(kind, lambda *given: 1))
+            return kept[-1]
+        if "nullable" in p:
+            kept.append(ffi.new("char[4096]"))
+            struct = kind.replace("const ", "").rstrip(" *")
+            if struct in SIZED:
+                ffi.cast("size_t *", kept[-1])[0] = ffi.sizeof(struct)
+            return ffi.NULL if "(*)" in kind else ffi.cast(kind, kept[-1])
+        if kind == "loom_tensor":
+            return tensor.handle
+        return ffi.new(f"{kind} *")[0] if kind in HANDLES else count if kind == "size_t" else 0
+
+    for p in parameters:
+        for count in (0, 1) if p.get("nullable") == "empty" else (1,):
+            if "nullable" not in p:
+                continue
+            given = [argument(q, p["name"], count) for q in parameters]
+            status = getattr(client.lib, name)(*given)
+            message = ffi.string(client.lib.loom_error_message()).decode() if status else ""
+            expected = not p["nullable"] or p["nullable"] == "empty" and count > 0
+            assert (f"{p['name']} is NULL" in message) == expected, (p, count, status, message)
+
+
+HANDLES = {h["name"] for h in API["handles"]}
+#: structures that begin with their size
+SIZED = {s["name"] for s in API["structs"] if s["members"] and s["members"][0]["name"] == "size"}
+
+
+def parameters_of(name: str) -> list[dict[str, Any]]:
+    return next(f["parameters"] for f in API["functions"] if f["name"] == name)
 
 
 def test_a_comment_that_leaves_ownership_open_is_an_error() -> None:

@@ -87,6 +87,15 @@ def test_digits_on_two_devices(
         assert abs(two - one) <= 1e-4 * abs(one)
 
 
+def test_the_end_of_the_process_waits_for_calls_and_waits(
+    compiled: Compile, either_environment: dict[str, str]
+) -> None:
+    """XLA's objects are not destroyed beside a thread that computes."""
+    done = run([str(compiled(HERE / "waiting.c")), "end"], either_environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "heard at the end\n"
+
+
 LIMITS = [
     "atexit before the start", "atexit after computing", "destructor", "the end of Python",
     "the end of a thread", "a small stack", "fork at the start", "traps", "rounding",

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import lazyloom as ll
+from lazyloom_capi import build
 from lazyloom_capi.client import Client, Tensor
+
+from .compilers import C99, CXX17
 
 NAME = b"dltensor_versioned"
 
@@ -64,3 +70,28 @@ def test_memory_that_is_not_aligned_is_copied(client: Client) -> None:
     array = np.zeros(4 * 9 + 1, np.uint8)[1:].view(np.float32)
     array[:] = np.arange(9)
     assert np.array_equal(taken(client, array).read(), np.arange(9))
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch, which has dlpack.h, is missing")
+@pytest.mark.parametrize("compiler", [C99, CXX17], ids=["c99", "c++17"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_structures_are_those_of_dlpack_h(compiler: list[str], order: int) -> None:
+    found = find_spec("torch")
+    assert found is not None and found.origin is not None
+    includes = [f'#include "{Path(found.origin).parent}/include/ATen/dlpack.h"\n',
+                '#include "lazyloom.h"\n'][::order]
+    text = "".join(includes) + """
+int main(void) {
+  loom_tensor t = loom_null();
+  DLManagedTensorVersioned *versioned = NULL;
+  DLManagedTensor *unversioned = NULL;
+  return loom_tensor_to_dlpack(t, false, &versioned) == LOOM_OK ||
+         loom_tensor_from_dlpack(versioned, false, &t) == LOOM_OK ||
+         loom_tensor_to_dlpack_unversioned(t, &unversioned) == LOOM_OK ||
+         loom_tensor_from_dlpack_unversioned(unversioned, false, &t) == LOOM_OK;
+}
+"""
+    done = subprocess.run(
+        [*compiler, *build.cflags(), "-fsyntax-only", "-"], input=text, capture_output=True,
+        text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr

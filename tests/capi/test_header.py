@@ -30,7 +30,8 @@ def check_syntax(compiler: list[str], text: str) -> None:
 
 
 @pytest.mark.parametrize("compiler", [C99, CXX17], ids=["c99", "c++17"])
-@pytest.mark.parametrize("name", sorted(p.name for p in INCLUDE.glob("*.h")))
+@pytest.mark.parametrize("name", [f"lazyloom{part}.h" for part in (
+    "", "_nn", "_ops", "_safetensors", "_types")])
 @pytest.mark.parametrize("locations", ["", "#define LOOM_NO_SOURCE_LOCATIONS\n"])
 def test_header_compiles_alone_and_twice(name: str, compiler: list[str], locations: str) -> None:
     include = f'#include "{name}"\n'

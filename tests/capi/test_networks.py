@@ -20,7 +20,7 @@ import lazyloom_torch as torch
 from lazyloom_capi import build, header
 from lazyloom_torch.safetensors import load_file, save_file
 
-from .compilers import HERE, STRICT, Compile
+from .compilers import C99, HERE, STRICT, Compile
 
 F = torch.nn.functional
 EXAMPLES = HERE.parent.parent / "examples" / "c"
@@ -185,6 +185,17 @@ def test_first_values_are_those_of_the_torch_like_frontend(
 def test_errors_name_the_parameter(networks: Networks, tmp_path: Path) -> None:
     assert networks("errors", tmp_path) == "networks work\n"
     assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.slow
+def test_captured_steps_give_what_recorded_ones_do(
+    compiled: Compile, bare_environment: dict[str, str]
+) -> None:
+    """With dropout, running moments and a rate that changes; to the bit, parameters and state."""
+    done = subprocess.run(
+        [str(compiled(HERE / "networks.c")), "captures"], env=bare_environment,
+        capture_output=True, text=True, timeout=120)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 # ---- files -------------------------------------------------------------------------------------
@@ -374,12 +385,24 @@ def test_the_layer_compiles_in_every_standard(
         assert (done.returncode, done.stderr) == (0, ""), standard
 
 
-def example(
-    compiled: Compile, environment: dict[str, str], name: str, *arguments: object, given: str = ""
-) -> subprocess.CompletedProcess[str]:
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.c")), ids=lambda p: p.stem)
+def test_examples_are_cplusplus_too(path: Path) -> None:
+    if shutil.which("c++") is None:
+        pytest.skip("there is no C++ compiler")
     done = subprocess.run(
-        [str(compiled(EXAMPLES / f"{name}.c")), *map(str, arguments)], env=environment,
-        input=given, capture_output=True, text=True, timeout=120)  # fmt: skip
+        ["c++", "-xc++", "-std=c++11", *STRICT, *build.cflags(), "-fsyntax-only", str(path)],
+        capture_output=True, text=True)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def example(
+    compiled: Compile, environment: dict[str, str], name: str, *arguments: object,
+    given: str = "", compiler: str = "cc",
+) -> subprocess.CompletedProcess[str]:
+    program = compiled(EXAMPLES / f"{name}.c", [compiler, *C99[1:]])
+    done = subprocess.run(
+        [str(program), *map(str, arguments)], env=environment, input=given, capture_output=True,
+        text=True, timeout=120)  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done
 
@@ -441,7 +464,10 @@ def test_a_transformer_is_that_of_the_torch_like_frontend(
 ) -> None:
     """The same losses to the bit, the same program, and then it writes."""
     report = tmp_path / "report.json"
-    done = example(compiled, bare_environment, "transformer", TEXT, 4, "-", report, how)
+    # one way by another compiler, which evaluates arguments in another order
+    compiler = "clang" if how == "captured" and shutil.which("clang") else "cc"
+    done = example(compiled, bare_environment, "transformer", TEXT, 4, "-", report, how,
+                   compiler=compiler)
     found = json.loads(report.read_text())
     assert [np.float32(x) for x in found["losses"]] == [np.float32(x) for x in trained["losses"]]
     assert found["step_key"] == trained["key"]

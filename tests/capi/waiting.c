@@ -177,9 +177,21 @@ static void calls(void) {
   }
 }
 
-int main(void) {
+static void say(loom_status status, void *context) {
+  (void)context;
+  puts(status == LOOM_OK ? "heard at the end" : "not computed");
+}
+
+int main(int argc, char **argv) {
   size_t live;
   OK(loom_initialize());
+  if (argc > 1 && strcmp(argv[1], "end") == 0) {
+    /* work and a call that are left to the end of the process */
+    loom_tensor late = long_work(), other = long_work();
+    OK(loom_tensor_on_ready(late, say, NULL));
+    EXPECT(loom_wait(&other, 1, 0) == LOOM_ERROR_TIMEOUT);
+    return 0;
+  }
   EXPECT(strcmp(loom_status_name(LOOM_ERROR_TIMEOUT), "LOOM_ERROR_TIMEOUT") == 0);
   batch();
   waits();

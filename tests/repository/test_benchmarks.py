@@ -201,6 +201,21 @@ def test_contenders_compute_the_same(workload: str, monkeypatch: pytest.MonkeyPa
     assert first[-1] < first[0]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["recorded", "captured"])
+def test_the_transformer_in_c_computes_what_torch_like_does(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.setenv("LAZYLOOM_REPRODUCIBLE", "1")
+    module = importlib.import_module("workloads.characters")
+    monkeypatch.setattr(module, "settle", lambda turn, units: None)
+    in_c, torch_like = module.lazyloom_c(how), module.lazyloom_torch()
+    for turn in (in_c, torch_like):
+        turn(3)
+    assert numpy.float32(in_c.losses[-1]) == numpy.float32(torch_like.losses[-1])
+
+
 @pytest.mark.parametrize(
     "program", ["black_scholes", "n_body", "jacobi", "k_means", "mandelbrot"]
 )

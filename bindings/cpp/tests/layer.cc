@@ -84,6 +84,16 @@ static void programs() {
       },
       {loom::tensor(0.0f)}, {x.detach()}, 1);
   EXPECT(ends[0].item<float>() == 6 && ends[1].read<float>() == (std::vector<float>{1, 3, 6}));
+  const auto doubled = loom::while_loop(
+      [](loom::Span<Tensor> given) { return given[0] < 100; },
+      [](loom::Span<Tensor> given) { return std::vector<Tensor>{given[0] * 2}; },
+      {loom::tensor(3.0f)});
+  EXPECT(doubled[0].item<float>() == 192);
+  const auto either = loom::cond(
+      loom::tensor(true), [](loom::Span<Tensor> given) { return std::vector<Tensor>{given[0] + 1}; },
+      [](loom::Span<Tensor> given) { return std::vector<Tensor>{given[0] - 1}; },
+      {loom::tensor(3.0f)});
+  EXPECT(either[0].item<float>() == 4);
   try {
     loom::scan([](loom::Span<Tensor>) -> std::vector<Tensor> { throw std::logic_error("mine"); },
                {loom::tensor(0.0f)}, {x.detach()});

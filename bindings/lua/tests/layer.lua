@@ -69,6 +69,12 @@ loom.scope(function()
   expect(ends[2]:read(), 1, 3, 6)
   local mine = {}
   assert(error_of(loom.scan, function() error(mine) end, {zero}, {xs}) == mine)
+  local doubled = loom.while_loop(function(given) return given[1]:less(100) end,
+                                  function(given) return {given[1] * 2} end, {loom.tensor(3)})
+  assert(doubled[1]:item() == 192)
+  local either = loom.cond(loom.tensor(true, {dtype = "bool"}), function(g) return {g[1] + 1} end,
+                           function(g) return {g[1] - 1} end, {loom.tensor(3)})
+  assert(either[1]:item() == 4)
   local a, b = loom.tensor({1}), loom.tensor({2})
   local run = loom.capture({a, b}, function() return {a * b} end)
   expect(run({loom.tensor({5}), b})[1]:read(), 10)

@@ -67,6 +67,12 @@ loom.scope(() => {
   assert.deepStrictEqual(read(ends[1]), [1, 3, 6]);
   const mine = new Error("mine");
   assert.strictEqual(errorOf(() => loom.scan(() => { throw mine; }, [zero], [xs])), mine);
+  const [doubled] = loom.whileLoop(([x]) => x.less(100), ([x]) => [x.multiply(2)],
+    [loom.tensor(3)]);
+  assert.strictEqual(doubled.item(), 192);
+  const [either] = loom.cond(loom.tensor(true, { dtype: "bool" }), ([x]) => [x.add(1)],
+    ([x]) => [x.subtract(1)], [loom.tensor(3)]);
+  assert.strictEqual(either.item(), 4);
   const a = loom.tensor([1]), b = loom.tensor([2]);
   const run = loom.capture([a, b], () => [a.multiply(b)]);
   assert.deepStrictEqual(read(run([loom.tensor([5]), b])[0]), [10]);

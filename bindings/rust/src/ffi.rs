@@ -191,6 +191,17 @@ pub struct DLManagedTensor {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct loom_memory_figures {
+    pub size: usize,
+    pub tensors: usize,
+    pub tensor_bytes: usize,
+    pub pending: usize,
+    pub resident: usize,
+    pub peak: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct loom_quantize_options {
     pub size: usize,
     pub percentile: f64,
@@ -299,10 +310,10 @@ extern "C" {
     pub fn loom_hessian(function: loom_function, context: *mut c_void, inputs: *const loom_tensor, input_count: usize, positions: *const usize, position_count: usize, output_count: usize, results: *mut loom_tensor) -> loom_status;
     pub fn loom_vmap(function: loom_function, context: *mut c_void, inputs: *const loom_tensor, input_count: usize, in_axes: *const i64, axis_size: i64, out_axes: *const i64, results: *mut loom_tensor, result_count: usize) -> loom_status;
     pub fn loom_apply_custom(custom: *const loom_custom_op, inputs: *const loom_tensor, input_count: usize, outputs: *mut loom_tensor, output_count: usize) -> loom_status;
-    pub fn loom_tensor_from_dlpack(managed: *mut struct, copy: bool, result: *mut loom_tensor) -> loom_status;
-    pub fn loom_tensor_from_dlpack_unversioned(managed: *mut struct, copy: bool, result: *mut loom_tensor) -> loom_status;
-    pub fn loom_tensor_to_dlpack(tensor: loom_tensor, copy: bool, result: *mut *mut struct) -> loom_status;
-    pub fn loom_tensor_to_dlpack_unversioned(tensor: loom_tensor, result: *mut *mut struct) -> loom_status;
+    pub fn loom_tensor_from_dlpack(managed: *mut DLManagedTensorVersioned, copy: bool, result: *mut loom_tensor) -> loom_status;
+    pub fn loom_tensor_from_dlpack_unversioned(managed: *mut DLManagedTensor, copy: bool, result: *mut loom_tensor) -> loom_status;
+    pub fn loom_tensor_to_dlpack(tensor: loom_tensor, copy: bool, result: *mut *mut DLManagedTensorVersioned) -> loom_status;
+    pub fn loom_tensor_to_dlpack_unversioned(tensor: loom_tensor, result: *mut *mut DLManagedTensor) -> loom_status;
     pub fn loom_tensors_read(tensors: *const loom_tensor, buffers: *const *mut c_void, nbytes: *const usize, count: usize) -> loom_status;
     pub fn loom_tensor_is_ready(tensor: loom_tensor, result: *mut bool) -> loom_status;
     pub fn loom_wait(tensors: *const loom_tensor, count: usize, timeout: f64) -> loom_status;
@@ -313,6 +324,7 @@ extern "C" {
     pub fn loom_options_json(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_programs_of(tensors: *const loom_tensor, count: usize, results: *mut loom_program, capacity: usize, result_count: *mut usize) -> loom_status;
     pub fn loom_evaluations_json(count: usize, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_memory(figures: *mut loom_memory_figures) -> loom_status;
     pub fn loom_stats_reset() -> loom_status;
     pub fn loom_finish_compiling(timeout: f64, finished: *mut bool) -> loom_status;
     pub fn loom_platform(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;

@@ -4,7 +4,10 @@
 use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
 
 use lazyloom::ops::{self, SumOptions};
-use lazyloom::{ffi, grad, scan, Capture, DType, Error, NoGrad, Operand, Result, Runtime, Tensor};
+use lazyloom::{
+    cond, ffi, grad, scan, while_loop, Capture, DType, Error, NoGrad, Operand, Result, Runtime,
+    Tensor,
+};
 
 /// What a call panics with, as a text; nothing is printed of it.
 fn panic_of<T>(call: impl FnOnce() -> T) -> String {
@@ -79,6 +82,13 @@ fn programs() -> Result<()> {
     };
     let ends = scan(running, &[&zero], &[&xs], 1)?;
     assert_eq!(ends[1].read::<f32>()?, [1.0, 3.0, 6.0]);
+    let three = Tensor::scalar(3.0f32)?;
+    let doubled = while_loop(
+        |given| ops::less(&given[0], 100), |given| Ok(vec![&given[0] * 2.0]), &[&three], -1)?;
+    assert_eq!(doubled[0].item::<f32>()?, 192.0);
+    let either = cond(&Tensor::scalar(true)?, |given| Ok(vec![&given[0] + 1.0]),
+                      |given| Ok(vec![&given[0] - 1.0]), &[&three], 1)?;
+    assert_eq!(either[0].item::<f32>()?, 4.0);
     let own = scan(|_| Err(Error::new(ffi::LOOM_ERROR_ARGUMENT, "mine")), &[&zero], &[&xs], 0);
     assert_eq!(own.unwrap_err().message, "mine");
     let panicked = panic_of(|| scan(|_| panic!("within"), &[&zero], &[&xs], 0));

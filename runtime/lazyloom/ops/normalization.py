@@ -155,7 +155,8 @@ def batch_norm_infer(
 
 @op(
     rules.running_moments, T="floating", source="Ioffe, Szegedy, Batch Normalization, 2015",
-    signature=Signature(outputs=("mean", "variance")),
+    # until version 1.2 the new variance had a factor; num, which tells it, is there since
+    signature=Signature(outputs=("mean", "variance"), factors={"correction": 3}),
     samples=Cases(
         case((3,), (3,), (3,), (3,), (), num=5), case((0,), (0,), (0,), (0,), ()),
         low=0.1, high=0.9), derivative=Derivative(linear="mean variance new_mean new_variance"),

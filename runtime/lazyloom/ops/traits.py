@@ -47,16 +47,18 @@ class Signature:
         bodies: the attributes that hold a recorded function (:mod:`lazyloom.ops.bodies`).
         messages: the attributes that errors tell of and results do not depend on.
         of_numbers: operands are mostly plain numbers: C has a form for these, even for only one.
+        factors: attributes of earlier C ABIs, by each of which an operand at a position was scaled.
     """
 
     __slots__ = ("outputs", "lists", "optional_outputs", "output_notes", "bodies", "messages",
-                 "of_numbers")  # fmt: skip
+                 "of_numbers", "factors")  # fmt: skip
 
     def __init__(
         self, *, outputs: tuple[str, ...] = ("result",), lists: bool = False,
         optional_outputs: Mapping[str, str] | None = None,
         output_notes: Mapping[str, str] | None = None, bodies: tuple[str, ...] = (),
         messages: tuple[str, ...] = (), of_numbers: bool = False,
+        factors: Mapping[str, int] | None = None,
     ) -> None:  # fmt: skip
         self.outputs: Final = outputs
         self.lists: Final = lists
@@ -65,6 +67,7 @@ class Signature:
         self.bodies: Final = bodies
         self.messages: Final = messages
         self.of_numbers: Final = of_numbers
+        self.factors: Final[Mapping[str, int]] = factors or {}
 
 
 class Derivative:
