@@ -21,13 +21,13 @@ WITHOUT_TESTS ?= tests/contract tests/conformance
 DEVICES_TESTS ?= tests/contract tests/conformance tests/devices
 WORKERS ?= 2
 
-# The first interpreter that is new enough, can make an environment, and has the headers and the
-# shared library that liblazyloom.so is built with.
+# The first interpreter that is new enough, can make an environment, and has the headers that
+# liblazyloom.so is built with and the shared library that it opens.
 PROBE := import sys, os, sysconfig, venv, ensurepip; \
   sys.exit(sys.version_info < (3, 11) or not sysconfig.get_config_var("Py_ENABLE_SHARED") or \
   not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
 
-.PHONY: help demo test test-interpreted test-quick test-without test-devices test-thorough array-api torch-models bench bench-beside lint docs site wheel env env-demo env-test env-bench env-site capi clean
+.PHONY: help demo test test-interpreted test-quick test-without test-devices test-thorough array-api torch-models bench bench-beside lint docs site wheel sdk env env-demo env-test env-bench env-site capi clean
 
 help:
 	@echo "make demo        train one classifier from three languages; compare, draw out/digits.png"
@@ -45,6 +45,7 @@ help:
 	@echo "make docs        write the generated pages and header again"
 	@echo "make site        the pages and the API reference as HTML, in out/site"
 	@echo "make wheel       a wheel for this Python in dist/, with all usual kernels of ops"
+	@echo "make sdk         a tarball for programs in C with a Python of its own, in dist/"
 	@echo "make clean       remove the environment and everything that was built"
 
 $(PY):
@@ -182,6 +183,14 @@ wheel: env
 	@LAZYLOOM_KERNELS=all LAZYLOOM_CORE=compiled $(PIP) -v -v wheel --no-deps --no-build-isolation \
 	  --wheel-dir dist . $(call BUILD_SAYS,$(VENV)/wheel.log)
 	@ls dist/lazyloom-*.whl
+
+# A copy of what is installed in $(VENV), for who has no Python.
+$(VENV)/.sdk: $(VENV)/.base
+	@$(PIP_SAYS) install 'lazyloom[sdk]' $(SAID)
+	@touch $@
+
+sdk: $(VENV)/.sdk
+	@env -u PYTHONPATH $(PY) sdk/make.py --output dist
 
 clean:
 	rm -f runtime/lazyloom/kernels.bin runtime/lazyloom/kernels.so

@@ -1,4 +1,6 @@
-"""Builds the core with mypyc, what calls C, and kernels; all else is in ``pyproject.toml``.
+"""Builds the core with mypyc, what calls C, the library for C, and kernels.
+
+All else is in ``pyproject.toml``.
 
 A module of ``CORE`` that is compiled is used in place of its ``.py`` file. Where there is no C
 compiler, or LAZYLOOM_CORE=interpreted is set, the install goes on without: the same modules run
@@ -394,6 +396,9 @@ ENOUGH = 8 << 30
 #: files of kernels, in the package's folder
 KERNELS = ("kernels.bin", "kernels.so")
 
+#: the folder of the library for C, which says itself what it was built from
+LIBRARY = os.path.join("lazyloom_capi", "lib")
+
 
 class Kernels:
     """The kernels of the host, made by what was built, in a process of its own.
@@ -492,6 +497,7 @@ class BuildWithKernels(build):
             if self.kernels is not None:
                 self.kernels.stop()
             raise
+        self._library(place)
         if self.kernels is None:
             return
         status, said = self.kernels.made()
@@ -504,15 +510,33 @@ class BuildWithKernels(build):
                   f"they are met: {said}", file=sys.stderr)
         say("built")
 
+    def _library(self, place: str) -> None:
+        """The library for programs in C, which finds its environment by where it is installed."""
+        say("building the library for C")
+        made = subprocess.run(
+            [sys.executable, "-m", "lazyloom_capi", "--build", "--relocatable", "--output",
+             os.path.join(place, LIBRARY)],
+            cwd=place, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            # in an environment of its own for the build, pip names what is installed there so
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": os.pathsep.join(
+                filter(None, (place, os.environ.get("PYTHONPATH"))))})  # fmt: skip
+        if made.returncode:
+            shutil.rmtree(os.path.join(place, LIBRARY), ignore_errors=True)
+            said = f"the library for C is built when it is first asked for: {made.stdout.strip()}"
+            if os.environ.get("LAZYLOOM_CORE") == "compiled":
+                raise RuntimeError(said)
+            print(f"warning: {said}", file=sys.stderr)
+
     def _clear(self, place: str) -> None:
         """Remove what an earlier build left, but for what takes long to make and may be right."""
         names = self.get_finalized_command("build_ext").get_ext_filename
         kept = {os.path.join(place, names(e.name)) for e in self.distribution.ext_modules or ()}
         if self.kernels is not None:
             kept |= {os.path.join(place, "lazyloom", name) for name in KERNELS}
+        library = os.path.join(place, LIBRARY, "")
         for folder, _, files in os.walk(place):
             for path in (os.path.join(folder, name) for name in files):
-                if path not in kept:
+                if path not in kept and not path.startswith(library):
                     os.remove(path)
 
 

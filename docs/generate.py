@@ -299,7 +299,8 @@ def options() -> str:
         "| variable | meaning |",
         "|---|---|",
         "| `LAZYLOOM_CACHE` | `0` turns the disk cache off |",
-        "| `LAZYLOOM_CACHE_DIR` | its folder; else `lazyloom` in the user's cache folder |",
+        "| `LAZYLOOM_CACHE_DIR` | its folder; else `lazyloom` in the user's cache folder, or "
+        "`lazyloom-UID` among temporary files for a user without a home |",
         "| `LAZYLOOM_CACHE_LIMIT` | its size in bytes, 4 GiB if not set |",
         "| `LAZYLOOM_BACKEND` | the backend: `xla`, or `module:attribute` |",
         "| `LAZYLOOM_DEVICE` | the [device](devices.md) that values are on unless they are placed "

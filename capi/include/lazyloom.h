@@ -62,7 +62,9 @@
 
    Loading. The library may be linked with, or opened with dlopen(), also with RTLD_LOCAL;
    it stays loaded after dlclose(). One copy of it can be started in a process; the start of
-   another one is LOOM_ERROR_START, with the paths of both.
+   another one is LOOM_ERROR_START, with the paths of both. It is linked with no Python:
+   loom_initialize() takes the one that the process has, or opens libpython of the environment
+   that the library's file lies in, or that the file liblazyloom.python beside it names.
 
    Environment. These variables have code loaded that they name, or run what they name:
    LAZYLOOM_BACKEND, LAZYLOOM_CODEGEN, LAZYLOOM_COMPILER, LAZYLOOM_CACHE_DIR (of which machine
@@ -141,7 +143,7 @@ LOOM_API uint32_t loom_abi_version(void);
 LOOM_API const char *loom_version(void);
 
 /* Starts the runtime. In a process without a Python interpreter this opens the
-   environment that the library was built in, without reading any environment
+   environment that the library belongs to, without reading any environment
    variable of Python's and without installing signal handlers; in a Python process
    it joins the interpreter that runs, and shares its lazyloom. Calling it again is
    LOOM_OK and does nothing. Errors: LOOM_ERROR_START, LOOM_ERROR_FORK. */

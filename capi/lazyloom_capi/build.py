@@ -1,4 +1,8 @@
-"""Building ``liblazyloom.so`` in, and for, the Python environment that runs this."""
+"""Building ``liblazyloom.so`` with, and for, the Python that runs this.
+
+What is built holds no path: where its environment is, it finds when it starts, by the place of its
+own file or by what is written beside it (:mod:`lazyloom_capi.environment`).
+"""
 
 from __future__ import annotations
 
@@ -17,15 +21,16 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from . import header
+from . import development, environment, header, python_symbols
 
 HERE: Final = Path(__file__).resolve().parent
+#: the name to link with, which leads to the others (:func:`names`)
 LIBRARY: Final = "liblazyloom.so"
 #: compiled as one, in this order
 SOURCES: Final = (
-    "errors.c", "handles.c", "recording.c", "direct.c", "start.c", "shims.c", "capturing.c",
-    "places.c", "transforms.c", "custom.c", "dlpack.c",
-    "waiting.c", "reports.c")
+    "errors.c", "handles.c", "recording.c", "direct.c", "locate.c", "start.c", "shims.c",
+    "capturing.c", "places.c", "transforms.c", "custom.c", "dlpack.c", "waiting.c",
+    "reports.c")
 
 _SHARED_CONSTANTS: Final = """
 #define LOOMP_TENSOR 1
@@ -85,7 +90,8 @@ def loomp_start(paths, built, opened):
     try:
         import lazyloom, lazyloom_capi
     except ImportError:
-        sys.path.extend(p for p in ffi.string(paths).decode().split(":") if p not in sys.path)
+        given = ffi.string(paths).decode().split(":")
+        sys.path.extend(p for p in given if p and p not in sys.path)
     from lazyloom_capi import build
     words = ffi.string(built).decode()
     if not hasattr(build, "check_library"):
@@ -140,12 +146,26 @@ def check_library(words: str) -> None:
         f"({built_words()}); build it again: {sys.executable} -m lazyloom_capi --build")
 
 
+def names() -> list[str]:
+    """The library's file names: with its whole version, its soname, and the one to link with.
+
+    The first is the file; each other one is a link to the one before.
+    """
+    major, minor = header.abi_version()
+    return [f"{LIBRARY}.{major}.{minor}", soname(), LIBRARY]
+
+
+def soname() -> str:
+    """The name that programs ask the dynamic linker for: it changes with the ABI's major."""
+    return f"{LIBRARY}.{header.abi_version()[0]}"
+
+
 def digest() -> str:
     """A fingerprint of everything that the library is made from."""
     total = hashlib.sha256()
     sources = (*(header.include_dir() / name for name in header.NAMES),
                *(HERE / name for name in SOURCES),
-               HERE / "entries.h", HERE / "build.py")  # fmt: skip
+               HERE / "entries.h", HERE / "build.py", Path(python_symbols.__file__))  # fmt: skip
     for source in sources:
         total.update(source.read_bytes())
     return total.hexdigest()[:32]
@@ -159,26 +179,11 @@ def executable() -> str:
 def _stamp() -> tuple[str, str]:
     """What a library was built for, and from: with another first part it cannot be used."""
     version = built_words().rpartition(",")[0]
-    return "\n".join((version, sys.version, sys.executable, *_import_paths())), digest()
+    return "\n".join((version, sys.implementation.cache_tag, sysconfig.get_platform())), digest()
 
 
-def _import_paths() -> list[str]:
-    """Where lazyloom and this package are imported from."""
-    from importlib.util import find_spec
-
-    found: list[str] = []
-    for name in ("lazyloom", "lazyloom_capi"):
-        spec = find_spec(name)
-        if spec is None or not spec.submodule_search_locations:
-            raise BuildError(f"the package {name} cannot be imported")
-        folder = str(Path(list(spec.submodule_search_locations)[0]).resolve().parent)
-        if folder not in found:
-            found.append(folder)
-    return found
-
-
-def _c_source() -> str:
-    """The library as one C file, by cffi's embedding mode."""
+def _c_source(symbols: str) -> str:
+    """The library as one C file, by cffi's embedding mode, with a table of Python's symbols."""
     import cffi
 
     import lazyloom
@@ -191,9 +196,9 @@ def _c_source() -> str:
     entries_static = "\n".join(
         f"static {line}" if line.startswith("int ") else line for line in entries.splitlines())
     built = {
-        "LOOM_BUILT_EXECUTABLE": executable(),
         "LOOM_BUILT_PYTHON": f"{sys.version_info.major}.{sys.version_info.minor}",
-        "LOOM_BUILT_PATHS": ":".join(_import_paths()),
+        "LOOM_BUILT_LIBRARY": environment.library_name(),
+        "LOOM_BUILT_MULTIARCH": environment.multiarch(),
         "LOOM_BUILT_VERSION": lazyloom.__version__,
         "LOOM_BUILT_WORDS": built_words(),
     }
@@ -206,6 +211,7 @@ def _c_source() -> str:
         *(f"#define {name} {literal(value)}" for name, value in built.items()),
         _SHARED_CONSTANTS,
         entries_static,
+        symbols,
         *((HERE / name).read_text() for name in SOURCES),
     ))  # fmt: skip
     ffi = cffi.FFI()
@@ -228,19 +234,8 @@ def _c_source() -> str:
         return Path(path).read_text()
 
 
-def _python_library() -> list[str]:
-    """Linker flags for the interpreter's shared library; raises BuildError without one."""
-    name = sysconfig.get_config_var("LDLIBRARY") or ""
-    folder = sysconfig.get_config_var("LIBDIR") or ""
-    if not sysconfig.get_config_var("Py_ENABLE_SHARED") or ".so" not in name:
-        raise BuildError(
-            f"{sys.executable} was built without a shared library (--enable-shared), which the C "
-            "library needs to open an interpreter; use another Python for the environment")
-    stem = name.removeprefix("lib").split(".so")[0]
-    return [f"-L{folder}", f"-Wl,-rpath,{folder}", f"-l{stem}"]
-
-
 def _compile(target: Path) -> None:
+    """Compile the library into a file."""
     include = sysconfig.get_path("include")
     if not os.path.exists(os.path.join(include, "Python.h")):
         raise BuildError(f"Python.h is not in {include}; install Python's development files")
@@ -250,24 +245,48 @@ def _compile(target: Path) -> None:
             f"there is no C compiler: {compiler[0]} was not found; install one (gcc or clang), or "
             "name it in the environment variable CC")
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        source = Path(folder) / "library.c"
-        source.write_text(_c_source())
-        exports = Path(folder) / "exports.map"
-        names = header.functions(header.text())
-        exports.write_text("{ global: " + " ".join(f"{n};" for n in names) + " local: *; };\n")
-        built = Path(folder) / LIBRARY
-        command = [
-            *compiler, "-shared", "-fPIC", "-O2", "-fvisibility=hidden", "-pthread",
-            f"-I{include}", f"-I{header.include_dir()}", "-o", str(built), str(source),
-            f"-Wl,--version-script={exports}", f"-Wl,-soname,{LIBRARY}",
+        source, symbols, assembly, exports, built = (
+            Path(folder) / n for n in ("library.c", "symbols.h", "library.s", "exports", LIBRARY))
+        common = [*compiler, "-fPIC", "-fvisibility=hidden", "-pthread", f"-I{include}",
+                  f"-I{header.include_dir()}"]  # fmt: skip
+        # what it uses of Python is what it names, with an empty table
+        source.write_text(_c_source(
+            "static const struct { const char *name; void *at; } python_symbols[1];"))
+        _run([*common, "-O0", "-w", "-S", "-o", str(assembly), str(source)])
+        used = python_symbols.used(assembly.read_text())
+        source.write_text(_c_source(python_symbols.table(used)))
+        symbols.write_text(python_symbols.redirections(used))
+        exports.write_text(_versions())
+        _run([
+            *common, "-shared", "-O2", "-include", str(symbols), "-o", str(built), str(source),
+            f"-Wl,--version-script={exports}", f"-Wl,-soname,{soname()}",
             # Python keeps pointers into it, so a dlclose() must not unload it
-            "-Wl,-z,nodelete", *_python_library(), "-ldl", "-lm",
-        ]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise BuildError(f"{shlex.join(command)}\nfailed:\n{done.stderr}")
+            "-Wl,-z,nodelete", "-Wl,-z,defs", "-ldl", "-lm",
+        ])  # fmt: skip
         # a process that has the old file loaded keeps it
         os.replace(built, target)
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise BuildError(f"{shlex.join(command)}\nfailed:\n{done.stderr}")
+
+
+def _versions() -> str:
+    """The linker's version script: functions under the version of the ABI that they came with.
+
+    A program then says which it needs, and an older library is refused when the program starts.
+    """
+    text, before = "", ""
+    versions = header.versions(header.text())
+    for version in sorted(set(versions.values())):
+        own = "LAZYLOOM_{}.{}".format(*version)
+        listed = " ".join(f"{name};" for name, since in versions.items() if since == version)
+        hidden = "" if before else " local: *;"
+        text += f"{own} {{ global: {listed}{hidden} }}{before};\n"
+        before = f" {own}"
+    return text
 
 
 def library_dir() -> Path:
@@ -280,11 +299,14 @@ def library_dir() -> Path:
     given = HERE / "lib"
     try:
         given.mkdir(exist_ok=True)
-        if os.access(given, os.W_OK) or (given / LIBRARY).exists():
+        if os.access(given, os.W_OK) or (_fits(given) and environment.tells_by_itself(given)):
             return given
     except OSError:
         pass
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError as error:
+        raise BuildError(f"{given} cannot be written, and {error}; set XDG_CACHE_HOME") from error
     name = hashlib.sha256(str(HERE).encode() + sys.executable.encode()).hexdigest()[:16]
     folder = cache / "lazyloom" / f"capi-{name}"
     try:
@@ -296,37 +318,97 @@ def library_dir() -> Path:
     return folder
 
 
-def build(output: str | os.PathLike[str] | None = None, *, force: bool = False) -> Path:
+def build(
+    output: str | os.PathLike[str] | None = None, *, force: bool = False, relocatable: bool = False
+) -> Path:
     """Build the library unless it is there and up to date; gives its path.
 
     Args:
         output: the folder to put it in; the package's own if None.
         force: build in any case.
+        relocatable: for a wheel: say nothing of this environment beside it, and make no links,
+            which wheels cannot hold.
 
     Raises:
-        BuildError: no compiler, no Python headers, no shared libpython, or a folder that cannot be
-            written. A library of older sources that still fits is kept where there is no compiler.
+        BuildError: no compiler, no Python headers, or a folder that cannot be written. A library of
+            older sources that still fits is kept where there is no compiler.
     """
-    folder = Path(output) if output is not None else library_dir()
-    target = folder / LIBRARY
-    stamp = folder / f"{LIBRARY}.stamp"
+    folder = Path(output).absolute() if output is not None else library_dir()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with open(folder / f".{LIBRARY}.lock", "w") as lock:
-            # two processes that find it missing must not build it twice
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            fits, sources = _stamp()
-            found = stamp.read_text() if target.exists() and stamp.exists() else ""
-            if force or found != f"{fits}\n{sources}":
-                try:
-                    _compile(target)
-                    stamp.write_text(f"{fits}\n{sources}")
-                except NoCompilerError:
-                    if force or found.rpartition("\n")[0] != fits:
-                        raise
+        if not force and _fits(folder) and not os.access(folder, os.W_OK):
+            return folder / LIBRARY
+        if force or not _is_right(folder):
+            with open(folder / f".{LIBRARY}.lock", "w") as lock:
+                # two processes that find it missing must not build it twice
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if force or not _is_right(folder):
+                    came = HERE / "lib"
+                    if output is None and folder != came and _is_right(came) and not force:
+                        # the package came with it, into a folder that this user cannot write
+                        shutil.copy(came / soname(), folder / f".{names()[0]}")
+                        os.replace(folder / f".{names()[0]}", folder / names()[0])
+                        _finish(folder, relocatable)
+                    else:
+                        _build_in(folder, force, relocatable)
+            if relocatable:
+                (folder / f".{LIBRARY}.lock").unlink()
+        development.write(folder, soname())
+        if not relocatable:
+            environment.record(folder)
+            if not (folder / LIBRARY).is_symlink():
+                # a wheel has a copy: whoever loads both names is to get one library
+                _link(folder, [soname(), LIBRARY])
     except OSError as error:
         raise BuildError(f"the library cannot be built in {folder}: {error}") from error
-    return target
+    return folder / LIBRARY
+
+
+def _found_stamp(folder: Path) -> str:
+    stamp = folder / f"{LIBRARY}.stamp"
+    there = (folder / LIBRARY).exists() and (folder / soname()).exists() and stamp.exists()
+    return stamp.read_text() if there else ""
+
+
+def _is_right(folder: Path) -> bool:
+    """Whether the library in a folder is of these sources."""
+    return _found_stamp(folder) == "\n".join(_stamp())
+
+
+def _fits(folder: Path) -> bool:
+    """Whether the library in a folder can be used, be its sources older ones."""
+    return _found_stamp(folder).rpartition("\n")[0] == _stamp()[0]
+
+
+def _build_in(folder: Path, force: bool, relocatable: bool) -> None:
+    try:
+        _compile(folder / (soname() if relocatable else names()[0]))
+    except NoCompilerError:
+        if force or not _fits(folder):
+            raise
+        return
+    _finish(folder, relocatable)
+
+
+def _finish(folder: Path, relocatable: bool) -> None:
+    """Give a library that was put into a folder its other names, and say what it is made from."""
+    if relocatable:
+        (folder / LIBRARY).unlink(missing_ok=True)
+        shutil.copy(folder / soname(), folder / LIBRARY)
+    else:
+        _link(folder, names())
+        for other in folder.glob(f"{soname()}.*"):
+            if other.name != names()[0]:
+                other.unlink()
+    (folder / f"{LIBRARY}.stamp").write_text("\n".join(_stamp()))
+
+
+def _link(folder: Path, chain: list[str]) -> None:
+    """Make each name of a folder a link to the one before, in one step each."""
+    for name, link in zip(chain, chain[1:], strict=False):
+        (folder / f".{link}").unlink(missing_ok=True)
+        (folder / f".{link}").symlink_to(name)
+        os.replace(folder / f".{link}", folder / link)
 
 
 def cflags() -> list[str]:

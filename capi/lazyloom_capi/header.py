@@ -73,6 +73,24 @@ def _is_type(statement: str) -> bool:
     return statement.startswith(("typedef", "struct"))
 
 
+def versions(text: str) -> dict[str, tuple[int, int]]:
+    """The version of the ABI that each exported function of a header came with."""
+    since = [(1, 0)]
+    parts: dict[tuple[int, int], str] = {}
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+    text = re.sub(r"\\\n", " ", text)
+    text = re.sub(r"^#ifdef __cplusplus$.*?^#endif$", "", text, flags=re.M | re.S)
+    for line in text.splitlines():
+        if re.match(r"\s*#\s*if", line):
+            given = re.search(r"LOOM_TARGET_VERSION >= LOOM_VERSION\((\d+), (\d+)\)", line)
+            since.append((int(given[1]), int(given[2])) if given else since[-1])
+        elif re.match(r"\s*#\s*endif", line):
+            since.pop()
+        else:
+            parts[since[-1]] = parts.get(since[-1], "") + line + "\n"
+    return {name: version for version, lines in parts.items() for name in functions(lines)}
+
+
 def declarations(text: str) -> str:
     """Types and functions, as cffi reads them."""
     return "\n".join(statements(text))

@@ -23,7 +23,7 @@ static void end_with_python(void) {
 }
 
 /* Records the Python exception that is set as the reason why nothing could be started. */
-static loom_status python_failed(const char *doing) {
+static loom_status python_failed(const char *doing, const char *executable) {
   PyObject *kind = NULL, *value = NULL, *trace = NULL, *text = NULL;
   const char *reason = NULL;
   char message[1000];
@@ -31,8 +31,8 @@ static loom_status python_failed(const char *doing) {
   PyErr_NormalizeException(&kind, &value, &trace);
   if (value != NULL) text = PyObject_Str(value);
   if (text != NULL) reason = PyUnicode_AsUTF8(text);
-  snprintf(message, sizeof message, "%s: %s (the library was built for %s)", doing,
-           reason != NULL ? reason : "no reason is known", LOOM_BUILT_EXECUTABLE);
+  snprintf(message, sizeof message, "%s: %s (Python is %s)", doing,
+           reason != NULL ? reason : "no reason is known", executable);
   PyErr_Clear();
   Py_XDECREF(text);
   Py_XDECREF(kind);
@@ -73,25 +73,25 @@ static int import_signal(void) {
   return module != NULL;
 }
 
-static loom_status open_interpreter(void) {
+static loom_status open_interpreter(const char *executable) {
   PyStatus status;
   PyConfig config;
   PyConfig_InitIsolatedConfig(&config);
   /* the executable's place is what leads Python to its virtual environment */
-  status = PyConfig_SetBytesString(&config, &config.executable, LOOM_BUILT_EXECUTABLE);
+  status = PyConfig_SetBytesString(&config, &config.executable, executable);
   if (!PyStatus_Exception(status))
-    status = PyConfig_SetBytesString(&config, &config.program_name, LOOM_BUILT_EXECUTABLE);
+    status = PyConfig_SetBytesString(&config, &config.program_name, executable);
   if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
   PyConfig_Clear(&config);
   if (PyStatus_Exception(status)) {
-    char message[600];
+    char message[PATH_ROOM + 600];
     snprintf(message, sizeof message, "Python could not be started: %s (its executable is %s)",
-             status.err_msg != NULL ? status.err_msg : "no reason is known",
-             LOOM_BUILT_EXECUTABLE);
+             status.err_msg != NULL ? status.err_msg : "no reason is known", executable);
     return fail(LOOM_ERROR_START, message);
   }
   if (!import_signal()) {
-    loom_status failed = python_failed("Python's module signal could not be imported");
+    loom_status failed = python_failed(
+        "Python's module signal could not be imported", executable);
     PyEval_SaveThread();
     return failed;
   }
@@ -107,59 +107,31 @@ static int import_cffi(void) {
   return module != NULL;
 }
 
-/* A host that opens this library with RTLD_LOCAL (LuaJIT, Node, every plugin) keeps libpython's
-   symbols to it, and Python's extension modules, which are not linked with libpython, would not
-   find them. To open the same file again without RTLD_LOCAL makes them everybody's. Where Python
-   is part of the executable, its symbols are everybody's already. */
-static void share_python(void) {
-  Dl_info found;
-  if (dladdr((void *)(uintptr_t)&Py_IsInitialized, &found) != 0 && found.dli_fname != NULL)
-    (void)dlopen(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
-}
-
-static loom_status start(void) {
-  loom_status status = LOOM_OK;
+static loom_status start_at(python_place *p) {
+  loom_status status;
   static bool opened = false, watched = false;
-  const char *running = Py_GetVersion();
-  size_t n = strlen(LOOM_BUILT_PYTHON);
-  if (strncmp(running, LOOM_BUILT_PYTHON, n) != 0 || (running[n] >= '0' && running[n] <= '9')) {
-    char message[300];
-    snprintf(message, sizeof message,
-             "the library was built for Python %s and this process has Python %.20s; build it "
-             "again with that Python: python -m lazyloom_capi --build",
-             LOOM_BUILT_PYTHON, running);
-    return fail(LOOM_ERROR_START, message);
-  }
-  share_python();
-  if (!Py_IsInitialized() && getauxval(AT_SECURE) != 0)
-    return fail(LOOM_ERROR_START,
-                "this program runs with other rights than those of who started it (set-user-ID, "
-                "set-group-ID or capabilities), and environment variables say what code lazyloom "
-                "and XLA load; expected a program without them, which such a one may start");
+  const char *executable = "that of this process";
+  memset(p, 0, sizeof *p);
+  status = load_python(p);
+  if (status != LOOM_OK) return status;
   if (!Py_IsInitialized()) {
-    if (access(LOOM_BUILT_EXECUTABLE, X_OK) != 0) {
-      if (errno != ENOENT && errno != ENOTDIR) {
-        char message[600];
-        snprintf(message, sizeof message,
-                 "the Python environment that the library was built in cannot be used by this "
-                 "user: %s: %s; give it the rights, or build the library in another one",
-                 LOOM_BUILT_EXECUTABLE, strerror(errno));
-        return fail(LOOM_ERROR_START, message);
-      }
-      return fail(LOOM_ERROR_START,
-                  "the Python environment that the library was built in is gone: "
-                  LOOM_BUILT_EXECUTABLE "; build it again: python -m lazyloom_capi --build");
-    }
-    status = open_interpreter();
+    if (getauxval(AT_SECURE) != 0) return other_rights();
+    if (p->executable[0] == 0) status = find_environment(p);
+    if (status == LOOM_OK) status = open_interpreter(p->executable);
     if (status != LOOM_OK) return status;
+    executable = p->executable;
     opened = true;
+  } else if (p->own[0] == 0) {
+    /* only for where to import from, if that Python does not know */
+    if (own_folder(p->own) && !place_recorded(p)) (void)place_by_path(p);
   }
   {
     char message[1200];
     PyGILState_STATE gil = PyGILState_Ensure();
-    if (!import_cffi()) status = python_failed("the Python package cffi could not be imported");
+    if (!import_cffi()) status = python_failed("the Python package cffi could not be imported",
+                                              executable);
     else if (other_library(message, sizeof message)) status = fail(LOOM_ERROR_START, message);
-    else if (!offer_module()) status = python_failed("the library could not be set up");
+    else if (!offer_module()) status = python_failed("the library could not be set up", executable);
     else if (!watched) watched = Py_AtExit(end_with_python) == 0 && atexit(end) == 0;
 #if PY_VERSION_HEX < 0x030C0000
     /* Before Python 3.12 cffi's start uses this type's version tag as a lock and takes it to be
@@ -172,7 +144,17 @@ static loom_status start(void) {
   if (status != LOOM_OK) return status;
   if (cffi_start_python() != 0)
     return fail(LOOM_ERROR_START, "cffi could not set up the library; it said why on stderr");
-  return finish(loomp_start(LOOM_BUILT_PATHS, LOOM_BUILT_WORDS, opened));
+  return finish(loomp_start(p->packages, LOOM_BUILT_WORDS, opened));
+}
+
+static loom_status start(void) {
+  /* four paths are more than a thread with a small stack has room for */
+  python_place *place = (python_place *)malloc(sizeof *place);
+  loom_status status;
+  if (place == NULL) return fail(LOOM_ERROR_OUT_OF_MEMORY, "there is no memory for the start");
+  status = start_at(place);
+  free(place);
+  return status;
 }
 
 loom_status loom_initialize(void) {
@@ -200,7 +182,7 @@ loom_status loom_initialize(void) {
 loom_status loom_shutdown(void) {
   loom_status status = LOOM_OK;
   if (state == FORKED) return not_ready();
-  if (state == ENDED || thread_ended || !Py_IsInitialized()) return LOOM_OK;
+  if (state == ENDED || thread_ended || !python_runs()) return LOOM_OK;
   if (calls_back) return refused_to_callback(__func__);
   if (function_left()) return not_ready();
   if (state == RUNNING && !ready()) return not_ready();

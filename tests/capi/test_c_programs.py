@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from lazyloom_capi import build, header
+from lazyloom_capi import build, environment, header
 
 from .compilers import C99, CXX17, HERE, Compile
 
@@ -264,6 +264,7 @@ def test_library_of_another_abi_is_refused(
     others = f"{built}, lazyloom 0.0.1{' ' * 9}"[:len(words)]
     library = tmp_path / build.LIBRARY
     library.write_bytes(contents.replace(words.encode(), others.encode()))
+    shutil.copy(other_sources.with_name(environment.RECORD), tmp_path)
     done = run([str(compiled(EXAMPLES / "hello.c"))], preloaded(library, bare_environment))
     assert done.returncode == 1
     assert built in done.stderr and own in done.stderr and "--build" in done.stderr
@@ -290,7 +291,8 @@ def test_no_compiler_is_said_in_a_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("error: there is no C compiler: no-such-compiler")
     assert len(done.stderr.splitlines()) == 1
-    shutil.copy(build.build(), tmp_path)
+    for name in (build.soname(), build.LIBRARY):
+        shutil.copy(build.build(), tmp_path / name)
     stamp = build.build().with_name(f"{build.LIBRARY}.stamp").read_text()
     (tmp_path / f"{build.LIBRARY}.stamp").write_text(stamp[:-1])
     done = flags("--build", "--output", str(tmp_path))
@@ -313,14 +315,21 @@ def test_missing_environment_is_an_error(
     compiled: Compile, bare_environment: dict[str, str], tmp_path: Path
 ) -> None:
     library = tmp_path / build.LIBRARY
-    executable = str(build.executable()).encode()
-    text = build.build().read_bytes()
-    assert executable in text
-    library.write_bytes(text.replace(executable, b"/" + b"x" * (len(executable) - 1)))
-    done = run([str(compiled(EXAMPLES / "hello.c"))],
-               {**bare_environment, "LD_PRELOAD": str(library)})  # fmt: skip
+    shutil.copy(build.build(), library)
+    hello = str(compiled(EXAMPLES / "hello.c"))
+    preload = preloaded(library, bare_environment)
+    done = run([hello], preload)
     assert done.returncode == 1
-    assert "environment" in done.stderr and "is gone" in done.stderr
+    assert f"{tmp_path} belongs to no Python environment" in done.stderr
+    (tmp_path / environment.RECORD).write_text("/nonexistent/bin/python\n\n\n")
+    done = run([hello], preload)
+    assert done.returncode == 1
+    assert "environment" in done.stderr and "is gone: /nonexistent/bin/python;" in done.stderr
+    (tmp_path / environment.RECORD).write_text(f"{library}\n\n\n")
+    library.chmod(0o600)
+    if os.getuid() != 0:  # who may run everything
+        done = run([hello], preload)
+        assert "cannot be used by this user" in done.stderr
 
 
 def test_flags_are_what_a_compiler_takes(tmp_path: Path) -> None:

@@ -124,7 +124,27 @@ def test_exports_are_exactly_what_the_header_declares() -> None:
     listed = subprocess.run(
         ["nm", "-D", "--defined-only", str(build.build())], capture_output=True, text=True,
         check=True).stdout  # fmt: skip
-    assert {line.split()[-1] for line in listed.splitlines()} == set(header.functions(HEADER))
+    found = [line.split()[-1].split("@@") for line in listed.splitlines() if " T " in line]
+    versions = header.versions(HEADER)
+    assert dict(found) == {
+        name: "LAZYLOOM_{}.{}".format(*versions[name]) for name in header.functions(HEADER)}
+
+
+def test_names_of_the_library() -> None:
+    """It is asked for by its soname, which holds the major; links lead to the file."""
+    library = build.build()
+    major, minor = header.abi_version()
+    assert build.names() == [f"{library.name}.{major}.{minor}", f"{library.name}.{major}",
+                             "liblazyloom.so"]  # fmt: skip
+    listed = subprocess.run(
+        ["readelf", "-d", str(library)], capture_output=True, text=True, check=True).stdout
+    assert re.search(r"SONAME.*\[(.*)\]", listed)[1] == build.soname()  # type: ignore[index]
+    needed = re.findall(r"NEEDED.*\[(.*)\]", listed)
+    # any Python of its version will do, wherever it is
+    assert needed and not [n for n in needed if "python" in n]
+    assert "PATH" not in listed
+    for name in build.names():
+        assert (library.parent / name).resolve() == (library.parent / build.names()[0]).resolve()
 
 
 def snapshot() -> str:

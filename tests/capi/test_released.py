@@ -33,6 +33,17 @@ def test_there_is_one_of_each_version() -> None:
     assert VERSIONS == [f"{major}.{m}" for m in range(minor)]
 
 
+def test_functions_have_the_versions_that_they_came_with() -> None:
+    """Symbols are exported with them: another one, and programs that ask for it do not start."""
+    first: dict[str, tuple[int, ...]] = {}
+    for version in VERSIONS:
+        for name in header.functions(text_of(version)):
+            first.setdefault(name, tuple(map(int, version.split("."))))
+    now = header.versions(header.text())
+    assert {name: now[name] for name in first} == first
+    assert {now[name] for name in now.keys() - first.keys()} <= {header.abi_version()}
+
+
 def test_clients_of_each_version_run(tmp_path: Path, bare_environment: dict[str, str]) -> None:
     names = ["client_" + version.replace(".", "_") for version in VERSIONS]
     objects = []

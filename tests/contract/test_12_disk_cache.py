@@ -86,6 +86,15 @@ def test_a_second_process_compiles_and_traces_nothing(fresh_cache: Path) -> None
     assert second["result"] == first["result"]
 
 
+def test_a_user_without_a_home_has_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not one named ~ in the folder that the process works in."""
+    for name in ("LAZYLOOM_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    found = disk.folder()
+    assert os.path.isabs(found) and found.endswith(f"lazyloom-{os.getuid()}")
+
+
 def test_it_can_be_turned_off(fresh_cache: Path) -> None:
     done = json.loads(script(SECOND, cache=fresh_cache, LAZYLOOM_CACHE="0").stdout)
     assert done["programs_compiled"] == 1

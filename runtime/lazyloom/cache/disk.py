@@ -15,6 +15,7 @@ import contextlib
 import hashlib
 import os
 import struct
+import tempfile
 import warnings
 from collections.abc import Iterator
 from typing import Final
@@ -34,12 +35,19 @@ _usable: dict[str, bool] = {}
 
 
 def folder() -> str:
-    """The cache folder: ``$LAZYLOOM_CACHE_DIR``, else ``lazyloom`` in the user's cache folder."""
+    """The cache folder: ``$LAZYLOOM_CACHE_DIR``, else ``lazyloom`` in the user's cache folder.
+
+    Or ``lazyloom-UID`` where temporary files go, for a user who has no home, as in a container.
+    """
     path = os.environ.get("LAZYLOOM_CACHE_DIR")
     if path:
         return path
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "lazyloom")
+    base = os.environ.get("XDG_CACHE_HOME")
+    home = os.path.expanduser("~")
+    if not base and not os.path.isabs(home):
+        # it is no path: a folder of that name would be made in the working folder
+        return os.path.join(tempfile.gettempdir(), f"lazyloom-{os.getuid()}")
+    return os.path.join(base or os.path.join(home, ".cache"), "lazyloom")
 
 
 def enabled() -> bool:
