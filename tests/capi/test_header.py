@@ -143,8 +143,10 @@ def test_names_of_the_library() -> None:
     # any Python of its version will do, wherever it is
     assert needed and not [n for n in needed if "python" in n]
     assert "PATH" not in listed
-    for name in build.names():
-        assert (library.parent / name).resolve() == (library.parent / build.names()[0]).resolve()
+    # one that was installed is a file of its soname, as wheels hold no links
+    there = [library.parent / name for name in build.names() if (library.parent / name).exists()]
+    assert {build.soname(), "liblazyloom.so"} <= {path.name for path in there}
+    assert len({path.resolve() for path in there}) == 1
 
 
 def snapshot() -> str:
