@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import quick_options
-
 pytestmark = pytest.mark.slow
 
 FOLDER = Path(__file__).parent / "eight"
@@ -26,11 +24,10 @@ def test_with_eight_devices(
     default: str, tests: list[str], request: pytest.FixtureRequest
 ) -> None:
     thorough = request.config.getoption("--thorough")
-    with quick_options.for_children():
-        environment = {
-            **os.environ, "JAX_NUM_CPU_DEVICES": "8", "LAZYLOOM_DEVICE": default,
-            "LAZYLOOM_TEST_DEVICES": "1",
-        }  # fmt: skip
+    environment = {
+        **os.environ, "JAX_NUM_CPU_DEVICES": "8", "LAZYLOOM_DEVICE": default,
+        "LAZYLOOM_TEST_DEVICES": "1",
+    }  # fmt: skip
     environment.pop("PYTEST_XDIST_WORKER", None)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *[str(FOLDER / name) for name in tests], "-q", "-p",
