@@ -89,8 +89,7 @@ def send_messages(receiver: Callable[[str], bool], silent: bool) -> None:
 
 def says_messages(variable: str) -> bool:
     """Return True if somebody may hear messages: as the variable says, or else the host."""
-    given = os.environ.get(variable)
-    return _receiver[0] is not None or (_messages[0] if given is None else given != "0")
+    return _receiver[0] is not None or _prints(variable)
 
 
 def tell(text: str, variable: str) -> None:
@@ -98,12 +97,16 @@ def tell(text: str, variable: str) -> None:
     receiver = _receiver[0]
     if receiver is not None and receiver(text):
         return
-    given = os.environ.get(variable)
-    if _messages[0] if given is None else given != "0":
+    if _prints(variable):
         try:
             print(text, file=sys.stderr, flush=True)
         except (OSError, ValueError):
             pass  # no stderr
+
+
+def _prints(variable: str) -> bool:
+    given = os.environ.get(variable)
+    return _messages[0] if given is None else given != "0"
 
 
 def switched_on(variable: str) -> bool:
