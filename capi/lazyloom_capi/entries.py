@@ -25,6 +25,7 @@ from lazyloom.errors import (
     ShapeError,
 )
 from lazyloom.frontend import (
+    end_profile,
     fitted,
     from_memory,
     look,
@@ -125,6 +126,7 @@ def loomp_shutdown() -> int:
             # a failure belongs to whoever reads the value, and nobody can any more
             pass
     del scheduled
+    end_profile()
     # what was recorded and never ran is let go of by the graph when it is next looked at
     lazyloom.sync_older(0)
     return 1

@@ -9,6 +9,7 @@ Importing it changes no setting of JAX, starts no thread and initialises no devi
 
 from __future__ import annotations
 
+import os as _os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -117,6 +118,12 @@ _hooks.measure = _measure
 
 if _DEBUG_LOCKS:
     _check_writes()
+
+_profiled = _os.environ.get("LAZYLOOM_PROFILE")
+if _profiled:
+    from .profiling.watching import watch_process as _watch_process
+
+    _watch_process(_profiled)
 
 
 def _values(items: Iterable[Any], function: str) -> list[Value]:
@@ -279,6 +286,48 @@ def visualize_sharding(x: Any) -> Any:
     return picture(x)
 
 
+def profile(path: Any = None, *, sources: bool = True) -> Any:
+    """Return a context that watches what runs in it, in all threads, to tell why it is slow.
+
+    ::
+
+        with lazyloom.profile("run.html") as watched:
+            train()
+        print(watched.report)
+
+    A thread looks at where the program is, 200 times a second; each run of a program, each read and
+    each upload is noted, which takes some ten microseconds a run. A process makes one profile at a
+    time.
+
+    Args:
+        path: a file for the report, written at the end, also if the program fails: a page for
+            ``.html``, the same data for ``.json``, a timeline for Perfetto for ``.trace.json``,
+            text for any other name; None writes none.
+        sources: whether the report may have lines of the program's source.
+
+    Returns:
+        the context; when it has ended, its ``report`` has ``findings`` (each with ``rule``,
+        ``line``, ``seconds``, ``text``, ``evidence``), ``text()``, ``data`` and ``save(path)``.
+
+    Raises:
+        ArgumentError: a second profile begins before the first has ended.
+    """
+    from .profiling.watching import Profile
+
+    return Profile(path, sources)
+
+
+def report() -> Any:
+    """A report of the evaluations whose records are kept (the option ``records_kept``).
+
+    It is what :func:`profile` makes, but finds less: what is read and uploaded, and where time goes
+    between evaluations, is noted only while a profile is made.
+    """
+    from .profiling.reports import report as made
+
+    return made()
+
+
 def explain(program: Any = None) -> Any:
     """What the devices or processes of a program do together: its collectives, by op.
 
@@ -336,19 +385,19 @@ def cache_dir() -> str:
 
 
 __all__ = [
-    "Backend", "Check", "DType", "Evaluation", "LoomError", "Mesh", "OpDef", "Place",
-    "Placement", "Program", "Scalar", "Site", "Spec", "Step", "Storage", "Tensor", "TensorType",
-    "apply", "axis_index", "backward", "boundary", "cache_dir", "capture", "check_indices",
-    "clear_site", "cond", "custom", "custom_rule", "default_device", "devices", "dlpack_device",
-    "dtypes", "errors", "evaluations", "explain", "finish_compiling", "folded", "forget_since",
-    "free_tape", "from_dlpack", "from_host", "frontend", "get_option", "grad", "grad_enabled",
-    "grad_mode", "gradients", "hessian", "jacfwd", "jacobian", "jacrev", "jit", "jvp",
-    "known_bounds", "known_range", "last_evaluation", "last_sequence", "linearize", "make_mesh",
-    "mark_dynamic", "mark_static", "name_site", "ops", "options", "parents", "placement_of",
-    "platform", "private_folder", "program_of", "programs_of", "read_for_shape", "record",
+    "Backend", "Check", "DType", "Evaluation", "LoomError", "Mesh", "OpDef", "Place", "Placement",
+    "Program", "Scalar", "Site", "Spec", "Step", "Storage", "Tensor", "TensorType", "apply",
+    "axis_index", "backward", "boundary", "cache_dir", "capture", "check_indices", "clear_site",
+    "cond", "custom", "custom_rule", "default_device", "devices", "dlpack_device", "dtypes",
+    "errors", "evaluations", "explain", "finish_compiling", "folded", "forget_since", "free_tape",
+    "from_dlpack", "from_host", "frontend", "get_option", "grad", "grad_enabled", "grad_mode",
+    "gradients", "hessian", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "known_bounds",
+    "known_range", "last_evaluation", "last_sequence", "linearize", "make_mesh", "mark_dynamic",
+    "mark_static", "name_site", "ops", "options", "parents", "placement_of", "platform",
+    "private_folder", "profile", "program_of", "programs_of", "read_for_shape", "record",
     "record_number", "record_one", "record_spec", "record_two", "register_check", "register_op",
-    "result_of", "scan", "set_grad_enabled", "set_option", "set_site", "shard", "shard_map",
-    "skip_folder", "source", "spec", "stats", "sync", "sync_older", "tangents", "tensor_type",
-    "to_device", "to_dlpack", "tree_flatten", "tree_map", "use_backend", "used_since", "Value",
-    "value_and_grad", "visualize_sharding", "vjp", "vmap", "while_loop",
+    "report", "result_of", "scan", "set_grad_enabled", "set_option", "set_site", "shard",
+    "shard_map", "skip_folder", "source", "spec", "stats", "sync", "sync_older", "tangents",
+    "tensor_type", "to_device", "to_dlpack", "tree_flatten", "tree_map", "use_backend",
+    "used_since", "Value", "value_and_grad", "visualize_sharding", "vjp", "vmap", "while_loop",
 ]  # fmt: skip

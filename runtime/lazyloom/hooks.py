@@ -25,10 +25,13 @@ class Hooks:
         together: the processes that run collectives with this one
             (:class:`lazyloom.distributed.together.Together`), or None.
         measure: measures regions beside the backend, for :func:`lazyloom.codegen.measure`.
+        observer: what runs, reads, uploads and captures are told to while a profile is made
+            (:class:`lazyloom.profiling.observer.Observer`), or None.
+        end_profile: writes the report of a profile of the whole process, or None.
     """
 
     __slots__ = ("read", "read_number", "as_leaf", "grown", "loops", "verdicts", "measure",
-                 "together")
+                 "together", "observer", "end_profile")
 
     read: Callable[[Any], Any]
     read_number: Callable[[Any], Any]
@@ -38,9 +41,13 @@ class Hooks:
     verdicts: Callable[[], bytes | None]
     measure: Callable[[Sequence[Any]], None]
     together: Any
+    observer: Any
+    end_profile: Callable[[], None] | None
 
     def __init__(self) -> None:
         self.together = None
+        self.observer = None
+        self.end_profile = None
 
 
 hooks = Hooks()

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ..errors import ArgumentError
 from ..evaluate.reading import held_back
+from ..hooks import hooks
 from ..settings import WITHOUT
 from ..trace import graph
 from ..trace.mapping import innermost
@@ -151,6 +152,8 @@ class Jitted:
     def _record_alone(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         site = user_site()
         why = "the first calls" if not self._captures else self._why(args, kwargs)
+        if hooks.observer is not None:
+            hooks.observer.recorded_call(self._function, why, site)
         if self._captures_made >= KEPT:
             self._refuse(f"it was captured {KEPT} times, and {why}", site)
             return self._function(*args, **kwargs)

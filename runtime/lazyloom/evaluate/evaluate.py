@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from threading import get_ident
-from typing import Final
+from typing import Any, Final
 
 from .. import foreign, settings
 from ..backends.backend import NotLowered
@@ -18,6 +18,7 @@ from ..backends.selection import backend
 from ..counters import counters
 from ..errors import ExecutionError, LoomError, ReadForbiddenError
 from ..execute.run import run
+from ..hooks import hooks
 from ..interrupts import Deferred, reraise_from_handler, uninterrupted
 from ..program.evaluations import Evaluation, new_evaluation
 from ..program.plan import Plan
@@ -96,6 +97,18 @@ def run_prepared(plan: Plan) -> None:
 
 def _run_plan(plan: Plan) -> None:
     """Await a plan's inputs, run it and finish it; its failure becomes its values' error."""
+    observer: Any = hooks.observer
+    if observer is None:
+        _run_now(plan)
+        return
+    run = observer.begins(plan)
+    try:
+        _run_now(plan)
+    finally:
+        observer.ended(run)
+
+
+def _run_now(plan: Plan) -> None:
     evaluation: Evaluation = plan.evaluation
     for buffer in plan.leaves:
         producer: Evaluation | None = buffer.origin

@@ -10,6 +10,7 @@ from ..backends.data import device_view, host_array, host_number
 from ..backends.selection import backend
 from ..counters import counters
 from ..errors import ReadForbiddenError, reraised
+from ..hooks import hooks
 from ..interrupts import reraise_from_handler
 from ..placements import DEFAULT_PLACEMENT
 from ..trace import graph
@@ -122,6 +123,19 @@ PART: Final = 5
 
 
 def _read(value: Value, reason: str, form: int, place: int = 0) -> Any:
+    observer: Any = hooks.observer
+    if observer is None:
+        return _read_now(value, reason, form, place)
+    waited = observer.waits()
+    try:
+        return _read_now(value, reason, form, place)
+    finally:
+        if form != PART:
+            size = value.type.dtype.itemsize if form == ELEMENT else value.type.nbytes
+            observer.read(waited, user_site(), value, 0 if form == NOTHING else size)
+
+
+def _read_now(value: Value, reason: str, form: int, place: int) -> Any:
     site = user_site()
     if settings.forbids_reads():
         raise ReadForbiddenError(

@@ -15,6 +15,7 @@ from ..counters import counters
 from ..dtypes import DType, as_dtype, dtype_named
 from ..errors import ArgumentError, type_name
 from ..evaluate.reading import await_data, blind, materialize, read
+from ..hooks import hooks
 from ..host import host_arrays
 from ..placements import DEFAULT_PLACEMENT
 from ..settings import tuning
@@ -28,6 +29,7 @@ from ..trace.graph import (
     leaf_value,
     trace,
 )
+from ..trace.source import user_site
 from ..types import tensor_type
 from .contents import let_go
 from .moving import moved
@@ -74,8 +76,7 @@ def from_host(
         if not share:
             counters["bytes_taken_over"] += source.nbytes
         return leaf_value(tensor_type(source.shape, dtype), Buffer(source, None, share))
-    data = host_arrays.copied(source, dtype.numpy)
-    return leaf_value(tensor_type(data.shape, dtype), Buffer(data, None, False))
+    return _copied(source, dtype)
 
 
 def from_memory(memory: Any, dtype: DType, shape: tuple[int, ...]) -> Value:
@@ -86,8 +87,23 @@ def from_memory(memory: Any, dtype: DType, shape: tuple[int, ...]) -> Value:
         dtype: that of its elements; bools are bytes of 0 and 1.
         shape: none negative.
     """
-    data = host_arrays.copied(np.ndarray(shape, dtype.numpy, memory), dtype.numpy)
-    return leaf_value(tensor_type(shape, dtype), Buffer(data, None, False))
+    return _copied(np.ndarray(shape, dtype.numpy, memory), dtype)
+
+
+def _copied(source: Any, dtype: DType) -> Value:
+    observer: Any = hooks.observer
+    if observer is not None:
+        return _copied_watched(source, dtype, observer)
+    data = host_arrays.copied(source, dtype.numpy)
+    return leaf_value(tensor_type(data.shape, dtype), Buffer(data, None, False))
+
+
+def _copied_watched(source: Any, dtype: DType, observer: Any) -> Value:
+    waited = observer.waits()
+    data = host_arrays.copied(source, dtype.numpy)
+    buffer = Buffer(data, None, False)
+    observer.uploaded(waited, user_site(), source, buffer)
+    return leaf_value(tensor_type(data.shape, dtype), buffer)
 
 
 def to_host(tensor: Tensor, references: int) -> Any:
