@@ -33,6 +33,7 @@ from .backends.backend import Backend
 from .backends.selection import backend as _backend
 from .backends.selection import use_backend
 from .batching.vmap import vmap
+from .cache import memory as _memory
 from .capture.function import jit
 from .control_flow.cond import cond
 from .control_flow.mesh_axes import axis_index
@@ -80,7 +81,15 @@ from .trace.graph import check_process as _check_process
 from .trace.graph import trace as _trace
 from .trace.recording import record, record_number, record_one, record_spec, record_two
 from .trace.scalars import Scalar
-from .trace.source import Site, clear_site, name_site, set_site, skip_folder
+from .trace.source import (
+    Site,
+    clear_site,
+    name_site,
+    set_site,
+    skip_folder,
+    skip_packages,
+    user_packages,
+)
 from .trace.specs import Spec, spec_of
 from .trace.switches import grad_enabled, grad_mode, set_grad_enabled
 from .tree import flatten as tree_flatten
@@ -114,6 +123,7 @@ _hooks.grown = _cut_grown
 _hooks.loops = _loops
 _hooks.verdicts = _verdicts
 _hooks.measure = _measure
+_hooks.ran_before = _memory.ran_before
 
 if _DEBUG_LOCKS:
     _check_writes()
@@ -348,7 +358,8 @@ __all__ = [
     "platform", "private_folder", "program_of", "programs_of", "read_for_shape", "record",
     "record_number", "record_one", "record_spec", "record_two", "register_check", "register_op",
     "result_of", "scan", "set_grad_enabled", "set_option", "set_site", "shard", "shard_map",
-    "skip_folder", "source", "spec", "stats", "sync", "sync_older", "tangents", "tensor_type",
-    "to_device", "to_dlpack", "tree_flatten", "tree_map", "use_backend", "used_since", "Value",
-    "value_and_grad", "visualize_sharding", "vjp", "vmap", "while_loop",
+    "skip_folder", "skip_packages", "source", "spec", "stats", "sync", "sync_older", "tangents",
+    "tensor_type", "to_device", "to_dlpack", "tree_flatten", "tree_map", "use_backend",
+    "used_since", "user_packages", "Value", "value_and_grad", "visualize_sharding", "vjp", "vmap",
+    "while_loop",
 ]  # fmt: skip

@@ -38,6 +38,6 @@ counters: Final[dict[str, int]] = {
     "disk_errors": 0,  # cache files that could not be read or written
     "bytes_taken_over": 0,  # of arrays from the host whose memory nobody else referred to
     "bytes_given_up": 0,  # of values read whose own memory was given to the reader
-    "bytes_uploaded": 0,
-    "bytes_read": 0,
+    "bytes_uploaded": 0,  # of data of the host that runs took, each array once
+    "bytes_read": 0,  # of values copied to the host
 }

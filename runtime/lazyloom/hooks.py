@@ -24,11 +24,13 @@ class Hooks:
         verdicts: the measurements of regions that are on disk, or None.
         together: the processes that run collectives with this one
             (:class:`lazyloom.distributed.together.Together`), or None.
+        ran_before: the structures that ran before an evaluation, by its number, and where in the
+            user's program they ran first.
         measure: measures regions beside the backend, for :func:`lazyloom.codegen.measure`.
     """
 
     __slots__ = ("read", "read_number", "as_leaf", "grown", "loops", "verdicts", "measure",
-                 "together")
+                 "ran_before", "together")
 
     read: Callable[[Any], Any]
     read_number: Callable[[Any], Any]
@@ -37,6 +39,7 @@ class Hooks:
     loops: Callable[[Any], Sequence[tuple[int, int]]]
     verdicts: Callable[[], bytes | None]
     measure: Callable[[Sequence[Any]], None]
+    ran_before: Callable[[int], Sequence[tuple[Any, str]]]
     together: Any
 
     def __init__(self) -> None:

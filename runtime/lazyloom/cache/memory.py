@@ -99,11 +99,14 @@ class Entry:
         choice: which code generators may take parts of it, and how.
         placement: of whole values where its leaves are, if not on the default device: then it is
             never run op by op or padded.
+        first_run, first_site: the number of the evaluation that ran it first, 0 before that, and
+            where in the user's program.
         history: measurements of its runs, a :class:`~lazyloom.execute.history.History`, or None.
     """
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
-                 "scalars", "used", "lock", "site", "looked", "choice", "history", "placement")
+                 "scalars", "used", "lock", "first_run", "first_site", "looked", "choice",
+                 "history", "placement")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -116,11 +119,18 @@ class Entry:
         self.scalars: dict[Any, tuple[list[Any], Any]] = {}
         self.used = 0
         self.lock = new_lock()
-        self.site = ""
+        self.first_run = 0
+        self.first_site: Any = None
         self.looked = False
         self.choice: Choice = _selected[0]
         self.history: Any = None
         self.placement: Final[Placement | None] = common_placement(structure.leaf_types)
+
+    def ran_first(self, evaluation: Any) -> None:
+        """Note the evaluation that is about to run it first."""
+        self.first_run = evaluation.number
+        self.first_site = evaluation.site
+        evaluation.ran_first(len(_entries[0]) + len(_entries[1]) - 1)
 
     def dispatch_info(
         self, wanted: list[tuple[int, int]], donatable: list[int]
@@ -232,6 +242,18 @@ def entries() -> list[Entry]:
     with _lock:
         with_program = [e for table in _entries for e in table.values() if e.program is not None]
     return sorted(with_program, key=_by_use)
+
+
+def ran_before(number: int) -> list[tuple[Structure, str]]:
+    """The structures that ran first in an evaluation before one, and where; the newest last."""
+    with _lock:
+        found = [e for table in _entries for e in table.values() if 0 < e.first_run < number]
+    found.sort(key=_by_first_run)
+    return [(e.structure, str(e.first_site)) for e in found]
+
+
+def _by_first_run(entry: Entry) -> int:
+    return entry.first_run
 
 
 def selected() -> Choice:

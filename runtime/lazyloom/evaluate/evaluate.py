@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from threading import get_ident
-from typing import Final
+from typing import Any, Final
 
 from .. import foreign, settings
 from ..backends.backend import NotLowered
@@ -22,7 +22,7 @@ from ..interrupts import Deferred, reraise_from_handler, uninterrupted
 from ..program.evaluations import Evaluation, new_evaluation
 from ..program.plan import Plan
 from ..trace import graph
-from ..trace.graph import PENDING, SCHEDULED, Component, Node
+from ..trace.graph import COUNTED, FRESH, PENDING, SCHEDULED, Buffer, Component, Node
 from ..trace.matching.match import match_of
 from ..trace.source import Site, user_site
 from . import collect, failures
@@ -98,6 +98,8 @@ def _run_plan(plan: Plan) -> None:
     """Await a plan's inputs, run it and finish it; its failure becomes its values' error."""
     evaluation: Evaluation = plan.evaluation
     for buffer in plan.leaves:
+        if buffer.given == FRESH:
+            _count_upload(buffer, evaluation)
         producer: Evaluation | None = buffer.origin
         if producer is not None and producer is not evaluation:
             # not a failure of this plan, which is put back
@@ -128,6 +130,16 @@ def _run_plan(plan: Plan) -> None:
             with Deferred(), graph.trace.lock:
                 collect.finish(plan)
                 evaluation.dispatched.set()
+
+
+def _count_upload(buffer: Buffer, evaluation: Evaluation) -> None:
+    """Count data of the host's arrays, which a run takes for the first time."""
+    host: Any = buffer.host
+    if host is not None:
+        size: int = host.nbytes
+        evaluation.bytes_uploaded += size
+        counters["bytes_uploaded"] += size
+    buffer.given = COUNTED
 
 
 class Batch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from threading import get_ident
 
@@ -74,8 +75,11 @@ def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> No
             for value in chosen:
                 buffer = materialize(value, reason, site)
                 if buffer.array is not None:
+                    started = time.perf_counter()
                     try:
                         backend().wait(buffer.array)
                     except Exception as error:
                         reraise_from_handler(error)
                         raise read_error(value, buffer, error) from error
+                    if buffer.origin is not None:
+                        buffer.origin.waited(time.perf_counter() - started)

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from .. import allocation
 from ..interrupts import Deferred
+from ..startup import starting
 from . import jax_import, start_memory
 
 
@@ -43,9 +44,10 @@ def load() -> None:
     """Import JAX, before any import of a part of it."""
     if jax_import.loaded():
         return
-    allocation.keep_pages()
-    start_memory.require("jaxlib.xla_client" in sys.modules)
-    jax_import.load(_import, _settle)
+    with starting():
+        allocation.keep_pages()
+        start_memory.require("jaxlib.xla_client" in sys.modules)
+        jax_import.load(_import, _settle)
 
 
 class _Call:

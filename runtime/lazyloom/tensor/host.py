@@ -19,6 +19,7 @@ from ..host import host_arrays
 from ..placements import DEFAULT_PLACEMENT
 from ..settings import tuning
 from ..trace.graph import (
+    FRESH,
     Buffer,
     Node,
     Value,
@@ -73,9 +74,16 @@ def from_host(
     ):
         if not share:
             counters["bytes_taken_over"] += source.nbytes
-        return leaf_value(tensor_type(source.shape, dtype), Buffer(source, None, share))
+        return leaf_value(tensor_type(source.shape, dtype), _fresh(source, share))
     data = host_arrays.copied(source, dtype.numpy)
-    return leaf_value(tensor_type(data.shape, dtype), Buffer(data, None, False))
+    return leaf_value(tensor_type(data.shape, dtype), _fresh(data, False))
+
+
+def _fresh(data: Any, shared: bool) -> Buffer:
+    """A buffer of data from the host, which count once a run takes them."""
+    buffer = Buffer(data, None, shared)
+    buffer.given = FRESH
+    return buffer
 
 
 def from_memory(memory: Any, dtype: DType, shape: tuple[int, ...]) -> Value:
@@ -87,7 +95,7 @@ def from_memory(memory: Any, dtype: DType, shape: tuple[int, ...]) -> Value:
         shape: none negative.
     """
     data = host_arrays.copied(np.ndarray(shape, dtype.numpy, memory), dtype.numpy)
-    return leaf_value(tensor_type(shape, dtype), Buffer(data, None, False))
+    return leaf_value(tensor_type(shape, dtype), _fresh(data, False))
 
 
 def to_host(tensor: Tensor, references: int) -> Any:

@@ -12,6 +12,7 @@ from ...interrupts import Deferred
 from ...jaxprs import tracing
 from ...ops.spec import OpDef
 from ...program.program import Program
+from ...startup import starting
 from ...trace.specs import Spec, spec_of
 from ...types import TensorType
 from ..backend import Backend, Executable, Request
@@ -52,13 +53,15 @@ class Xla(Backend):
 
     def compile(self, request: Request) -> Executable:
         """Lower each op, assemble the module's text, and compile it."""
-        from . import compiling
+        with starting():
+            from . import compiling
 
         return compiling.compile(request)
 
     def timed(self, generator: Generator, region: Region) -> list[tuple[float, float]]:
         """Time programs whose arrays lie in memory as the generator wants them."""
-        from . import compiling
+        with starting():
+            from . import compiling
 
         return compiling.timed(generator, region)
 
@@ -78,7 +81,8 @@ class Xla(Backend):
 
     def loops(self, program: Program) -> list[tuple[int, int]]:
         """Return the program's ``stablehlo.while`` loops, except those that are ops."""
-        from . import compiling
+        with starting():
+            from . import compiling
 
         return compiling.loops(program)
 
@@ -92,7 +96,8 @@ class Xla(Backend):
 
     def load(self, data: bytes, request: Request) -> Executable:
         """Load a program from machine code that was stored under this fingerprint."""
-        from . import compiling
+        with starting():
+            from . import compiling
 
         return compiling.load(data, request)
 

@@ -21,6 +21,7 @@ from ...installed import entry_points
 from ...interrupts import Deferred, Postponed
 from ...jaxprs.tracing import load, versions, x64
 from ...settings import tuning
+from ...startup import starting
 from ..backend import Executable
 from .flags import check_flags
 from .jax_targets import DeviceTarget
@@ -44,6 +45,11 @@ XLA_OPTIONS = [("xla_allow_excess_precision", "False")]
 
 
 def _start() -> None:
+    with starting():
+        _start_client()
+
+
+def _start_client() -> None:
     global _device, _client, _device_list, _sharding, _put
     load()
     # a signal handler that computes arrays would wait for the lock
