@@ -328,7 +328,7 @@ def options() -> str:
         "| `LAZYLOOM_COMPILE_MESSAGES` | `0` silences what is "
         "[said](forms.md#how-long-a-program-waits-for-a-compiler) while a compilation takes long |",
         "| `LAZYLOOM_USER_PACKAGES`, `LAZYLOOM_SKIP_PACKAGES` | installed packages whose lines "
-        "[records name](timing.md#which-line-is-named) as the user's, and others whose lines they "
+        "[records name](records.md#which-line-is-named) as the user's, and others whose lines they "
         "pass over, separated by commas |",
         "| `LAZYLOOM_MALLOC` | `0` leaves the C library's allocator "
         "[as it is](process.md#what-is-changed) |",

@@ -172,7 +172,8 @@ def sync(*values: Any, wait: bool = False) -> None:
     """Hand the pending work of some tensors or values, or without arguments all of it, to XLA.
 
     Args:
-        wait: also wait until it has run, and raise its error.
+        wait: also wait until it has run, and raise its error; without tensors, until all that was
+            ever handed over has run, whose errors are raised where values are read.
     """
     _sync.sync(_values(values, "sync") if values else None, wait)
 

@@ -11,8 +11,10 @@ import time
 from threading import get_ident
 from typing import Any, Final
 
-#: seconds by thread that no record has yet; mostly empty
-unnoted: Final[dict[int, float]] = {}
+#: by thread when each ended that no record has yet, and the seconds that it took; mostly empty
+unnoted: Final[dict[int, list[tuple[float, float]]]] = {}
+#: seconds from which something counts: what was there already takes less
+LEAST: Final = 1e-3
 _depth: Final[Any] = threading.local()
 _clock: Final = time.perf_counter
 
@@ -28,11 +30,15 @@ class starting:  # noqa: N801 - used as a function
 
     def __exit__(self, *exc: object) -> None:
         _depth.now -= 1
-        if _depth.now == 0:
-            me = get_ident()
-            unnoted[me] = unnoted.get(me, 0.0) + _clock() - self._began
+        now = _clock()
+        if _depth.now == 0 and now - self._began >= LEAST:
+            unnoted.setdefault(get_ident(), []).append((now, now - self._began))
 
 
-def taken() -> float:
-    """The seconds of this thread that no record has yet, which count as noted now."""
-    return unnoted.pop(get_ident(), 0.0)
+def taken(since: float) -> float:
+    """The seconds of what ended on this thread since a time and has no record yet.
+
+    All that this thread has started counts as noted afterwards.
+    """
+    spans = unnoted.pop(get_ident(), [])
+    return sum(seconds for ended, seconds in spans if ended >= since)

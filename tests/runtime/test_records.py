@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -332,3 +333,39 @@ def test_what_is_no_package_s_name_is_an_error(name: Any) -> None:
         ll.user_packages(name)
     with pytest.raises(ArgumentError, match="skip_packages"):
         ll.skip_packages(name)
+
+
+@pytest.mark.compiled
+def test_a_sync_of_everything_waits(fresh_cache: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lazyloom.backends.selection import backend
+
+    y = lnp.asarray(np.ones(60)) * 2.5
+    ll.sync(y)
+    waited: list[Any] = []
+    monkeypatch.setattr(backend(), "wait_for_all", lambda: waited.append(None))
+    z = y * 3.5
+    ll.sync()
+    assert not waited
+    ll.sync(wait=True)
+    assert len(waited) == 1
+    monkeypatch.undo()
+    ll.sync(wait=True)
+    buffers = z.value.node.buffers
+    assert buffers is not None and backend().is_ready(buffers[0].array)
+
+
+def test_starting_counts_where_it_took_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lazyloom import startup
+
+    startup.taken(0.0)
+    now = [100.0]
+    monkeypatch.setattr(startup, "_clock", lambda: now[0])
+    with startup.starting():
+        with startup.starting():
+            now[0] += 0.5
+        now[0] += 0.25
+    with startup.starting():
+        now[0] += startup.LEAST / 2
+    assert startup.unnoted[threading.get_ident()] == [(100.75, 0.75)]
+    # it ended before what asks began
+    assert startup.taken(100.8) == 0.0 and startup.taken(0.0) == 0.0

@@ -99,13 +99,13 @@ class Entry:
         choice: which code generators may take parts of it, and how.
         placement: of whole values where its leaves are, if not on the default device: then it is
             never run op by op or padded.
-        first_run, first_site: the number of the evaluation that ran it first, 0 before that, and
-            where in the user's program.
+        first_run: the number of the evaluation that ran it first, and where in the user's program,
+            a :class:`~lazyloom.trace.source.Site`; None before that.
         history: measurements of its runs, a :class:`~lazyloom.execute.history.History`, or None.
     """
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
-                 "scalars", "used", "lock", "first_run", "first_site", "looked", "choice",
+                 "scalars", "used", "lock", "first_run", "looked", "choice",
                  "history", "placement")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
@@ -119,8 +119,7 @@ class Entry:
         self.scalars: dict[Any, tuple[list[Any], Any]] = {}
         self.used = 0
         self.lock = new_lock()
-        self.first_run = 0
-        self.first_site: Any = None
+        self.first_run: tuple[int, Any] | None = None
         self.looked = False
         self.choice: Choice = _selected[0]
         self.history: Any = None
@@ -128,8 +127,7 @@ class Entry:
 
     def ran_first(self, evaluation: Any) -> None:
         """Note the evaluation that is about to run it first."""
-        self.first_run = evaluation.number
-        self.first_site = evaluation.site
+        self.first_run = evaluation.number, evaluation.site
         evaluation.ran_first(len(_entries[0]) + len(_entries[1]) - 1)
 
     def dispatch_info(
@@ -247,13 +245,14 @@ def entries() -> list[Entry]:
 def ran_before(number: int) -> list[tuple[Structure, str]]:
     """The structures that ran first in an evaluation before one, and where; the newest last."""
     with _lock:
-        found = [e for table in _entries for e in table.values() if 0 < e.first_run < number]
-    found.sort(key=_by_first_run)
-    return [(e.structure, str(e.first_site)) for e in found]
+        found = [(*e.first_run, e.structure) for table in _entries for e in table.values()
+                 if e.first_run is not None and e.first_run[0] < number]
+    found.sort(key=_by_number)
+    return [(structure, str(site)) for _, site, structure in found]
 
 
-def _by_first_run(entry: Entry) -> int:
-    return entry.first_run
+def _by_number(found: tuple[int, Any, Structure]) -> int:
+    return found[0]
 
 
 def selected() -> Choice:

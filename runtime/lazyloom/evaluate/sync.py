@@ -62,6 +62,8 @@ def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> No
                 graph.drain()
                 components = _components(graph.trace.sequence)
             if not components:
+                if wait:
+                    backend().wait_for_all()
                 return
             for component in components:
                 evaluate_component(component, reason, site)

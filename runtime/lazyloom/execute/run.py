@@ -78,7 +78,7 @@ def run(plan: Plan, donate: bool) -> None:
     """
     started = _clock()
     entry = memory.entry_of(plan.structure, donate)
-    if entry.first_run == 0:
+    if entry.first_run is None:
         entry.ran_first(plan.evaluation)
     placement: Placement | None = entry.placement
     if plan.collective or placement is not None and placement.is_shared:
@@ -175,7 +175,7 @@ def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float
             if modules.run_padded(chosen, plan, donate):
                 evaluation: Evaluation = plan.evaluation
                 if unnoted:
-                    evaluation.started_up()
+                    evaluation.started_up(started)
                 evaluation.looked_up(looked - started)
                 seconds = evaluation.timings[DISPATCH] = time.perf_counter() - looked
                 padded.ran_padded(entry, chosen, seconds)
@@ -209,7 +209,7 @@ def _run_op_by_op(
     modules = _modules()
     before = 0.0
     if unnoted:
-        before = evaluation.started_up()
+        before = evaluation.started_up(started)
     looked = _clock()
     run_op_by_op(plan, history, threads, donate)
     seconds = _clock() - looked

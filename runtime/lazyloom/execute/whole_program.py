@@ -57,7 +57,7 @@ def run_whole(
         evaluation.parts = info.loaded.parts()
     evaluation.form = "compiled"
     if unnoted:
-        evaluation.started_up()
+        evaluation.started_up(started)
     evaluation.looked_up(looked - started)
     evaluation.timings[DISPATCH] = time.perf_counter() - looked
 

@@ -50,6 +50,16 @@ def load() -> None:
         jax_import.load(_import, _settle)
 
 
+def live_arrays() -> list[Any]:
+    """Return JAX's arrays that somebody has; none before a client has started."""
+    if not jax_import.loaded():
+        return []
+    import jax
+    from jax._src import xla_bridge
+
+    return list(jax.live_arrays()) if xla_bridge.backends_are_initialized() else []
+
+
 class _Call:
     """A call of JAX; see :func:`x64`."""
 

@@ -282,10 +282,14 @@ class Evaluation:
         # clocks of phases that others measure need not agree to the last bit
         timings[LOOKUP] = seconds if seconds > 0.0 else 0.0
 
-    def started_up(self) -> float:
-        """Note what this thread has spent on starting (:mod:`lazyloom.startup`); these seconds."""
-        seconds: float = taken()
-        self.timings[START] = self.timings.get(START, 0.0) + seconds
+    def started_up(self, since: float) -> float:
+        """Note what this thread spent on starting since a time; these seconds.
+
+        (:mod:`lazyloom.startup`)
+        """
+        seconds: float = taken(since)
+        if seconds > 0.0:
+            self.timings[START] = self.timings.get(START, 0.0) + seconds
         return seconds
 
     def waited(self, seconds: float) -> None:

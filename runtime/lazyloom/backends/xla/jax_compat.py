@@ -45,15 +45,10 @@ XLA_OPTIONS = [("xla_allow_excess_precision", "False")]
 
 
 def _start() -> None:
-    with starting():
-        _start_client()
-
-
-def _start_client() -> None:
     global _device, _client, _device_list, _sharding, _put
     load()
     # a signal handler that computes arrays would wait for the lock
-    with Deferred(True), _lock:
+    with Deferred(True), _lock, starting():
         if _client is not None:
             return
         import jax

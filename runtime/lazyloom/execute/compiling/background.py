@@ -219,7 +219,7 @@ class _Compiler:
                 if not self.elsewhere(job, request):
                     self.here(job, request)
                 # of no run
-                startup.taken()
+                startup.taken(math.inf)
                 counters["background_compiles"] += 1
             history.compiled_beside()
             counters["promotions"] += 1

@@ -111,7 +111,7 @@ def refuse_new(entry: memory.Entry, plan: Plan, donate: bool) -> None:
             entry, plan.wanted, donate, plan.evaluation) is None:
             return
         # it does not run
-        entry.first_run = 0
+        entry.first_run = None
         difference = difference_of(
             entry.structure, str(plan.evaluation.site),
             memory.ran_before(plan.evaluation.number)).text()

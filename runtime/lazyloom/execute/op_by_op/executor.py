@@ -302,7 +302,7 @@ def _run(plan: Plan, donate: bool) -> None:
                 raise NotLowered(slot, error.__cause__) from error.__cause__  # type: ignore[arg-type]
             spent = time.perf_counter() - started
             if unnoted:
-                spent -= evaluation.started_up()
+                spent -= evaluation.started_up(started)
             timings = evaluation.timings
             timings[PREPARE] = timings.get(PREPARE, 0.0) + spent
         kernel = op.kernel
