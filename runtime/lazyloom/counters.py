@@ -32,6 +32,7 @@ counters: Final[dict[str, int]] = {
     "reads": 0,  # values copied to the host
     "host_reads_of_data_dependent_shapes": 0,
     "traces_matched": 0,  # runs of traces that matched a past trace
+    "calls_recorded": 0,  # calls of captured functions that were recorded
     "cuts": 0,  # long traces that were cut
     "donated_copies": 0,  # inputs copied because a program donates them and they are still alive
     "recomputed_ops": 0,  # ops recorded again for a backward pass after a read
