@@ -35,6 +35,7 @@ from .backends.selection import use_backend
 from .batching.vmap import vmap
 from .cache import memory as _memory
 from .capture.function import jit
+from .compiled import COMPILED as _COMPILED
 from .control_flow.cond import cond
 from .control_flow.mesh_axes import axis_index
 from .control_flow.scan import scan
@@ -60,6 +61,7 @@ from .placements import Mesh, Placement
 from .program.evaluations import Evaluation, evaluations, last_evaluation, stats
 from .program.program import Program
 from .settings import get_option, options, set_option
+from .sources import show as _show_sources
 from .tensor.apply import apply
 from .tensor.bounds import check_indices
 from .tensor.creation import created
@@ -125,6 +127,8 @@ _hooks.verdicts = _verdicts
 _hooks.measure = _measure
 _hooks.ran_before = _memory.ran_before
 
+if _COMPILED:
+    _show_sources(__name__)
 if _DEBUG_LOCKS:
     _check_writes()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -369,3 +370,36 @@ def test_starting_counts_where_it_took_long(monkeypatch: pytest.MonkeyPatch) -> 
     assert startup.unnoted[threading.get_ident()] == [(100.75, 0.75)]
     # it ended before what asks began
     assert startup.taken(100.8) == 0.0 and startup.taken(0.0) == 0.0
+
+
+@pytest.mark.parametrize("own_handler", [False, True])
+def test_an_interrupt_shows_the_user_s_line_and_few_frames(
+    fresh_cache: Any, monkeypatch: pytest.MonkeyPatch, own_handler: bool
+) -> None:
+    from lazyloom.evaluate import evaluate
+
+    def deep(n: int) -> None:
+        if n:
+            deep(n - 1)
+        elif own_handler:
+            handler(signal.SIGINT, None)
+        else:
+            raise KeyboardInterrupt
+
+    def handler(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, handler if own_handler else signal.default_int_handler)
+    try:
+        y = lnp.asarray(np.ones(70)) * 2.5
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt) as caught:
+            patch.setattr(evaluate, "run", lambda plan, donate: deep(15))
+            y.tolist()
+        names = [entry.name for entry in caught.traceback]
+        # a handler of the program's own may raise from anywhere, and its frames count
+        assert (names[-1] == "handler") == own_handler == ("deep" in names)
+        assert own_handler or len(names) < 10
+        # what was interrupted is there to be read
+        assert y.tolist() == [2.5] * 70
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -9,6 +9,7 @@ its inputs, runs and is finished.
 from __future__ import annotations
 
 import time
+from signal import SIGINT, default_int_handler, getsignal
 from threading import get_ident
 from typing import Any, Final
 
@@ -79,8 +80,11 @@ def run_batch(batch: Batch) -> None:
             batch.choose()
         for plan in batch.plans:
             _run_plan(plan)
-    except BaseException:
+    except BaseException as error:
         uninterrupted(batch.put_back)
+        if type(error) is KeyboardInterrupt and getsignal(SIGINT) is default_int_handler:
+            # a user who pressed Ctrl-C wants their line, not the dozen of frames below this one
+            raise error.with_traceback(None)  # noqa: B904
         raise
 
 

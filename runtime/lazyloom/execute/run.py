@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any, Final
 
+from .. import sources
 from ..backends.selection import backend
 from ..cache import memory
+from ..compiled import COMPILED
 from ..counters import counters
 from ..errors import DistributedError
 from ..hooks import hooks
@@ -43,6 +45,8 @@ class _Late:
             from .padded import choice
             from .padded.run import run_padded
 
+        if COMPILED:
+            sources.show("lazyloom")
         self.ab_timing: Any = ab_timing
         self.background: Any = background
         self.choose: Any = choose
