@@ -16,7 +16,7 @@ from typing import Any
 class _LoaderWithSource(ExtensionFileLoader):
     """The loader of a compiled module that was made of a file beside it."""
 
-    def get_source(self, fullname: str) -> str | None:
+    def get_source(self, fullname: str) -> str | None:  # type: ignore[override]
         """The file's text; None where it was not installed."""
         file = f"{os.path.join(os.path.dirname(self.path), fullname.rpartition('.')[2])}.py"
         try:

@@ -245,8 +245,12 @@ def entries() -> list[Entry]:
 def ran_before(number: int) -> list[tuple[Structure, str]]:
     """The structures that ran first in an evaluation before one, and where; the newest last."""
     with _lock:
-        found = [(*e.first_run, e.structure) for table in _entries for e in table.values()
-                 if e.first_run is not None and e.first_run[0] < number]
+        found: list[tuple[int, Any, Structure]] = []
+        for table in _entries:
+            for e in table.values():
+                first = e.first_run
+                if first is not None and first[0] < number:
+                    found.append((first[0], first[1], e.structure))
     found.sort(key=_by_number)
     return [(structure, str(site)) for _, site, structure in found]
 
