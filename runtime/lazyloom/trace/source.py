@@ -226,16 +226,17 @@ def _outside(code: Any, offset: int) -> Site:
                 return site
             inside.append((found, frame.f_lasti))
         frame = frame.f_back
-    for outermost, _ in reversed(inside):
-        if _kind(outermost.co_filename) == INSTALLED:
-            package = _package(outermost.co_filename)
-            for found, at in inside:
-                if _package(found.co_filename) == package:
-                    if found is code and at == offset:
-                        return library
-                    site = Site(found, at)
-                    site.library = library
-                    return site
+    package = ""
+    for place in inside:
+        if _kind(place[0].co_filename) == INSTALLED:
+            package = _package(place[0].co_filename)
+    for place in inside:
+        if package and _package(place[0].co_filename) == package:
+            if place[0] is code and place[1] == offset:
+                return library
+            site = Site(place[0], place[1])
+            site.library = library
+            return site
     return library
 
 
