@@ -325,11 +325,14 @@ def options() -> str:
         "| `LAZYLOOM_COMPILER` | the Python that "
         "[compiles beside the program](forms.md#compiling-beside-the-program), if not the "
         "program's own; `0` for none: a thread does |",
-        "| `LAZYLOOM_PROFILE` | the file for [a profile](why_slow.md) of the whole process, such as "
-        "`run.html`; `%p` in it stands for the number of the process, and without it only the "
+        "| `LAZYLOOM_PROFILE` | the file for [a profile](why_slow.md) of the whole process, such "
+        "as `run.html`; `%p` in it stands for the number of the process, and without it only the "
         "first process is profiled |",
         "| `LAZYLOOM_COMPILE_MESSAGES` | `0` silences what is "
         "[said](forms.md#how-long-a-program-waits-for-a-compiler) while a compilation takes long |",
+        "| `LAZYLOOM_USER_PACKAGES`, `LAZYLOOM_SKIP_PACKAGES` | installed packages whose lines "
+        "[records name](records.md#which-line-is-named) as the user's, and others whose lines they "
+        "pass over, separated by commas |",
         "| `LAZYLOOM_MALLOC` | `0` leaves the C library's allocator "
         "[as it is](process.md#what-is-changed) |",
         "| `LAZYLOOM_BLAS_THREADS` | `0` leaves the number of threads of NumPy's products "

@@ -105,6 +105,7 @@ NAMES: Final[dict[str, tuple[str, ...] | str]] = {
     "shard_map": "a body for each device of a mesh is not there yet; `loom_tensor_shard` divides, "
                  "and XLA divides what is computed",
     "skip_folder": "keeps files of Python out of what messages name",
+    "skip_packages": "likewise, of packages of Python",
     "source": ("loom_source",),
     "spec": "the library keeps one for each form of call, by its bytes",
     "stats": ("loom_stat", "loom_stats_json"),
@@ -118,6 +119,7 @@ NAMES: Final[dict[str, tuple[str, ...] | str]] = {
     "tree_map": _PYTHON,
     "use_backend": "a backend is a class of Python's; `LAZYLOOM_BACKEND` chooses one for C, too",
     "used_since": _TAPE,
+    "user_packages": "has files of Python's packages named in messages",
     "value_and_grad": ("loom_value_and_grad",),
     "visualize_sharding": ("loom_tensor_picture",),
     "vjp": ("loom_vjp",),

@@ -34,7 +34,9 @@ from .backends.backend import Backend
 from .backends.selection import backend as _backend
 from .backends.selection import use_backend
 from .batching.vmap import vmap
+from .cache import memory as _memory
 from .capture.function import jit
+from .compiled import COMPILED as _COMPILED
 from .control_flow.cond import cond
 from .control_flow.mesh_axes import axis_index
 from .control_flow.scan import scan
@@ -60,6 +62,7 @@ from .placements import Mesh, Placement
 from .program.evaluations import Evaluation, evaluations, last_evaluation, stats
 from .program.program import Program
 from .settings import get_option, options, set_option
+from .sources import show as _show_sources
 from .tensor.apply import apply
 from .tensor.bounds import check_indices
 from .tensor.creation import created
@@ -81,7 +84,15 @@ from .trace.graph import check_process as _check_process
 from .trace.graph import trace as _trace
 from .trace.recording import record, record_number, record_one, record_spec, record_two
 from .trace.scalars import Scalar
-from .trace.source import Site, clear_site, name_site, set_site, skip_folder
+from .trace.source import (
+    Site,
+    clear_site,
+    name_site,
+    set_site,
+    skip_folder,
+    skip_packages,
+    user_packages,
+)
 from .trace.specs import Spec, spec_of
 from .trace.switches import grad_enabled, grad_mode, set_grad_enabled
 from .tree import flatten as tree_flatten
@@ -115,7 +126,10 @@ _hooks.grown = _cut_grown
 _hooks.loops = _loops
 _hooks.verdicts = _verdicts
 _hooks.measure = _measure
+_hooks.ran_before = _memory.ran_before
 
+if _COMPILED:
+    _show_sources(__name__)
 if _DEBUG_LOCKS:
     _check_writes()
 
@@ -169,7 +183,8 @@ def sync(*values: Any, wait: bool = False) -> None:
     """Hand the pending work of some tensors or values, or without arguments all of it, to XLA.
 
     Args:
-        wait: also wait until it has run, and raise its error.
+        wait: also wait until it has run, and raise its error; without tensors, until all that was
+            ever handed over has run, whose errors are raised where values are read.
     """
     _sync.sync(_values(values, "sync") if values else None, wait)
 
@@ -397,7 +412,8 @@ __all__ = [
     "private_folder", "profile", "program_of", "programs_of", "read_for_shape", "record",
     "record_number", "record_one", "record_spec", "record_two", "register_check", "register_op",
     "report", "result_of", "scan", "set_grad_enabled", "set_option", "set_site", "shard",
-    "shard_map", "skip_folder", "source", "spec", "stats", "sync", "sync_older", "tangents",
-    "tensor_type", "to_device", "to_dlpack", "tree_flatten", "tree_map", "use_backend",
-    "used_since", "Value", "value_and_grad", "visualize_sharding", "vjp", "vmap", "while_loop",
+    "shard_map", "skip_folder", "skip_packages", "source", "spec", "stats", "sync", "sync_older",
+    "tangents", "tensor_type", "to_device", "to_dlpack", "tree_flatten", "tree_map", "use_backend",
+    "used_since", "user_packages", "Value", "value_and_grad", "visualize_sharding", "vjp", "vmap",
+    "while_loop",
 ]  # fmt: skip

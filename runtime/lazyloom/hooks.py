@@ -24,6 +24,8 @@ class Hooks:
         verdicts: the measurements of regions that are on disk, or None.
         together: the processes that run collectives with this one
             (:class:`lazyloom.distributed.together.Together`), or None.
+        ran_before: the structures that ran before an evaluation, by its number, and where in the
+            user's program they ran first.
         measure: measures regions beside the backend, for :func:`lazyloom.codegen.measure`.
         observer: what runs, reads, uploads and captures are told to while a profile is made
             (:class:`lazyloom.profiling.observer.Observer`), or None.
@@ -31,7 +33,7 @@ class Hooks:
     """
 
     __slots__ = ("read", "read_number", "as_leaf", "grown", "loops", "verdicts", "measure",
-                 "together", "observer", "end_profile")
+                 "ran_before", "together", "observer", "end_profile")
 
     read: Callable[[Any], Any]
     read_number: Callable[[Any], Any]
@@ -40,6 +42,7 @@ class Hooks:
     loops: Callable[[Any], Sequence[tuple[int, int]]]
     verdicts: Callable[[], bytes | None]
     measure: Callable[[Sequence[Any]], None]
+    ran_before: Callable[[int], Sequence[tuple[Any, str]]]
     together: Any
     observer: Any
     end_profile: Callable[[], None] | None

@@ -32,6 +32,15 @@ def test_a_block_that_fails_is_an_error(tmp_path: Path) -> None:
         outputs(page)
 
 
+def test_blocks_run_in_the_form_that_users_have(tmp_path: Path) -> None:
+    # compiled first, as this test's own programs are, the second run would be found in memory
+    page = tmp_path / "page.md"
+    page.write_text("```python\nimport lazyloom, lazyloom_numpy as np\nx = np.arange(7.0)\n"
+                    "for _ in range(2):\n    (x * 2.5).sum().item()\n"
+                    "print(lazyloom.last_evaluation().form)\n```\n")
+    assert outputs(page) == ["op_by_op\n"]
+
+
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "c")], ids=lambda p: p.name)
 def test_c_blocks_that_are_programs_run(page: Path, tmp_path: Path) -> None:
     flags = subprocess.run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from threading import get_ident
 from typing import Any, Final
 
@@ -23,6 +24,8 @@ from ..types import leaf_type
 from . import checks
 from .evaluate import await_dispatch, evaluate
 from .failures import not_copied, out_of_memory, read_error
+
+_clock: Final = time.perf_counter
 
 #: threads that record a call to be captured: their syncs wait until the call ends
 held_back: Final[set[int]] = set()
@@ -163,6 +166,16 @@ def _read_now(value: Value, reason: str, form: int, place: int) -> Any:
         if form >= ELEMENT:
             return host.item(place)
         return host.item() if form == NUMBER else host.copy()
+    started = _clock()
+    found = _from_device(value, buffer, form, place)
+    origin = buffer.origin
+    if origin is not None:
+        origin.waited(_clock() - started)
+    return found
+
+
+def _from_device(value: Value, buffer: Buffer, form: int, place: int) -> Any:
+    """What is read of data on the device, once these are there; raises the error of their run."""
     try:
         if form == NUMBER:
             return host_number(buffer.array, value.type)

@@ -5,17 +5,22 @@ from __future__ import annotations
 import time
 from typing import Any, Final
 
+from .. import sources
 from ..backends.selection import backend
 from ..cache import memory
+from ..compiled import COMPILED
 from ..counters import counters
 from ..errors import DistributedError
 from ..hooks import hooks
 from ..interrupts import Deferred
 from ..placements import Placement
+from ..program import reasons
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
+from ..program.reasons import DISPATCH, OP_BY_OP, PREPARE, START
 from ..settings import forbids_new_programs, whole_only
-from .choose import NOTHING_TO_SAVE, could_save, threads
+from ..startup import starting, unnoted
+from .choose import could_save, threads
 from .costs import PADDED_OPS, start_seconds
 from .history import History, history_of
 from .op_by_op.blas_threads import Threads
@@ -40,6 +45,8 @@ class _Late:
             from .padded import choice
             from .padded.run import run_padded
 
+        if COMPILED:
+            sources.show("lazyloom")
         self.ab_timing: Any = ab_timing
         self.background: Any = background
         self.choose: Any = choose
@@ -61,7 +68,8 @@ def _modules() -> _Late:
     global _late
     found = _late
     if found is None:
-        found = _late = _Late()
+        with starting():
+            found = _late = _Late()
     return found
 
 
@@ -74,6 +82,8 @@ def run(plan: Plan, donate: bool) -> None:
     """
     started = _clock()
     entry = memory.entry_of(plan.structure, donate)
+    if entry.first_run is None:
+        entry.ran_first(plan.evaluation)
     placement: Placement | None = entry.placement
     if plan.collective or placement is not None and placement.is_shared:
         _run_together(entry, plan, donate, started)
@@ -141,7 +151,7 @@ def _took_turn(
         return False
     threads = Threads.AS_THEY_ARE if form == timing.SEVERAL_THREADS else (
         _threads(history, plan))
-    _run_op_by_op(entry, plan, donate, started, threads, "it has its turn in a comparison")
+    _run_op_by_op(entry, plan, donate, started, threads, reasons.TURN)
     return True
 
 
@@ -154,7 +164,7 @@ def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float
         # what follows would say so, a few calls of interpreted code later
         known.decided -= 1
         _run_op_by_op(
-            entry, plan, donate, started, _threads(known, plan), NOTHING_TO_SAVE.reason)
+            entry, plan, donate, started, _threads(known, plan), reasons.NOTHING_TO_SAVE)
         return True
     modules = _modules()
     decision = modules.prepare.decide(entry, plan, donate)
@@ -167,16 +177,19 @@ def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float
         if chosen is not None:
             looked = time.perf_counter()
             if modules.run_padded(chosen, plan, donate):
-                plan.evaluation.looked_up(looked - started)
-                seconds = plan.evaluation.timings["dispatch"] = time.perf_counter() - looked
+                evaluation: Evaluation = plan.evaluation
+                if unnoted:
+                    evaluation.started_up(started)
+                evaluation.looked_up(looked - started)
+                seconds = evaluation.timings[DISPATCH] = time.perf_counter() - looked
                 padded.ran_padded(entry, chosen, seconds)
                 return True
     if forbids_new_programs() and history.runs == 0:
         modules.programs.refuse_new(entry, plan, donate)
     if op_by_op:
-        _run_op_by_op(entry, plan, donate, started, _threads(history, plan), decision.reason)
+        _run_op_by_op(entry, plan, donate, started, _threads(history, plan), decision.code)
     else:
-        plan.evaluation.why = decision.reason
+        plan.evaluation.choice = decision.code
     return op_by_op
 
 
@@ -188,7 +201,7 @@ def _threads(history: History, plan: Plan) -> Threads:
 
 
 def _run_op_by_op(
-    entry: memory.Entry, plan: Plan, donate: bool, started: float, threads: Threads, why: str
+    entry: memory.Entry, plan: Plan, donate: bool, started: float, threads: Threads, choice: str
 ) -> None:
     """Run the plan op by op, and count what that costs."""
     history = history_of(entry)
@@ -197,21 +210,29 @@ def _run_op_by_op(
     evaluation.backend = backend().name
     counters["runs_op_by_op"] += 1
     counters["ops_executed"] += len(plan.nodes)
+    modules = _modules()
+    before = 0.0
+    if unnoted:
+        before = evaluation.started_up(started)
     looked = _clock()
     run_op_by_op(plan, history, threads, donate)
-    took = _clock() - looked
-    # what had to be prepared is ready the next time
-    seconds = took
-    if "prepare" in evaluation.timings:
-        seconds = max(0.0, took - evaluation.timings["prepare"])
-    modules = _modules()
+    seconds = _clock() - looked
+    timings = evaluation.timings
+    if PREPARE in timings:
+        # what had to be prepared, and started for it, is ready the next time
+        seconds -= timings[PREPARE] + timings.get(START, 0.0) - before
+        if seconds < 0.0:
+            seconds = 0.0
+    evaluation.looked_up(looked - started + timings.get(START, 0.0) - before)
+    timings[OP_BY_OP] = seconds
     modules.ran_op_by_op(entry, seconds)
+    startup = start_seconds()
+    if choice is not reasons.NOTHING_TO_SAVE:
+        startup += modules.background.start_seconds()
     evaluation.chosen(
-        why, history.spent, could_save(history), history.compile_estimate + start_seconds(),
-        history.failure)
+        choice, history.runs, history.spent, could_save(history),
+        history.compile_estimate + startup, startup, history.failure)
     requested: list[bool] = modules.requested
     if requested:
         modules.background.request_functions(
             modules.functions_on_demand.FUNCTIONS, requested.pop())
-    evaluation.looked_up(looked - started)
-    evaluation.timings["op_by_op"] = took

@@ -10,29 +10,42 @@ from collections import Counter, defaultdict
 from typing import Any, Final
 
 from ..program.evaluations import Evaluation
-from .comparing import difference
+from ..program.reasons import (
+    COLLECT,
+    COMPILE,
+    DISPATCH,
+    LOAD,
+    LOOKUP,
+    LOWER,
+    OP_BY_OP,
+    PREPARE,
+    START,
+    WAIT,
+)
+from .comparing import contrast
 from .events import Events, Line, Run
 from .findings import Finding
 from .rules import line_of
 
 FORMAT: Final = 1
 #: phases of a run by what they are called in a report
-PHASES: Final = {
-    "collect": "scheduling", "lookup": "scheduling", "lower": "compiling", "compile": "compiling",
-    "load": "compiling", "prepare": "compiling", "dispatch": "running", "op_by_op": "running",
+KINDS: Final = {
+    START: "starting", COLLECT: "scheduling", LOOKUP: "scheduling", LOWER: "compiling",
+    COMPILE: "compiling", LOAD: "compiling", PREPARE: "compiling", DISPATCH: "running",
+    OP_BY_OP: "running", WAIT: "waiting",
 }
+#: what is measured of a line; the rest of its time is Python, and recording ops
+MEASURED: Final = ("starting", "scheduling", "compiling", "running", "waiting", "uploading")
 #: programs of more ops are told without their text
 LONGEST_TEXT: Final = 400
 
 
 def phases_of(evaluation: Evaluation) -> dict[str, float]:
-    """Seconds of an evaluation that went into scheduling, compiling and running."""
-    seconds = dict.fromkeys(("scheduling", "compiling", "running"), 0.0)
+    """Seconds of an evaluation that went into what, but for waiting, which reads are told to."""
+    seconds = dict.fromkeys(("starting", "scheduling", "compiling", "running"), 0.0)
     for name, took in evaluation.timings.items():
-        seconds[PHASES.get(name, "scheduling")] += took
-    if "prepare" in evaluation.timings:
-        # it is a part of the run op by op
-        seconds["running"] -= evaluation.timings["prepare"]
+        if name != WAIT:
+            seconds[KINDS[name]] += took
     return seconds
 
 
@@ -90,13 +103,13 @@ def lines_of(events: Events, sources: bool) -> list[dict[str, Any]]:
         rows[line]["seconds"] += seconds
     told = []
     for line, row in rows.items():
-        known = sum(row[k] for k in ("scheduling", "compiling", "running", "waiting", "uploading"))
+        known = sum(row[k] for k in MEASURED)
         seconds = max(row["seconds"], known)
         told.append({
             "file": line.file, "line": line.line,
             "source": linecache.getline(line.file, line.line).strip() if sources else "",
             "seconds": seconds, "recording": max(0.0, seconds - known),
-            **{k: row[k] for k in ("scheduling", "compiling", "running", "waiting", "uploading")},
+            **{k: row[k] for k in MEASURED},
             **{k: int(row[k]) for k in ("runs", "reads", "uploads")},
         })
     return sorted(told, key=lambda row: -row["seconds"])
@@ -126,7 +139,7 @@ def _programs(events: Events) -> list[dict[str, Any]]:
             "found": dict(Counter(run.evaluation.found for run in of)),
             "why": first.evaluation.why,
             "differs_from": before,
-            "difference": "" if before is None else difference(
+            "difference": "" if before is None else contrast(
                 events.programs[before].structure, structure).text,
             "names": dict(Counter(s.op.name for s in structure.specs).most_common(8)),
             "bytes_in": sum(t.nbytes for t in structure.leaf_types),
@@ -139,7 +152,7 @@ def _programs(events: Events) -> list[dict[str, Any]]:
 def _evaluations(events: Events) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {name: [] for name in (
         "number", "began", "seconds", "thread", "program", "reason", "file", "line", "form",
-        "found", "scheduling", "compiling", "running", "donated", "copied", "error")}
+        "found", "starting", "scheduling", "compiling", "running", "donated", "copied", "error")}
     threads: dict[int, int] = {}
     for run in events.runs:
         e: Evaluation = run.evaluation
@@ -148,8 +161,8 @@ def _evaluations(events: Events) -> dict[str, list[Any]]:
         row = (
             e.number, run.began - events.began, run.seconds,
             threads.setdefault(run.thread, len(threads)), run.program, e.reason, line.file,
-            line.line, e.form, e.found, phases["scheduling"], phases["compiling"],
-            phases["running"], e.bytes_donated, len(e.copied),
+            line.line, e.form, e.found, phases["starting"], phases["scheduling"],
+            phases["compiling"], phases["running"], e.bytes_donated, len(e.copied),
             "" if e.error is None else str(e.error))
         for column, item in zip(columns.values(), row, strict=True):
             column.append(round(item, 7) if isinstance(item, float) else item)

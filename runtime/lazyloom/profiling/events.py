@@ -111,13 +111,20 @@ class Uploads:
         self.text: Final = text
 
 
-class RecordedCall(NamedTuple):
-    """A call of a captured function that was recorded: by ``id()`` its function, why, and where."""
+class NotedCall(NamedTuple):
+    """A call of a captured function that was recorded.
+
+    Attributes:
+        function: ``id()`` of the function.
+        name, code: its name and its code object.
+        first: nothing of that function object was captured before.
+        line: where it was called.
+    """
 
     function: int
     name: str
     code: Any
-    why: str
+    first: bool
     line: Line
 
 
@@ -143,7 +150,7 @@ class Events:
         self.programs: list[SeenProgram] = []
         self.reads: dict[Line, Reads] = {}
         self.uploads: dict[tuple[Line, int], Uploads] = {}
-        self.calls: list[RecordedCall] = []
+        self.calls: list[NotedCall] = []
         self.read_results: set[int] = set()
         self.samples: dict[Line, float] = {}
         self.dropped = 0

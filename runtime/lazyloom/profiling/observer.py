@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..program.plan import Plan
 from ..trace.source import Site
-from .events import Events, Line, Reads, RecordedCall, Run, SeenProgram, Uploads
+from .events import Events, Line, NotedCall, Reads, Run, SeenProgram, Uploads
 
 _clock: Final = time.perf_counter
 #: how many runs are noted; a run takes about a kilobyte
@@ -110,12 +110,12 @@ class Observer:
             uploads.seconds += seconds
             uploads.longest = max(uploads.longest, seconds)
 
-    def recorded_call(self, function: Any, why: str, site: Site) -> None:
-        """Note that a call of a captured function is recorded."""
+    def recorded_call(self, function: Any, first: bool, site: Site) -> None:
+        """Note that a call of a captured function is recorded, ``first`` as it had no capture."""
         name = getattr(function, "__qualname__", type(function).__qualname__)
         code = getattr(function, "__code__", None)
         self.events.calls.append(
-            RecordedCall(id(function), name, code, why, Line(site.file, site.line)))
+            NotedCall(id(function), name, code, first, Line(site.file, site.line)))
 
 
 

@@ -56,10 +56,11 @@ class Report:
             told += ["", "seconds by line:",
                      "    total  record compile     run    wait  upload   runs    reads"]
         for row in self.data["lines"][:lines]:
+            running = row["running"] + row["scheduling"] + row["starting"]
             told.append(
                 f"  {row['seconds']:7.3f} {row['recording']:7.3f} {row['compiling']:7.3f} "
-                f"{row['running'] + row['scheduling']:7.3f} {row['waiting']:7.3f} "
-                f"{row['uploading']:7.3f} {row['runs']:6d} {row['reads']:8d}  "
+                f"{running:7.3f} {row['waiting']:7.3f} {row['uploading']:7.3f} "
+                f"{row['runs']:6d} {row['reads']:8d}  "
                 f"{_short(row['file'])}:{row['line']}  {row['source'][:60]}")
         return "\n".join(told)
 
@@ -109,8 +110,7 @@ def report() -> Report:
             events.programs.append(SeenProgram(
                 structure, list(program.outputs), [e.site] * len(structure.specs)))
         run = Run(0, clock, e, number, (), 0)
-        clock = run.ended = clock + sum(
-            seconds for phase, seconds in e.timings.items() if phase != "prepare")
+        clock = run.ended = clock + e.seconds
         events.runs.append(run)
     events.ended = clock
     return Report(events, True)

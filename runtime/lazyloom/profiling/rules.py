@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ..codegen.report import explain
 from . import comparing, findings
-from .comparing import difference
+from .comparing import contrast
 from .events import Events, Line, Run
 from .findings import Finding, Rule, noticeable
 
@@ -137,7 +137,7 @@ def _programs_that_change(events: Events) -> Iterator[Finding]:
         for run in runs[1:]:
             if run.program == before.program:
                 continue
-            d = difference(events.programs[before.program].structure,
+            d = contrast(events.programs[before.program].structure,
                            events.programs[run.program].structure)
             switches[d.kind] += 1
             if run.program not in seen or d.kind == comparing.DTYPE:
@@ -219,8 +219,7 @@ def _captured_anew(events: Events) -> Iterator[Finding]:
         if call.code is not None:
             groups[call.line, call.code].append(call)
     for (line, _), calls in groups.items():
-        functions = len({call.function for call in calls})
-        first = sum(call.why == "the first calls" for call in calls)
+        first = sum(call.first for call in calls)
         if first < OFTEN:
             continue
         seconds = events.at(line)
@@ -228,7 +227,7 @@ def _captured_anew(events: Events) -> Iterator[Finding]:
             findings.CAPTURED_ANEW, line, seconds,
             f"{calls[0].name} is captured anew: {first} calls at this line were the first of a "
             "function that was just made, and so recorded",
-            [f"{functions} function objects were alive at different times"])
+            [])
 
 
 def _donated_kept(events: Events) -> Iterator[Finding]:

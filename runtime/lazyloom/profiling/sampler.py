@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-import os
 import sys
 import threading
 import time
 from types import FrameType
 from typing import Final
 
-from ..trace.source import Site, is_internal
+from ..trace.source import Site, is_users
 from .events import Line
 
 _clock: Final = time.perf_counter
 #: seconds between two looks
 INTERVAL: Final = 0.005
-
-
-_STANDARD: Final = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
-
-
-@functools.cache
-def _installed(file: str) -> bool:
-    """Whether a file belongs to Python or to an installed package, or is no file."""
-    return file.startswith(("<", _STANDARD)) or "site-packages" in file or "dist-packages" in file
 
 
 class Sampler:
@@ -66,7 +55,7 @@ class Sampler:
     def _line(self, frame: FrameType | None) -> Line | None:
         while frame is not None:
             code = frame.f_code
-            if not is_internal(code.co_filename) and not _installed(code.co_filename):
+            if is_users(code.co_filename):
                 key = (code, frame.f_lasti)
                 line = self._places.get(key)
                 if line is None:

@@ -20,6 +20,7 @@ from ..host import host_arrays
 from ..placements import DEFAULT_PLACEMENT
 from ..settings import tuning
 from ..trace.graph import (
+    FRESH,
     Buffer,
     Node,
     Value,
@@ -75,8 +76,15 @@ def from_host(
     ):
         if not share:
             counters["bytes_taken_over"] += source.nbytes
-        return leaf_value(tensor_type(source.shape, dtype), Buffer(source, None, share))
+        return leaf_value(tensor_type(source.shape, dtype), _fresh(source, share))
     return _copied(source, dtype)
+
+
+def _fresh(data: Any, shared: bool) -> Buffer:
+    """A buffer of data from the host, which count once a run takes them."""
+    buffer = Buffer(data, None, shared)
+    buffer.given = FRESH
+    return buffer
 
 
 def from_memory(memory: Any, dtype: DType, shape: tuple[int, ...]) -> Value:
@@ -92,17 +100,11 @@ def from_memory(memory: Any, dtype: DType, shape: tuple[int, ...]) -> Value:
 
 def _copied(source: Any, dtype: DType) -> Value:
     observer: Any = hooks.observer
+    waited = None if observer is None else observer.waits()
+    data = host_arrays.copied(source, dtype.numpy)
+    buffer = _fresh(data, False)
     if observer is not None:
-        return _copied_watched(source, dtype, observer)
-    data = host_arrays.copied(source, dtype.numpy)
-    return leaf_value(tensor_type(data.shape, dtype), Buffer(data, None, False))
-
-
-def _copied_watched(source: Any, dtype: DType, observer: Any) -> Value:
-    waited = observer.waits()
-    data = host_arrays.copied(source, dtype.numpy)
-    buffer = Buffer(data, None, False)
-    observer.uploaded(waited, user_site(), source, buffer)
+        observer.uploaded(waited, user_site(), source, buffer)
     return leaf_value(tensor_type(data.shape, dtype), buffer)
 
 

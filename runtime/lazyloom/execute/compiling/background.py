@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+from ... import startup
 from ...backends.backend import NotPadded, Request
 from ...backends.selection import backend
 from ...cache import disk, memory
@@ -217,6 +218,8 @@ class _Compiler:
                     request = programs.asked(entry, job.wanted, job.donatable, job.donate)
                 if not self.elsewhere(job, request):
                     self.here(job, request)
+                # of no run
+                startup.taken(math.inf)
                 counters["background_compiles"] += 1
             history.compiled_beside()
             counters["promotions"] += 1
@@ -297,7 +300,7 @@ class _Compiler:
                 # say, a region that cannot be built here
                 return False
             with job.entry.lock:
-                programs.take(job.entry, request, executable, job.site)
+                programs.take(job.entry, request, executable)
         return True
 
     def by_process(self, compiled: Callable[[], _T]) -> _T:
@@ -331,7 +334,7 @@ class _Compiler:
             executable = programs.compiled(request)
             _cost_of(job, time.thread_time() - before, True)
             with job.entry.lock:
-                programs.keep(job.entry, request, job.donate, executable, job.site)
+                programs.keep(job.entry, request, job.donate, executable)
 
 
 def _cost_of(job: _Job, seconds: float, alone: bool) -> None:

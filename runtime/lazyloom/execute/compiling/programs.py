@@ -19,11 +19,12 @@ from ...errors import NewProgramError
 from ...host import storage
 from ...interrupts import reraise_from_handler
 from ...ops.spec import TABLE
-from ...program.difference import explain
+from ...program.difference import difference_of
 from ...program.donation import match_donations, program_of_plan
 from ...program.evaluations import Evaluation
 from ...program.plan import Plan
 from ...program.program import Structure
+from ...startup import starting
 from ..history import History, history_of
 from ..measuring import watch
 from . import messages
@@ -92,14 +93,15 @@ def find(
         raise DeadlyError(
             f"the program is not compiled in this process, as {history_of(entry).failure}. "
             "It runs op by op without options(reproducible=True)")
-    difference = _difference(entry)
+    returns_less = entry.program is not None
     request = asked(entry, wanted, donatable, donate, stored)
     with messages.told(entry.structure, evaluation, entry.choice.watched):
         executable = compiled(request)
     evaluation.timings.update(executable.timings)
-    evaluation.difference = difference
+    if returns_less:
+        evaluation.returns_less()
     evaluation.found = "compiled"
-    keep(entry, request, donate, executable, str(evaluation.site))
+    keep(entry, request, donate, executable)
 
 
 def refuse_new(entry: memory.Entry, plan: Plan, donate: bool) -> None:
@@ -108,12 +110,16 @@ def refuse_new(entry: memory.Entry, plan: Plan, donate: bool) -> None:
         if entry.program is not None or look(
             entry, plan.wanted, donate, plan.evaluation) is None:
             return
-        difference = _difference(entry)
+        # it does not run
+        entry.first_run = None
+        difference = difference_of(
+            entry.structure, str(plan.evaluation.site),
+            memory.ran_before(plan.evaluation.number)).text()
     ops = len(entry.structure.instructions)
     raise NewProgramError(
         f"a new program of {ops} ops was to run for a {plan.evaluation.reason} at "
         f"{plan.evaluation.site}, expected one that has run before while "
-        "options(forbid_new_programs=True)" + (f"; {difference}" if difference else ""),
+        "options(forbid_new_programs=True)" + f"; {difference}",
         site=str(plan.evaluation.site))
 
 
@@ -193,13 +199,13 @@ def _set(
 
 
 def keep(
-    entry: memory.Entry, request: Request, donate: bool, executable: Executable, site: str
+    entry: memory.Entry, request: Request, donate: bool, executable: Executable
 ) -> None:
     """Make a compiled program the entry's, and store it; the caller holds the entry's lock.
 
     One without a region that failed here is not stored: it would be that for ever, for all.
     """
-    take(entry, request, executable, site)
+    take(entry, request, executable)
     if disk.enabled() and not executable.regions.failed and not (
         request.verify or request.segmented
     ):
@@ -213,10 +219,9 @@ def keep(
         store(request, donate, code)
 
 
-def take(entry: memory.Entry, request: Request, executable: Executable, site: str) -> None:
+def take(entry: memory.Entry, request: Request, executable: Executable) -> None:
     """Make a compiled program the entry's; the caller holds the entry's lock."""
     _set(entry, request.outputs, dict(request.aliases), executable)
-    entry.site = site
 
 
 def store(request: Request, donate: bool, code: bytes) -> None:
@@ -280,13 +285,27 @@ def _description(
 ) -> bytes | None:
     """What an executable on disk is found by; None where the program cannot be told from others."""
     description = _of_structure(structure, donate)
-    versions = registry.versions(generators)
+    versions = _versions(generators)
     if description is not None and versions:
         description += f"\ngenerators {versions}".encode()
         measured = verdicts.current().key(structure, generators)
         if measured:
             description += f"\nmeasured {measured}".encode()
     return description
+
+
+def _versions(generators: tuple[str, ...]) -> str:
+    """The versions of code generators; those in use are imported for it."""
+    global _imported
+    if _imported:
+        return registry.versions(generators)
+    with starting():
+        found = registry.versions(generators)
+    _imported = True
+    return found
+
+
+_imported = False
 
 
 def _of_structure(structure: Structure, donate: bool) -> bytes | None:
@@ -330,18 +349,9 @@ def _load(entry: memory.Entry, stored: _Stored, evaluation: Evaluation) -> bool:
         return False
     _set(entry, stored.outputs, stored.aliases, executable)
     evaluation.found = "disk"
-    entry.site = str(evaluation.site)
     evaluation.timings["load"] = time.perf_counter() - started
     counters["programs_from_disk"] += 1
     return True
-
-
-def _difference(entry: memory.Entry) -> str:
-    """Why the entry's program has to be compiled."""
-    if entry.program is not None:
-        return "a result was wanted that the known program does not return"
-    return explain(
-        entry.structure, [(e.structure, e.site) for e in memory.entries() if e is not entry])
 
 
 def _unpack(data: bytes) -> _Stored | None:
