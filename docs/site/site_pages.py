@@ -73,9 +73,12 @@ def _tree(text: str, more: list[str], without: str = "") -> str:
     trees = []
     for section in re.split(r"^## ", text, flags=re.M)[1:]:
         links = [m[2] for m in _LINK.finditer(section) if m[2].endswith(".md") and m[2] != without]
-        trees.append((section.partition("\n")[0], [link.removesuffix(".md") for link in links]))
+        names = [link.removesuffix(".md") for link in links]
+        # its title is that of the first page
+        names = [f"README <{name}>" if name == "../README" else name for name in names]
+        trees.append((section.partition("\n")[0], names))
     if more:
-        trees.append(("API reference" if trees else "", more))
+        trees.append(("Everything" if trees else "", more))
     return "".join(
         "\n\n```{toctree}\n:hidden:\n" + (f":caption: {caption}\n" if caption else "") + "\n"
         + "\n".join(names) + "\n```\n" for caption, names in trees)
