@@ -50,9 +50,11 @@ def as_users_have_it(environment: Mapping[str, str]) -> dict[str, str]:
 def outputs(page: Path) -> list[str]:
     """What each Python block of a page prints, run after each other in one process.
 
-    Raises RuntimeError with the traceback if one fails.
+    The current folder is a new one in which ``examples`` is the checkout's, since pages say that
+    they are followed in its root. Raises RuntimeError with the traceback if a block fails.
     """
     with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "examples").symlink_to(ROOT / "examples")
         program = Path(folder) / "page.py"
         separator = f"print({_BETWEEN!r}, end='')\n"
         program.write_text(separator.join(b.text for b in blocks(page, "python")))
@@ -63,4 +65,4 @@ def outputs(page: Path) -> list[str]:
             env=as_users_have_it(os.environ) | {"PYTHONPATH": path})
     if done.returncode != 0:
         raise RuntimeError(f"{page.name}: a block does not run\n{done.stderr}")
-    return done.stdout.split(_BETWEEN)
+    return done.stdout.replace(f"{folder}{os.sep}", "").split(_BETWEEN)

@@ -18,6 +18,7 @@ from docs.pages import PAGES, ROOT, blocks, is_guide, outputs
 WITH_PYTHON = [p for p in PAGES if blocks(p, "python") and not is_guide(p)]
 
 
+@pytest.mark.op_by_op  # as for users, and on the site
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda p: str(p.relative_to(ROOT)))
 def test_python_blocks_run(page: Path) -> None:
     assert len(outputs(page)) == len(blocks(page, "python"))
