@@ -240,10 +240,10 @@ static inline loom_attr loom_attr_dtype(const char *name, loom_dtype value) {
   return attribute;
 }
 
-/* NULL gives the attribute as absent; an empty list is another pointer with count 0. */
+/* NULL with count 0 gives the attribute as absent; an empty list is another pointer with it. */
 static inline loom_attr loom_attr_ints(const char *name, const int64_t *values, size_t count) {
   loom_attr attribute = loom_attr_none(name);
-  attribute.kind = values ? LOOM_ATTR_INTS : LOOM_ATTR_NONE;
+  attribute.kind = values || count ? LOOM_ATTR_INTS : LOOM_ATTR_NONE;
   attribute.count = count;
   attribute.value.integers = values;
   return attribute;
@@ -251,7 +251,7 @@ static inline loom_attr loom_attr_ints(const char *name, const int64_t *values, 
 
 static inline loom_attr loom_attr_floats(const char *name, const double *values, size_t count) {
   loom_attr attribute = loom_attr_none(name);
-  attribute.kind = values ? LOOM_ATTR_FLOATS : LOOM_ATTR_NONE;
+  attribute.kind = values || count ? LOOM_ATTR_FLOATS : LOOM_ATTR_NONE;
   attribute.count = count;
   attribute.value.reals = values;
   return attribute;

@@ -140,8 +140,9 @@ def failed(exception: type[BaseException], value: BaseException, traceback: Any)
     return -code
 
 
-#: how messages name what they are about: an entry of a list, an operand, an attribute
-_ENTRY: Final = re.compile(r"(?:loom_\w+: )?(\w+)\[(\d+)\]: ")
+#: how messages name what they are about: an entry of a list, a parameter, an operand, an attribute
+_ENTRY: Final = re.compile(r"(?:loom_\w+: )?(\w+)\[(\d+)\](?::| is| has| was| does) ")
+_PARAMETER: Final = re.compile(r"loom_\w+: (?!there\b)(\w+)(?::| is| name) ")
 _NAMED: Final = re.compile(r"\b(operand|attribute) '([\w\[\]]+)'|\boperand (\d+)\b")
 
 
@@ -154,6 +155,9 @@ def argument_of(message: str, op: str) -> tuple[str, int]:
     entry = _ENTRY.match(message)
     if entry is not None:
         return entry[1], int(entry[2])
+    parameter = _PARAMETER.match(message)
+    if parameter is not None:
+        return parameter[1], -1
     found = _NAMED.search(message)
     if found is None:
         return "", -1
@@ -219,9 +223,17 @@ def contents_of(thing: Any) -> lazyloom.Value:
     return value
 
 
-def value_of(bits: int) -> lazyloom.Value:
-    """The value of a tensor; raises HandleError."""
-    return contents_of(handles.find(TENSOR, bits))
+def value_of(bits: int, named: str = "") -> lazyloom.Value:
+    """The value of a tensor; raises HandleError, which says what is none if that has a name."""
+    return contents_of(find(TENSOR, bits, named) if named else handles.find(TENSOR, bits))
+
+
+def find(kind: int, bits: int, named: str) -> Any:
+    """The object of a handle; raises HandleError, which says what is none."""
+    try:
+        return handles.find(kind, bits)
+    except HandleError as error:
+        raise HandleError(f"{named}: {error}") from None
 
 
 def tensor_of(bits: int) -> Tensor:
@@ -243,11 +255,16 @@ def bytes_of(array: Any) -> Any:
 
 def values_of(array: Any, count: int, named: str) -> list[Any]:
     """The values of a list of tensors; raises HandleError, which says which entry is none."""
+    return [contents_of(thing) for thing in things_of(array, count, named)]
+
+
+def things_of(array: Any, count: int, named: str) -> list[Any]:
+    """What a list of tensors stands for; raises HandleError, which says which entry is none."""
     given = ffi.unpack(array, count) if count else ()
     found: list[Any] = []
     try:
         for bits in given:
-            found.append(value_of(bits))
+            found.append(handles.find(TENSOR, bits))
     except HandleError as error:
         raise HandleError(f"{named}[{len(found)}]: {error}") from None
     return found

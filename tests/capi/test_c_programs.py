@@ -21,7 +21,7 @@ from .compilers import C99, CXX17, HERE, Compile
 EXAMPLES = HERE.parent.parent / "examples"
 PROGRAMS = [
     "everything", "loops", "transforms", "custom", "dlpack", "waiting", "reports", "threads",
-    "captures", "fork",
+    "captures", "fork", "mistakes",
 ]  # fmt: skip
 #: run with several devices, and in several processes
 OTHERS = ["extents", "devices", "processes", "host"]
@@ -39,6 +39,18 @@ def test_program(name: str, compiled: Compile, bare_environment: dict[str, str])
     done = run([str(compiled(HERE / f"{name}.c"))], bare_environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.strip().endswith(("works", "work"))
+
+
+def test_a_folder_whose_name_is_not_utf8(
+    compiled: Compile, bare_environment: dict[str, str], tmp_path: Path
+) -> None:
+    folder = os.fsencode(tmp_path) + b"/\xff"
+    environment = {os.fsencode(k): os.fsencode(v) for k, v in bare_environment.items()}
+    environment[b"LAZYLOOM_CACHE_DIR"] = folder
+    done = subprocess.run(
+        [str(compiled(HERE / "mistakes.c")), "folder"], env=environment, capture_output=True,
+        timeout=120)
+    assert (done.returncode, done.stderr, done.stdout) == (0, b"", folder + b"\n")
 
 
 @pytest.mark.slow
