@@ -624,10 +624,10 @@ LOOM_API LOOM_CHECK loom_status loom_op_describe(const char *op, char *buffer, s
 
 #include "lazyloom_runtime.h"
 
-/* Calls that can fail note the caller's line first. A name in parentheses,
-   (loom_apply)(...), and a function pointer skip that; so does defining
-   LOOM_NO_SOURCE_LOCATIONS before the header is included, as where members of C++ classes have
-   such names. */
+/* Calls that can fail note the caller's line first. A name in parentheses, (loom_apply)(...), and a
+   function pointer skip that. Where a member of a class or a structure has such a name, #undef it
+   after the include; (LOOM_HERE, loom_apply(...)) notes the line by hand then. None is defined
+   with LOOM_NO_SOURCE_LOCATIONS, defined before the include. */
 #ifndef LOOM_NO_SOURCE_LOCATIONS
 #define LOOM_HERE loom_set_source_location(__FILE__, __LINE__)
 #define loom_tensor_from_host(...) (LOOM_HERE, loom_tensor_from_host(__VA_ARGS__))
