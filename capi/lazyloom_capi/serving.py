@@ -19,7 +19,7 @@ from _lazyloom_abi import ffi, lib  # type: ignore[import-not-found]
 import lazyloom
 from lazyloom.errors import HandleError, LoomError, OutOfMemoryError
 
-from . import handles
+from . import coverage, handles
 from .handles import TENSOR
 
 INTERNAL: Final = 102
@@ -110,7 +110,8 @@ def failed(exception: type[BaseException], value: BaseException, traceback: Any)
         lib.loomp_set_error(TIMEOUT, str(value).encode(), b"", b"")
         return -TIMEOUT
     if isinstance(value, LoomError):
-        code, message, op, site = value.code, str(value), value.op or "", value.site or ""
+        code, op, site = value.code, value.op or "", value.site or ""
+        message = str(value) if op else named_in_c(str(value))
         if site == _UNKNOWN:
             site = ""
     else:
@@ -138,6 +139,24 @@ def failed(exception: type[BaseException], value: BaseException, traceback: Any)
     if name and hasattr(lib, "loomp_set_argument"):
         lib.loomp_set_argument(name.encode("utf-8", "backslashreplace"), index)
     return -code
+
+
+#: functions of the header by the names of Python's that messages begin with
+_FUNCTIONS: Final = {
+    name: functions[0]
+    for names in (coverage.NAMES, *coverage.MODULES.values()) for name, functions in names.items()
+    if isinstance(functions, tuple) and len(functions) == 1}  # fmt: skip
+_OPTION: Final = re.compile(r"\b(?:lazyloom\.)?options\((\w+)=(?:True|False)\)")
+_BEGINNING: Final = re.compile(r"(?:lazyloom\.)?(?:[a-z]+\.)?(\w+)(?=: )")
+
+
+def named_in_c(message: str) -> str:
+    """A message of the runtime's, with the names that C has for what Python's programs call."""
+    beginning = _BEGINNING.match(message)
+    function = _FUNCTIONS.get(beginning[1]) if beginning is not None else None
+    if beginning is not None and function is not None:
+        message = function + message[beginning.end():]
+    return _OPTION.sub(lambda found: f"LOOM_OPTION_{found[1].upper()}", message)
 
 
 #: how messages name what they are about: an entry of a list, a parameter, an operand, an attribute

@@ -174,6 +174,27 @@ static void functions(loom_tensor x) {
   OK(loom_tensors_release(found, 2));
 }
 
+/* What the runtime says of its functions in Python it says of those of the header. */
+static void names_are_those_of_the_header(loom_tensor x) {
+  const loom_quantize_options options = {sizeof options, 30, NULL, 0};
+  float back[3];
+  loom_quantized quantized;
+  loom_program program;
+  loom_tensor y;
+  FAILS(LOOM_ERROR_ARGUMENT, loom_mark_dynamic(x, 9, -1, -1));
+  EXPECT(strncmp(loom_error_message(), "loom_mark_dynamic: ", 19) == 0);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_program_of(&x, 1, &program));
+  EXPECT(strncmp(loom_error_message(), "loom_program_of: ", 17) == 0);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_tensor_to_device(x, "cpu:77", &y));
+  EXPECT(strncmp(loom_error_message(), "loom_tensor_to_device: ", 23) == 0);
+  WRONG(LOOM_ERROR_ARGUMENT, loom_quantize_function,
+        (square, NULL, NULL, &x, 1, 1, 1, &options, &quantized), "percentile", -1);
+  OK(loom_set_option(LOOM_OPTION_FORBID_READS, 1));
+  FAILS(LOOM_ERROR_READ_FORBIDDEN, loom_tensor_read(x, back, sizeof back));
+  EXPECT(strstr(loom_error_message(), "LOOM_OPTION_FORBID_READS") != NULL);
+  OK(loom_set_option(LOOM_OPTION_FORBID_READS, 0));
+}
+
 /* ---- texts ---------------------------------------------------------------------------- */
 
 static bool is_utf8(const char *text) { return loom_is_utf8_(text, strlen(text)); }
@@ -242,6 +263,7 @@ int main(int argc, char **argv) {
   handles_are_named(x);
   parameters_are_named(x);
   functions(x);
+  names_are_those_of_the_header(x);
   texts_are_utf8(x);
   names_and_files(x);
   OK(loom_tensor_release(x));
