@@ -104,7 +104,8 @@ typedef enum loom_operand_kind {
 /* A tensor or a number. Numbers are run-time parameters of the program: another
    number does not compile again. With dtype LOOM_DTYPE_NONE a number takes the
    dtype of the tensors that must share it, and where there are none LOOM_BOOL,
-   LOOM_INT64, LOOM_FLOAT64 or LOOM_COMPLEX128 by its kind. */
+   LOOM_INT64, LOOM_FLOAT64 or LOOM_COMPLEX128 by its kind: of an op whose attribute dtype says that
+   of the result, as loom_random_normal_with(), numbers are given with that one. */
 typedef struct loom_operand {
   loom_operand_kind kind;
   loom_dtype dtype;

@@ -40,7 +40,8 @@ loom_status loom_tensor_from_local_part(loom_tensor tensor, const char *mesh, co
   READY();
   NEED(mesh);
   NEED(spec);
-  return CALL_ABOUT(tensor, loomp_from_local_part(tensor.bits, mesh, devices, spec, &result->bits, WHERE));
+  return CALL_ABOUT(tensor, loomp_from_local_part(tensor.bits, mesh, devices, spec, &result->bits,
+                                                  WHERE));
 }
 
 loom_status loom_distributed_barrier(double timeout) {

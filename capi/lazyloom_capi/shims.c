@@ -128,7 +128,8 @@ loom_status loom_tensor_shape(loom_tensor tensor, int64_t *shape, size_t capacit
   size_t ignored;
   READY();
   NEED_IF(shape, capacity);
-  return CALL_ABOUT(tensor, loomp_shape(tensor.bits, shape, capacity, ndim != NULL ? ndim : &ignored));
+  return CALL_ABOUT(tensor, loomp_shape(tensor.bits, shape, capacity,
+                                        ndim != NULL ? ndim : &ignored));
 }
 
 loom_status loom_tensor_nbytes(loom_tensor tensor, size_t *nbytes) {

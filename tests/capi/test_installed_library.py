@@ -83,8 +83,9 @@ def test_a_numpy_that_cannot_be_imported(
     """The reason is the error's, and no traceback of Python's is on the host's stderr."""
     site = prefix / "lib" / VERSION / "site-packages"
     program = tmp_path / "hello"
-    output([*C99, str(HELLO), "-xnone", "-o", str(program), *build.cflags(),
-            f"-L{site}/lazyloom_capi/lib", f"-Wl,-rpath,{site}/lazyloom_capi/lib", "-llazyloom"])  # fmt: skip
+    library = f"{site}/lazyloom_capi/lib"
+    output([*C99, str(HELLO), "-xnone", "-o", str(program), *build.cflags(), f"-L{library}",
+            f"-Wl,-rpath,{library}", "-llazyloom"])  # fmt: skip
     broken = site / "numpy"
     broken.mkdir()
     (broken / "__init__.py").write_text('raise ImportError("this numpy cannot be imported")\n')
