@@ -350,7 +350,7 @@ LOOM_API LOOM_CHECK loom_status loom_finish_compiling(double timeout, bool *fini
 /* The kind of device that programs run on: "cpu", "gpu" or "tpu". */
 LOOM_API LOOM_CHECK loom_status loom_platform(char *buffer, size_t capacity, size_t *needed);
 
-/* The folder of the disk cache. Programs of all languages are found in it; a copy of the folder, on
+/* The folder of the disk cache, in the bytes that the system has for it. Programs of all languages are found in it; a copy of the folder, on
    a machine of the same kind, is a cache that is warm. */
 LOOM_API LOOM_CHECK loom_status loom_cache_dir(char *buffer, size_t capacity, size_t *needed);
 

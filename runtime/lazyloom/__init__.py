@@ -13,6 +13,9 @@ import os as _os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+# first: code in C that imports it, as ml_dtypes has, prints the reason where it cannot be had
+import numpy as _numpy  # noqa: F401
+
 from . import capture, dtypes, errors, frontend, ops
 from .autodiff.api import grad, value_and_grad
 from .autodiff.backward import backward, gradients
