@@ -107,6 +107,13 @@ def _measure(candidates: Sequence[Any]) -> None:
     measure(candidates)
 
 
+def _carrying() -> Any:
+    # as above
+    from .execute import carrying
+
+    return carrying
+
+
 _hooks.read = _reading.read
 _hooks.read_number = _reading.read_number
 _hooks.as_leaf = _make_leaf
@@ -114,6 +121,8 @@ _hooks.grown = _cut_grown
 _hooks.loops = _loops
 _hooks.verdicts = _verdicts
 _hooks.measure = _measure
+_hooks.carrying = _carrying
+_hooks.version = __version__
 
 if _DEBUG_LOCKS:
     _check_writes()

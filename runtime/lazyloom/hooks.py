@@ -25,10 +25,13 @@ class Hooks:
         together: the processes that run collectives with this one
             (:class:`lazyloom.distributed.together.Together`), or None.
         measure: measures regions beside the backend, for :func:`lazyloom.codegen.measure`.
+        carrying: the module that knows of entries of the disk cache what a file of them needs
+            (:mod:`lazyloom.execute.carrying`).
+        version: of the package.
     """
 
     __slots__ = ("read", "read_number", "as_leaf", "grown", "loops", "verdicts", "measure",
-                 "together")
+                 "together", "carrying", "version")
 
     read: Callable[[Any], Any]
     read_number: Callable[[Any], Any]
@@ -37,6 +40,8 @@ class Hooks:
     loops: Callable[[Any], Sequence[tuple[int, int]]]
     verdicts: Callable[[], bytes | None]
     measure: Callable[[Sequence[Any]], None]
+    carrying: Callable[[], Any]
+    version: str
     together: Any
 
     def __init__(self) -> None:
