@@ -105,7 +105,7 @@ def loomp_text(
     elif what == lib.LOOMP_DESCRIBE:
         text = describe.op_json(calls.op_named(name))
     else:
-        text = reports.text(what, handle)
+        text = reports.text(what, handle, name)
     data = text.encode()
     needed[0] = len(data) + 1
     if capacity:

@@ -201,7 +201,8 @@ def _environments(fingerprints: set[str]) -> list[CacheEnvironment]:
     for scope in carrying.SCOPES:
         # the last one starts the device
         if not fingerprints <= {e.fingerprint for e in found}:
-            found.append(CacheEnvironment(scope, *carrying.environment(scope)))
+            found.append(CacheEnvironment(
+                scope, carrying.fingerprint_of(scope), carrying.about(scope)))
     return found
 
 
@@ -236,9 +237,9 @@ def _unfit(environment: CacheEnvironment) -> str:
     carrying = hooks.carrying()
     if environment.scope not in carrying.SCOPES:
         return f"valid for {environment.scope!r}, which this version does not know"
-    fingerprint, about = carrying.environment(environment.scope)
-    return "" if fingerprint == environment.fingerprint else carried.differences(
-        environment, about)
+    if carrying.fingerprint_of(environment.scope) == environment.fingerprint:
+        return ""
+    return carried.differences(environment, carrying.about(environment.scope))
 
 
 def _taken(one: Listed, data: bytes | None) -> tuple[str, str]:

@@ -22,10 +22,16 @@ from .compiling import background, programs
 SCOPES: Final = ("kernels", "programs")
 
 
-def environment(scope: str) -> tuple[str, dict[str, str]]:
-    """The fingerprint of a scope here, in hexadecimal, and what it is made of."""
-    of = storage if scope == "kernels" else fingerprint
-    return of.fingerprint().hex(), {"lazyloom": hooks.version, **of.about()}
+def fingerprint_of(scope: str) -> str:
+    """The fingerprint of a scope here, in hexadecimal."""
+    found = storage.fingerprint() if scope == "kernels" else fingerprint.fingerprint()
+    return found.hex()
+
+
+def about(scope: str) -> dict[str, str]:
+    """What it is made of, for people: values by name."""
+    found = storage.about() if scope == "kernels" else fingerprint.about()
+    return {"lazyloom": hooks.version, **found}
 
 
 def settled(timeout: float | None) -> int:
