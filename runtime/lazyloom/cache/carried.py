@@ -62,7 +62,7 @@ class Listed(NamedTuple):
     size: int
 
 
-class Contents(NamedTuple):
+class ListOfContents(NamedTuple):
     """A list of contents, and where the bytes of entries begin."""
 
     environments: tuple[CacheEnvironment, ...]
@@ -121,7 +121,7 @@ def _write_aside(path: str, parts: Sequence[bytes]) -> None:
 
 
 @contextlib.contextmanager
-def opened(file: File, function: str) -> Iterator[tuple[IO[bytes], Contents]]:
+def opened(file: File, function: str) -> Iterator[tuple[IO[bytes], ListOfContents]]:
     """A file and its list of contents.
 
     Raises ArgumentError if it is none or its list is damaged, OSError.
@@ -135,7 +135,7 @@ def opened(file: File, function: str) -> Iterator[tuple[IO[bytes], Contents]]:
         yield whole, _contents(whole, f"{function}: {name_of_file(file)}")
 
 
-def _contents(file: IO[bytes], where: str) -> Contents:
+def _contents(file: IO[bytes], where: str) -> ListOfContents:
     head = file.read(_HEAD.size)
     if len(head) < _HEAD.size or not head.startswith(_MAGIC):
         raise ArgumentError(
@@ -155,7 +155,7 @@ def _contents(file: IO[bytes], where: str) -> Contents:
             f"{error}; save it again") from error
 
 
-def _parsed(listed: Any, base: int) -> Contents:
+def _parsed(listed: Any, base: int) -> ListOfContents:
     environments = tuple(
         CacheEnvironment(str(e["scope"]), str(e["fingerprint"]),
                     {str(k): str(v) for k, v in e["about"].items()})
@@ -168,10 +168,10 @@ def _parsed(listed: Any, base: int) -> Contents:
         if any(type(n) is not int or n < 0 for n in numbers):
             raise ValueError(f"an entry has the numbers {numbers}")
         found.append(Listed(kind, name, environments[number], start, length, size))
-    return Contents(environments, tuple(found), base)
+    return ListOfContents(environments, tuple(found), base)
 
 
-def bytes_of(file: IO[bytes], contents: Contents, one: Listed) -> bytes | None:
+def bytes_of(file: IO[bytes], contents: ListOfContents, one: Listed) -> bytes | None:
     """The whole bytes of an entry as they were before they were compressed; None if damaged."""
     file.seek(contents.base + one.start)
     packed = file.read(one.length)

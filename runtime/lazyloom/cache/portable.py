@@ -224,9 +224,8 @@ def _of_folder() -> list[used.Used]:
     for each in disk.files(root):
         kind, *inner = os.path.relpath(each.path, root).split(os.sep)
         name = "".join(inner)
-        with contextlib.suppress(OSError):
-            with open(each.path, "rb") as file:
-                description = disk.description_of(kind, name, file.read())
+        with contextlib.suppress(OSError), open(each.path, "rb") as file:
+            description = disk.description_of(kind, name, file.read())
             if description is not None:
                 found.append(used.Used(kind, name, description[:disk.FINGERPRINT].hex()))
     return found
