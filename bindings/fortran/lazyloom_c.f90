@@ -984,6 +984,39 @@ module lazyloom_c
       type(c_ptr), value :: needed
       integer(c_int) :: found
     end function
+    function c_loom_cache_save(path, timeout, entries) &
+        bind(c, name="loom_cache_save") result(found)
+      import
+      type(c_ptr), value :: path
+      real(c_double), value :: timeout
+      type(c_ptr), value :: entries
+      integer(c_int) :: found
+    end function
+    function c_loom_cache_load(path, usable, refused) &
+        bind(c, name="loom_cache_load") result(found)
+      import
+      type(c_ptr), value :: path
+      type(c_ptr), value :: usable
+      type(c_ptr), value :: refused
+      integer(c_int) :: found
+    end function
+    function c_loom_cache_report_json(buffer, capacity, needed) &
+        bind(c, name="loom_cache_report_json") result(found)
+      import
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
+    function c_loom_cache_list_json(path, buffer, capacity, needed) &
+        bind(c, name="loom_cache_list_json") result(found)
+      import
+      type(c_ptr), value :: path
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
     function c_loom_program_collectives(program, buffer, capacity, needed) &
         bind(c, name="loom_program_collectives") result(found)
       import

@@ -354,6 +354,35 @@ LOOM_API LOOM_CHECK loom_status loom_platform(char *buffer, size_t capacity, siz
    a machine of the same kind, is a cache that is warm. */
 LOOM_API LOOM_CHECK loom_status loom_cache_dir(char *buffer, size_t capacity, size_t *needed);
 
+/* Writes what this process has used of the disk cache to one file, for loom_cache_load() on
+   machines of the same kind: executables, kernels, lowerings, and what was learned of its programs.
+   path: in. timeout: seconds to wait for programs that are compiled beside this one, negative for
+   no limit; what is not compiled by then is left out. entries: out, how many were written, may be
+   NULL. Errors: LOOM_ERROR_ARGUMENT if the file cannot be written, or the disk cache is off. */
+LOOM_API LOOM_CHECK loom_status loom_cache_save(const char *path, double timeout,
+                                                size_t *entries);
+
+/* Takes such a file into the disk cache, before the first program runs. What is of no use here (of
+   another version, processor, flag or code generator, or damaged) is refused, entry by entry, and
+   compiled as without the file. Executables are machine code and are run: checksums find damage,
+   not malice. path: in. usable: out, how many entries are of use here, may be NULL. refused: out,
+   how many are not, may be NULL. Errors: LOOM_ERROR_ARGUMENT if it is no such file, its list of
+   contents is damaged, it cannot be read, or the disk cache is off. */
+LOOM_API LOOM_CHECK loom_status loom_cache_load(const char *path, size_t *usable,
+                                                size_t *refused);
+
+/* What this process's newest loom_cache_save() or loom_cache_load() has to say, as a JSON object:
+   "file", "nbytes", "compiling" (programs that were left out), "artifacts", of each "kind", "name",
+   "nbytes", "status" and "reason", and "environments", of each "scope", "fingerprint" and "about".
+   Before the first it is {}. */
+LOOM_API LOOM_CHECK loom_status loom_cache_report_json(char *buffer, size_t capacity,
+                                                       size_t *needed);
+
+/* The list of contents of a file of loom_cache_save(), likewise; nothing is loaded. path: in.
+   Errors: LOOM_ERROR_ARGUMENT as for loom_cache_load(). */
+LOOM_API LOOM_CHECK loom_status loom_cache_list_json(const char *path, char *buffer,
+                                                     size_t capacity, size_t *needed);
+
 /* What the devices or processes of a program do together, by op, for people. On a mesh it compiles
    the program, which a run then finds. Errors: LOOM_ERROR_HANDLE, those of compiling. */
 LOOM_API LOOM_CHECK loom_status loom_program_collectives(loom_program program, char *buffer,
@@ -490,6 +519,10 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_from_local_part(loom_tensor tensor, 
 #define loom_finish_compiling(...) (LOOM_HERE, loom_finish_compiling(__VA_ARGS__))
 #define loom_platform(...) (LOOM_HERE, loom_platform(__VA_ARGS__))
 #define loom_cache_dir(...) (LOOM_HERE, loom_cache_dir(__VA_ARGS__))
+#define loom_cache_save(...) (LOOM_HERE, loom_cache_save(__VA_ARGS__))
+#define loom_cache_load(...) (LOOM_HERE, loom_cache_load(__VA_ARGS__))
+#define loom_cache_report_json(...) (LOOM_HERE, loom_cache_report_json(__VA_ARGS__))
+#define loom_cache_list_json(...) (LOOM_HERE, loom_cache_list_json(__VA_ARGS__))
 #define loom_program_collectives(...) (LOOM_HERE, loom_program_collectives(__VA_ARGS__))
 #define loom_tensor_picture(...) (LOOM_HERE, loom_tensor_picture(__VA_ARGS__))
 #define loom_codegen_measure(...) (LOOM_HERE, loom_codegen_measure(__VA_ARGS__))

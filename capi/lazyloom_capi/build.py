@@ -65,6 +65,8 @@ _SHARED_CONSTANTS: Final = """
 #define LOOMP_CODEGEN_FAILURES 18
 #define LOOMP_PROGRAM_PICTURE 19
 #define LOOMP_QUANTIZED_VALUES 20
+#define LOOMP_CACHE_REPORT 21
+#define LOOMP_CACHE_LIST 22
 """
 
 #: What the library and the entries in Python say to each other: ``entries.h``, the constants

@@ -134,6 +134,14 @@ _GROUP: Final = "C gives ranks as an attribute of the ops of collectives, `group
 
 #: likewise, of the modules whose names are functions of the runtime
 MODULES: Final[dict[str, dict[str, tuple[str, ...] | str]]] = {
+    "cache": {
+        "CacheArtifact": ("loom_cache_report_json",),
+        "CacheEnvironment": ("loom_cache_report_json",),
+        "CacheInfo": ("loom_cache_report_json",),
+        "contents": ("loom_cache_list_json",),
+        "load": ("loom_cache_load",),
+        "save": ("loom_cache_save",),
+    },
     "codegen": {
         **dict.fromkeys(
             ("Answer", "Baked", "CSource", "Call", "Code", "Generator", "Layout", "Leaf",

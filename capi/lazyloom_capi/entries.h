@@ -125,4 +125,6 @@ int loomp_barrier(double timeout);
 int loomp_local_part(uint64_t tensor, uint64_t *result, uintptr_t file, int line);
 int loomp_from_local_part(uint64_t tensor, const char *mesh, const char *devices,
                           const char *spec, uint64_t *result, uintptr_t file, int line);
+int loomp_cache_save(const char *path, double timeout, size_t *entries);
+int loomp_cache_load(const char *path, size_t *usable, size_t *refused);
 int loomp_memory(size_t *tensors, size_t *bytes, size_t *pending);

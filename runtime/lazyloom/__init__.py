@@ -122,6 +122,13 @@ def _measure(candidates: Sequence[Any]) -> None:
     measure(candidates)
 
 
+def _carrying() -> Any:
+    # as above
+    from .execute import carrying
+
+    return carrying
+
+
 _hooks.read = _reading.read
 _hooks.read_number = _reading.read_number
 _hooks.as_leaf = _make_leaf
@@ -130,6 +137,8 @@ _hooks.loops = _loops
 _hooks.verdicts = _verdicts
 _hooks.measure = _measure
 _hooks.ran_before = _memory.ran_before
+_hooks.carrying = _carrying
+_hooks.version = __version__
 
 if _COMPILED:
     _show_sources(__name__)

@@ -329,6 +329,10 @@ extern "C" {
     pub fn loom_finish_compiling(timeout: f64, finished: *mut bool) -> loom_status;
     pub fn loom_platform(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_cache_dir(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_cache_save(path: *const c_char, timeout: f64, entries: *mut usize) -> loom_status;
+    pub fn loom_cache_load(path: *const c_char, usable: *mut usize, refused: *mut usize) -> loom_status;
+    pub fn loom_cache_report_json(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_cache_list_json(path: *const c_char, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_program_collectives(program: loom_program, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_tensor_picture(tensor: loom_tensor, svg: bool, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_program_picture(program: loom_program, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
