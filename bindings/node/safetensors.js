@@ -22,8 +22,9 @@ function bytesOf(tensor, C) {
 /** Writes tensors, an object of them by name, to a file, which is replaced when all is written.
  * metadata: an object of strings. */
 function save(path, tensors, metadata = null) {
-  const C = note(), header = metadata === null ? {} : { __metadata__: metadata }, parts = [];
-  for (const [name, text] of Object.entries(metadata ?? {}))
+  const C = note(), parts = [], said = Object.entries(metadata ?? {}).sort();
+  const header = metadata === null ? {} : { __metadata__: Object.fromEntries(said) };
+  for (const [name, text] of said)
     if (typeof text !== "string")
       fail("LOOM_ERROR_ARGUMENT", `save: metadata has ${described(text)} for ${name}, expected a ` +
         `string`, "metadata");
