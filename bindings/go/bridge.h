@@ -180,7 +180,7 @@ static inline loom_error *go_scan(const char *file, int line, uintptr_t function
                          ys_count, reverse, results));
 }
 
-/* ---- transforms: inputs are count tensors, and results as the C functions give them ------------ */
+/* ---- transforms: inputs are count tensors, and results as the C functions give them --------- */
 
 static inline loom_error *go_vjp(const char *file, int line, uintptr_t function,
                                  const loom_tensor *inputs, size_t count, loom_tensor *outputs,
@@ -236,7 +236,7 @@ static inline loom_error *go_vmap(const char *file, int line, uintptr_t function
                          results, result_count));
 }
 
-/* ---- waits, options, reports -------------------------------------------------------------------- */
+/* ---- waits, options, reports ---------------------------------------------------------------- */
 
 static inline loom_error *go_wait(const char *file, int line, const loom_tensor *tensors,
                                   size_t count, double timeout) {

@@ -109,7 +109,8 @@ func outside() (file string, line int) {
 	found := runtime.CallersFrames(frames[:runtime.Callers(3, frames[:])])
 	for {
 		frame, more := found.Next()
-		if !strings.HasPrefix(frame.Function, "lazyloom.") || strings.HasSuffix(frame.File, "_test.go") {
+		if !strings.HasPrefix(frame.Function, "lazyloom.") ||
+			strings.HasSuffix(frame.File, "_test.go") {
 			return frame.File, frame.Line
 		}
 		if !more {
@@ -181,7 +182,8 @@ func (s *Scope) operand(o Operand) (C.loom_operand, error) {
 	case nil:
 	case *Tensor:
 		if value == nil {
-			return found, &Error{Status: ErrHandle, Message: "an operand is a nil *Tensor", Index: -1}
+			return found, &Error{Status: ErrHandle, Index: -1,
+				Message: "an operand is a nil *Tensor"}
 		}
 		found.kind, found.tensor = C.LOOM_OPERAND_TENSOR, value.handle.bits
 	case bool:

@@ -93,7 +93,8 @@ func TestWhatIsClosedOrNilIsAnError(t *testing.T) {
 		t.Error(s.Err())
 	}
 	var found *Error
-	if _, err := Read[float32](x); !errors.As(err, &found) || !strings.Contains(err.Error(), "closed") {
+	_, err := Read[float32](x)
+	if !errors.As(err, &found) || !strings.Contains(err.Error(), "closed") {
 		t.Error(err)
 	}
 	if y := s.Add(1, 2); y != nil || !errors.As(s.Close(), &found) || found.Status != ErrHandle {
@@ -173,7 +174,8 @@ func TestWaits(t *testing.T) {
 	if _, err := ReadContext[float32](ctx, slow); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
-	if found, err := ReadContext[float32](context.Background(), slow); err != nil || len(found) != 512*512 {
+	contents, err := ReadContext[float32](context.Background(), slow)
+	if err != nil || len(contents) != 512*512 {
 		t.Error(err)
 	}
 	if ready, err := slow.IsReady(); err != nil || !ready {
@@ -207,7 +209,8 @@ func TestReports(t *testing.T) {
 		t.Error(last, err)
 	}
 	options, err := Options()
-	if err != nil || options["reproducible"].Scope != "thread" || *options["records_kept"].Default < 1 {
+	if err != nil || options["reproducible"].Scope != "thread" ||
+		*options["records_kept"].Default < 1 {
 		t.Error(options, err)
 	}
 	before, err := SetOption("records_kept", 17)
@@ -245,7 +248,8 @@ func TestFiles(t *testing.T) {
 	}
 	expect[float32](t, tensors["w"], 1, 2, 3, 4)
 	expect[bool](t, tensors["é"], true)
-	if _, _, err := Load(s, path+".not"); err == nil || !strings.Contains(err.Error(), "more_test.go") {
+	_, _, err = Load(s, path+".not")
+	if err == nil || !strings.Contains(err.Error(), "more_test.go") {
 		t.Error(err)
 	}
 }

@@ -148,7 +148,8 @@ func goFunction(functions C.uintptr_t, which C.int, inputs *C.loom_tensor, input
 	for i, t := range results {
 		places[i] = t.handle
 		if !isOneOf(t, given) {
-			// the library takes an owner, of its own inputs it has one; the scope lets go of its own
+			// the library takes an owner, of its own inputs it has one; the scope lets go of its
+			// own
 			C.loom_tensor_retain(t.handle)
 		}
 	}
@@ -185,7 +186,8 @@ func (s *Scope) calling(functions [2]Function, lists [2][]*Tensor, count int,
 	defer handle.Delete()
 	found := make([]C.loom_tensor, count+1)
 	file, line := outside()
-	err = failure(call(name(file), C.int(line), C.uintptr_t(handle), &first[0], &second[0], &found[0]))
+	err = failure(call(name(file), C.int(line), C.uintptr_t(handle), &first[0], &second[0],
+		&found[0]))
 	if made.panicked != nil {
 		panic(made.panicked)
 	}
@@ -300,7 +302,8 @@ func NewCapture(inputs []*Tensor, step func(s *Scope) []*Tensor) (*Capture, erro
 	}
 	made := &Capture{count: len(results)}
 	ended = true
-	if err := failure(C.go_capture_end(&ends[0], C.size_t(len(results)), &made.handle)); err != nil {
+	err = failure(C.go_capture_end(&ends[0], C.size_t(len(results)), &made.handle))
+	if err != nil {
 		return nil, err
 	}
 	return made, nil

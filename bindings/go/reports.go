@@ -79,16 +79,18 @@ func OptionFor(option string, value bool, f func()) error {
 	return nil
 }
 
-// Evaluation is the record of one run: see docs of loom_evaluations_json in lazyloom_runtime.h.
+// Evaluation is the record of one run: see loom_evaluations_json() in lazyloom_runtime.h.
 type Evaluation struct {
-	Number                                                       int64
-	Reason, Site, Program, Found, Form, Why, Backend, Difference string
-	Ops                                                          int
-	Seconds                                                      map[string]float64 // by phase
-	BytesIn                                                      int64              `json:"bytes_in"`
-	BytesOut                                                     int64              `json:"bytes_out"`
-	BytesDonated                                                 int64              `json:"bytes_donated"`
-	Error                                                        string
+	Number                       int64
+	Reason, Site, Program, Found string
+	Form, Why, Backend           string
+	Difference, Error            string // "" for none
+	Ops                          int
+
+	Seconds      map[string]float64 // by phase
+	BytesIn      int64              `json:"bytes_in"`
+	BytesOut     int64              `json:"bytes_out"`
+	BytesDonated int64              `json:"bytes_donated"`
 }
 
 // Evaluations are the records of the newest runs, oldest first: count at most, 0 for all that are

@@ -86,7 +86,8 @@ func Save(path string, tensors map[string]*Tensor, metadata map[string]string) e
 }
 
 // Load gives the tensors of a safetensors file by name, and its metadata.
-func Load(s *Scope, path string) (tensors map[string]*Tensor, metadata map[string]string, err error) {
+func Load(s *Scope, path string) (tensors map[string]*Tensor, metadata map[string]string,
+	err error) {
 	if s.stopped() {
 		return nil, nil, s.err
 	}

@@ -93,7 +93,8 @@ func NewScope() *Scope { return &Scope{tensors: map[*Tensor]struct{}{}} }
 // Err is the first error of what was recorded in the scope.
 func (s *Scope) Err() error { return s.err }
 
-// Fail makes an error of the caller's own the scope's, unless it has one: for a Function that fails.
+// Fail makes an error of the caller's own the scope's, unless it has one: for a Function that
+// fails.
 func (s *Scope) Fail(err error) { s.fail(err) }
 
 // Close releases what is still in the scope, and gives its error. It may be called again; what is
@@ -225,8 +226,8 @@ func New[T Element](s *Scope, data []T, shape ...int) *Tensor {
 	}
 	file, line := site(0)
 	var found C.loom_tensor
-	if s.fail(failure(C.go_from_host(file, line, start, C.size_t(len(data))*C.size_t(unsafe.Sizeof(one)),
-		C.loom_dtype(dtypeOf[T]()), &extents[0], C.size_t(len(shape)), &found))) {
+	nbytes := C.size_t(len(data)) * C.size_t(unsafe.Sizeof(one))
+	if s.fail(failure(C.go_from_host(file, line, start, nbytes, C.loom_dtype(dtypeOf[T]()), &extents[0], C.size_t(len(shape)), &found))) {
 		return nil
 	}
 	return s.owned(found)
@@ -235,13 +236,13 @@ func New[T Element](s *Scope, data []T, shape ...int) *Tensor {
 // about gives what a tensor is; its scope's error where it is none.
 func (t *Tensor) about() (dtype DType, nbytes int, shape []int, err error) {
 	if t == nil {
-		err = &Error{Status: ErrHandle, Message: "the *Tensor is nil; the scope that it was made in " +
-			"has the error, see Err()", Index: -1, Site: place()}
+		err = &Error{Status: ErrHandle, Index: -1, Site: place(),
+			Message: "the *Tensor is nil; the scope that it was made in has the error, see Err()"}
 		return
 	}
 	if t.handle.bits == 0 {
-		err = &Error{Status: ErrHandle, Message: "the scope that the *Tensor was made in is closed; " +
-			"Keep moves a tensor to another one", Index: -1, Site: place()}
+		err = &Error{Status: ErrHandle, Index: -1, Site: place(), Message: "the scope that " +
+			"the *Tensor was made in is closed; Keep moves a tensor to another one"}
 		return
 	}
 	var kind C.loom_dtype

@@ -15,8 +15,8 @@ type LinearMap struct {
 }
 
 // Apply records it of tensors, nil for zero: cotangents of a pullback, one for each result of the
-// function, tangents of a pushforward, one for each input. Gives tensors of the other side, nil where
-// there is no derivative.
+// function, tangents of a pushforward, one for each input. Gives tensors of the other side, nil
+// where there is no derivative.
 func (m *LinearMap) Apply(s *Scope, given []*Tensor) []*Tensor {
 	nothing := make([]*Tensor, m.gives)
 	if s.stopped() {
@@ -52,7 +52,8 @@ func (s *Scope) ownedOrNil(found []C.loom_tensor) []*Tensor {
 	return results
 }
 
-func (s *Scope) withMap(f Function, inputs []*Tensor, count int, forward bool) ([]*Tensor, *LinearMap) {
+func (s *Scope) withMap(f Function, inputs []*Tensor, count int,
+	forward bool) ([]*Tensor, *LinearMap) {
 	m := &LinearMap{takes: count, gives: len(inputs)}
 	if forward {
 		m.takes, m.gives = m.gives, m.takes
@@ -74,7 +75,8 @@ func (s *Scope) Vjp(f Function, inputs []*Tensor, count int) ([]*Tensor, *Linear
 	return s.withMap(f, inputs, count, false)
 }
 
-// Linearize gives the results of f and the pushforward, which takes tangents of the inputs to theirs.
+// Linearize gives the results of f and the pushforward, which takes tangents of the inputs to
+// theirs.
 func (s *Scope) Linearize(f Function, inputs []*Tensor, count int) ([]*Tensor, *LinearMap) {
 	return s.withMap(f, inputs, count, true)
 }

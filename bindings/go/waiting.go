@@ -17,8 +17,8 @@ func (t *Tensor) IsReady() (bool, error) {
 }
 
 // Wait schedules tensors and waits until they have been computed, or until the context ends, whose
-// error it then gives; the work goes on, and Shutdown waits for it. Programs are compiled on a thread
-// of the library's, so that the end of the context ends that wait as well.
+// error it then gives; the work goes on, and Shutdown waits for it. Programs are compiled on a
+// thread of the library's, so that the end of the context ends that wait as well.
 func Wait(ctx context.Context, tensors ...*Tensor) error {
 	file, line := site(0)
 	return wait(ctx, tensors, file, line)

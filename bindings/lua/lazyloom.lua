@@ -268,7 +268,9 @@ function M.tensor(values, options)
   else
     local list = {}
     flatten(values, shape, 1, list)
-    if values == nil then fail("LOOM_ERROR_ARGUMENT", "nil was given, expected values", "values") end
+    if values == nil then
+      fail("LOOM_ERROR_ARGUMENT", "nil was given, expected values", "values")
+    end
     flat, count = ffi.new(ELEMENTS[dtype] .. "[?]", math.max(#list, 1)), #list
     for i, v in ipairs(list) do flat[i - 1] = element(v, dtype) end
   end

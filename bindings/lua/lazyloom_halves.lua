@@ -1,5 +1,5 @@
--- float16 and bfloat16: the bits of a number, rounded to the nearest and to even between two, and the
--- number of bits.
+-- float16 and bfloat16: the bits of a number, rounded to the nearest and to even between two, and
+-- the number of bits.
 local ffi = require("ffi")
 local bit = require("bit")
 

@@ -1,4 +1,5 @@
--- JSON as the library and safetensors files have it, read: objects and lists are tables, null is nil.
+-- JSON as the library and safetensors files have it, read: objects and lists are tables, null is
+-- nil.
 local ESCAPES = {b = "\b", f = "\f", n = "\n", r = "\r", t = "\t"}
 
 local function utf8(code)

@@ -208,7 +208,8 @@ return function(M, internal)
     return owned_list(found, count or 1)
   end
 
-  -- ---- transforms: f takes the list of its inputs and gives count tensors ------------------------
+  -- ---- transforms: f takes the list of its inputs and gives count tensors
+  -- ------------------------
 
   -- The derivative of a function, as a function of a list, in which false is zero.
   local function linear_map(made, takes, gives)

@@ -22,7 +22,8 @@ return function(M, internal)
     return text_of(function(...) return library()[name](...) end)
   end
 
-  -- All options by name: tables of value, scope, and of numbers default, minimum, maximum, unit, doc.
+  -- All options by name: tables of value, scope, and of numbers default, minimum, maximum, unit,
+  -- doc.
   function M.options() return json.decode(said("loom_options_json")) end
 
   -- The value of an option, a number; 0 and 1 are false and true.

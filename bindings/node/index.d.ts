@@ -72,7 +72,8 @@ export function cond(
 export type TensorFunction = (inputs: Tensor[]) => Tensor | Tensor[];
 export type LinearMap = ((given: (Tensor | null)[]) => (Tensor | null)[]) & { release(): void };
 export function vjp(f: TensorFunction, inputs: Tensor[], count?: number): [Tensor[], LinearMap];
-export function linearize(f: TensorFunction, inputs: Tensor[], count?: number): [Tensor[], LinearMap];
+export function linearize(
+  f: TensorFunction, inputs: Tensor[], count?: number): [Tensor[], LinearMap];
 export function jvp(
   f: TensorFunction, inputs: Tensor[], tangents: (Tensor | null)[],
   count?: number): [Tensor[], (Tensor | null)[]];

@@ -22,6 +22,6 @@ const { assign, capture, cond, grad, noGrad, scan, sync, wait, whileLoop } =
 
 module.exports = {
   ...ops, ...require("./transforms.js"), ...require("./reports.js"),
-  ...require("./safetensors.js"), LoomError, Tensor, assign, capture, cond, grad, idle, noGrad, ready,
-  scan, scope, shutdown, start, sync, tensor, wait, whileLoop,
+  ...require("./safetensors.js"), LoomError, Tensor, assign, capture, cond, grad, idle, noGrad,
+  ready, scan, scope, shutdown, start, sync, tensor, wait, whileLoop,
 };

@@ -129,8 +129,8 @@ function start() {
   check(note().loom_initialize());
 }
 
-/** Ends it and releases everything. No promise of readAsync() or ready() may be open: await them, or
- * idle(). */
+/** Ends it and releases everything. No promise of readAsync() or ready() may be open:
+ * await them, or idle(). */
 function shutdown() {
   if (lib.C === null) return;
   if (lib.running > 0)

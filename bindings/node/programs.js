@@ -34,8 +34,8 @@ function grad(outputs, inputs, { cotangents = null, createGraph = false } = {}) 
 // The handles of a list in which null stands for the null handle.
 function orNull(tensors, name, count) {
   if (!Array.isArray(tensors) || tensors.length !== count)
-    fail("LOOM_ERROR_ARGUMENT", `${name} is ${described(tensors)} of ${tensors?.length}, expected ` +
-      `a list of ${count}`, name);
+    fail("LOOM_ERROR_ARGUMENT", `${name} is ${described(tensors)} of ${tensors?.length}, ` +
+      `expected a list of ${count}`, name);
   const found = room(count);
   tensors.forEach((t, i) => {
     found[i] = t === null ? 0n : oneTensor(t, `${name}[${i}]`).bits;
@@ -49,7 +49,8 @@ function sync(tensors, wait = false) {
   check(note().loom_sync(given, tensors.length, wait));
 }
 
-/** Waits until tensors have been computed, but no longer than timeout seconds; whether they have. */
+/** Waits until tensors have been computed, but no longer than timeout seconds; gives whether they
+ * have. */
 function wait(tensors, timeout) {
   const given = handles(tensors, "tensors"), C = note();
   const status = C.loom_wait(given, tensors.length, timeout);
@@ -178,4 +179,6 @@ function cond(which, ifTrue, ifFalse, operands, count = 1) {
     C.loom_cond(chosen, first, second, null, given, operands.length, found, count));
 }
 
-module.exports = { assign, calling, capture, cond, grad, noGrad, orNull, scan, sync, wait, whileLoop };
+module.exports = {
+  assign, calling, capture, cond, grad, noGrad, orNull, scan, sync, wait, whileLoop,
+};

@@ -357,8 +357,8 @@ function apply(op, spec, given) {
   const named = given[at++] ?? {};
   if (at < given.length || !isAttributes(named))
     fail("LOOM_ERROR_ARGUMENT", `${op}: ${described(at < given.length ? given[at] : named)} was ` +
-      `given after the operands (${[...spec.operands, ...(spec.list ? [spec.list] : [])].join(", ")})` +
-      `, expected one object of attributes`, "", op);
+      `given after the operands (${[...spec.operands, spec.list ?? []].flat().join(", ")}), ` +
+      `expected one object of attributes`, "", op);
   const attributes = Object.entries(named).filter(([, v]) => v !== undefined).map(
     ([name, value]) => {
       if (!Object.hasOwn(spec.attributes, name))

@@ -52,8 +52,8 @@ function jvp(f, inputs, tangents, count = 1) {
 function positionsOf(positions, count) {
   const list = positions ?? Array.from({ length: count }, (_, i) => i);
   if (!Array.isArray(list) || !list.every((i) => Number.isInteger(i) && i >= 0))
-    fail("LOOM_ERROR_ARGUMENT", `positions is ${String(positions)}, expected a list of the numbers ` +
-      `of inputs`, "positions");
+    fail("LOOM_ERROR_ARGUMENT", `positions is ${String(positions)}, expected a list of the ` +
+      `numbers of inputs`, "positions");
   const found = room(list.length);
   list.forEach((at, i) => { found[i] = BigInt(at); });
   return [found, list.length];
@@ -73,7 +73,8 @@ const DIRECTIONS = ["any", "forward", "reverse"];
 
 /** The derivatives of each element of the results by each of the inputs at positions: a list for
  * each of the count results. direction: "any", "forward" or "reverse". */
-function jacobian(f, inputs, { count = 1, positions, direction = "any", holomorphic = false } = {}) {
+function jacobian(f, inputs,
+  { count = 1, positions, direction = "any", holomorphic = false } = {}) {
   const given = handles(inputs, "inputs"), [at, number] = positionsOf(positions, inputs.length);
   const way = DIRECTIONS.indexOf(direction), found = room(count * number);
   if (way < 0)
@@ -109,8 +110,8 @@ function axesOf(axes, count, name) {
 }
 
 /** What f does for one element of an axis, for all of them: the list of its count results. inAxes,
- * outAxes: the axis of each input and result, null for none, 0 if they are not given. axisSize: where
- * no input has the axis. */
+ * outAxes: the axis of each input and result, null for none, 0 if they are not given. axisSize:
+ * where no input has the axis. */
 function vmap(f, inputs, { count = 1, inAxes, outAxes, axisSize = -1 } = {}) {
   const given = handles(inputs, "inputs"), found = room(count);
   const from = axesOf(inAxes, inputs.length, "inAxes"), to = axesOf(outAxes, count, "outAxes");

@@ -136,8 +136,8 @@ function elements(values, dtype, shape) {
   if (ArrayBuffer.isView(values)) {
     const found = values instanceof Uint8ClampedArray ? "uint8" : dtypeOfArray(values);
     if (found === undefined)
-      fail("LOOM_ERROR_ARGUMENT", `the values are ${described(values)}, expected a typed array of ` +
-        `numbers, or a list`, "values");
+      fail("LOOM_ERROR_ARGUMENT", `the values are ${described(values)}, expected a typed array ` +
+        `of numbers, or a list`, "values");
     dtype ??= found;
     const asItLies = values instanceof ARRAYS[dtype];
     flat = asItLies ? values : memoryOf(Array.from(values), dtype);
