@@ -52,15 +52,15 @@ impl Drop for NoGrad {
     }
 }
 
-fn handles(tensors: &[&Tensor]) -> Vec<loom_tensor> {
+pub(crate) fn handles(tensors: &[&Tensor]) -> Vec<loom_tensor> {
     tensors.iter().map(|t| t.handle()).collect()
 }
 
-fn room(count: usize) -> Vec<loom_tensor> {
+pub(crate) fn room(count: usize) -> Vec<loom_tensor> {
     vec![loom_tensor { bits: 0 }; count]
 }
 
-fn owned(handles: Vec<loom_tensor>) -> Vec<Tensor> {
+pub(crate) fn owned(handles: Vec<loom_tensor>) -> Vec<Tensor> {
     handles.into_iter().map(Tensor::owned).collect()
 }
 
@@ -106,13 +106,13 @@ type Function<'a> = &'a mut dyn FnMut(&[Tensor]) -> Result<Vec<Tensor>>;
 
 /// Two functions that go through one context, and what stopped them: a panic must not unwind
 /// through C, and an error keeps what it carries.
-struct Two<'a> {
+pub(crate) struct Two<'a> {
     functions: [Function<'a>; 2],
     panic: Option<Box<dyn Any + Send>>,
     error: Option<Error>,
 }
 
-unsafe extern "C" fn call<const WHICH: usize>(
+pub(crate) unsafe extern "C" fn call<const WHICH: usize>(
     inputs: *const loom_tensor, input_count: usize, outputs: *mut loom_tensor,
     output_count: usize, context: *mut c_void,
 ) -> ffi::loom_status {
@@ -138,7 +138,11 @@ unsafe extern "C" fn call<const WHICH: usize>(
                 format!("the function gave {} tensors, expected {output_count}", results.len())));
         }
         for (i, t) in results.into_iter().enumerate() {
-            unsafe { *places.add(i) = t.into_handle() };
+            unsafe { *places.add(i) = t.handle() };
+            // the library takes one owner of each; of its own inputs it has that already
+            if !given.contains(&t.handle()) {
+                std::mem::forget(t);
+            }
         }
         Ok(())
     }));
@@ -158,6 +162,17 @@ unsafe extern "C" fn call<const WHICH: usize>(
     status
 }
 
+/// Calls C with one function, and with what it goes through.
+pub(crate) fn with_function(
+    function: &mut dyn FnMut(&[Tensor]) -> Result<Vec<Tensor>>,
+    call_c: impl FnOnce(ffi::loom_function, *mut c_void) -> ffi::loom_status,
+) -> Result<()> {
+    let mut second = never;
+    let mut two = Two { functions: [function, &mut second], panic: None, error: None };
+    let status = call_c(Some(call::<0>), (&mut two as *mut Two<'_>).cast());
+    two.finish(status)
+}
+
 impl Two<'_> {
     fn finish(self, status: ffi::loom_status) -> Result<()> {
         if let Some(panic) = self.panic {
@@ -170,7 +185,7 @@ impl Two<'_> {
     }
 }
 
-fn never(_: &[Tensor]) -> Result<Vec<Tensor>> {
+pub(crate) fn never(_: &[Tensor]) -> Result<Vec<Tensor>> {
     unreachable!("a scan has one function")
 }
 
