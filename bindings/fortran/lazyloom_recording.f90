@@ -74,6 +74,10 @@ contains
       type is (logical)
         made%kind = loom_operand_bool
         made%integer = merge(1, 0, value)
+      type is (complex(real32))
+        made%kind = loom_operand_complex
+        made%real = real(value)
+        made%imaginary = aimag(value)
       type is (complex(real64))
         made%kind = loom_operand_complex
         made%real = real(value)
