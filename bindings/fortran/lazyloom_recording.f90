@@ -107,7 +107,7 @@ contains
     integer(c_int64_t), intent(in) :: value
     integer, intent(in) :: place, count
     self%names = [self%names, size(self%texts) + 1]
-    self%texts = [self%texts, letters_of(name)]
+    self%texts = [character(kind=c_char, len=1) :: self%texts, letters_of(name)]
     self%places = [self%places, place]
     self%attributes = [self%attributes, &
         loom_attr_t(c_null_ptr, kind, int(count, c_size_t), value)]
@@ -151,7 +151,7 @@ contains
     integer :: place
     call begin(self)
     place = size(self%texts) + 1
-    self%texts = [self%texts, letters_of(value)]
+    self%texts = [character(kind=c_char, len=1) :: self%texts, letters_of(value)]
     call put(self, name, loom_attr_str, 0_c_int64_t, place, 0)
   end subroutine
 
