@@ -34,7 +34,7 @@ mod tensor;
 mod transforms;
 
 pub use programs::{
-    assign, cond, grad, last_evaluation, scan, stat, sync, while_loop, Capture, NoGrad, Runtime,
+    assign, cond, grad, grad_from, last_evaluation, scan, stat, sync, while_loop, Capture, NoGrad, Runtime,
 };
 pub use record::Operand;
 pub use tensor::{DType, Element, Mapped, Tensor};

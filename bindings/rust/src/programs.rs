@@ -86,6 +86,32 @@ pub fn grad(outputs: &[&Tensor], inputs: &[&Tensor], create_graph: bool) -> Resu
     Ok(owned(found))
 }
 
+/// The gradients of outputs of any shapes, given a cotangent for each, `None` for ones of a 0-d
+/// one; with create_graph they can be differentiated again.
+#[track_caller]
+pub fn grad_from(outputs: &[&Tensor], inputs: &[&Tensor], cotangents: &[Option<&Tensor>],
+                 create_graph: bool) -> Result<Vec<Tensor>> {
+    if cotangents.len() != outputs.len() {
+        return Err(Error::new(
+            ffi::LOOM_ERROR_ARGUMENT,
+            format!("grad_from: {} cotangents, expected {}, one for each output",
+                    cotangents.len(), outputs.len())));
+    }
+    let (from, to, by) = (handles(outputs), handles(inputs), or_null(cotangents));
+    let mut found = room(to.len());
+    note();
+    check(unsafe {
+        ffi::loom_grad(from.as_ptr(), from.len(), to.as_ptr(), to.len(), by.as_ptr(),
+                       create_graph, found.as_mut_ptr())
+    })?;
+    Ok(owned(found))
+}
+
+/// The handles of a list in which `None` stands for the null handle.
+pub(crate) fn or_null(tensors: &[Option<&Tensor>]) -> Vec<loom_tensor> {
+    tensors.iter().map(|t| t.map_or(loom_tensor { bits: 0 }, Tensor::handle)).collect()
+}
+
 /// Writes values into targets, one call for all.
 #[track_caller]
 pub fn assign(targets: &[&Tensor], values: &[&Tensor]) -> Result<()> {

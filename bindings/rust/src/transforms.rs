@@ -4,7 +4,7 @@
 //! so that it may read and branch; but for that of [`vmap`], whose inputs have no contents.
 
 use crate::ffi::{self, loom_linear_map, loom_tensor};
-use crate::programs::{handles, owned, room, with_function};
+use crate::programs::{handles, or_null, owned, room, with_function};
 use crate::{c_text, check, note, text, Error, Result, Tensor};
 
 /// The derivative of a function at its inputs.
@@ -20,10 +20,6 @@ impl Drop for LinearMap {
         // SAFETY: a handle of any value may be given; this one is owned and dropped once.
         unsafe { ffi::loom_linear_map_release(self.handle) };
     }
-}
-
-fn or_null(tensors: &[Option<&Tensor>]) -> Vec<loom_tensor> {
-    tensors.iter().map(|t| t.map_or(loom_tensor { bits: 0 }, Tensor::handle)).collect()
 }
 
 fn owned_or_none(handles: &[loom_tensor]) -> Vec<Option<Tensor>> {

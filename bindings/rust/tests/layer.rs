@@ -5,8 +5,8 @@ use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
 
 use lazyloom::ops::{self, SumOptions};
 use lazyloom::{
-    cond, evaluations_json, ffi, grad, hessian, is_ready, jacobian, jvp, linearize, option,
-    options_json, random_key, scan, set_option, stats_json, value_and_grad, vjp, vmap, wait,
+    cond, evaluations_json, ffi, grad, grad_from, hessian, is_ready, jacobian, jvp, linearize,
+    option, options_json, random_key, scan, set_option, stats_json, value_and_grad, vjp, vmap, wait,
     while_loop, Capture, DType, Error, NoGrad, Operand, Result, Runtime, Tensor,
 };
 
@@ -136,6 +136,11 @@ fn transforms() -> Result<()> {
     let zero = Tensor::scalar(0.0f32)?;
     let ends = scan(|given| Ok(vec![&given[0] + &given[1], given[0].clone()]), &[&zero], &[&x], 1)?;
     assert_eq!(ends[1].read::<f32>()?, [0.0, 1.0, 3.0]);
+    let leaf = Tensor::new(&[1.0f32, 2.0, 3.0], &[3])?.require_grad()?;
+    let slopes = grad_from(&[&(&leaf * &leaf)], &[&leaf], &[Some(&one)], false)?;
+    assert_eq!(slopes[0].read::<f32>()?, [2.0, 0.0, 0.0]);
+    let whole = Tensor::new(&[1i32, 2], &[2])?;
+    assert_eq!((2 * (&whole + 1)).read::<i32>()?, [4, 6]);
     let before = set_option("forbid_reads", 1.0)?;
     assert_eq!((&x + 7.0).read::<f32>().unwrap_err().status, ffi::LOOM_ERROR_READ_FORBIDDEN);
     assert_eq!((set_option("forbid_reads", before)?, option("forbid_reads")?), (1.0, 0.0));
