@@ -141,6 +141,20 @@ static void transforms() {
       [](loom::Span<Tensor> in) { return std::vector<Tensor>{in[0] + in[1], in[0]}; },
       {loom::tensor(0.0f)}, {x}, 1, -1, true);
   EXPECT(ends[1].read<float>() == (std::vector<float>{5, 3, 0}));
+  const std::vector<float> many = {0, 1, 65504, 65519.99f, 65520, 1e-8f, 8.940697e-8f, 1 / 3.0f,
+                                   6.1e-5f, 1 + 1 / 2048.0f, 1 + 3 / 2048.0f, -1e30f, 3.4e38f};
+  std::vector<loom::float16_t> half;
+  std::vector<loom::bfloat16_t> brain;
+  for (const float value : many) half.emplace_back(value), brain.emplace_back(value);
+  const auto count = static_cast<std::int64_t>(many.size());
+  const Tensor wide = loom::tensor(many, {count});
+  const auto halves = cast(wide, loom::DType::float16).read<loom::float16_t>();
+  const auto brains = cast(wide, loom::DType::bfloat16).read<loom::bfloat16_t>();
+  const auto again = cast(loom::tensor(half, {count}), loom::DType::float32).read<float>();
+  for (std::size_t i = 0; i < many.size(); ++i) {
+    EXPECT(halves[i].bits == half[i].bits && brains[i].bits == brain[i].bits);
+    EXPECT(again[i] == static_cast<float>(half[i]));
+  }
   const double before = loom::set_option("forbid_reads", 1);
   EXPECT(error_of([&] { (x + 7).read<float>(); }).status() == LOOM_ERROR_READ_FORBIDDEN);
   EXPECT(loom::set_option("forbid_reads", before) == 1 && loom::option("forbid_reads") == 0);
