@@ -75,10 +75,12 @@ def test_its_inline_functions_are_those_of_the_headers() -> None:
             assert struct in {s["name"] for s in API["inline_structs"]}
     assert declared_names <= {f["name"] for f in listed}
     assert all(f["header"] in header.HEADER_ONLY and f["doc"] for f in listed)
-    checks = "\n".join(
-        f"  {{ {f['returns']} (*p)({', '.join(q['type'] for q in f['parameters'])}) = ({f['name']});"
-        " (void)p; }" for f in listed)  # fmt: skip
-    program = f'#include "lazyloom_ops.h"\n#include "lazyloom_nn.h"\nint main(void) {{\n{checks}\n}}\n'
+    checks = []
+    for f in listed:
+        types = ", ".join(p["type"] for p in f["parameters"])
+        checks.append(f"  {{ {f['returns']} (*p)({types}) = ({f['name']}); (void)p; }}")
+    lines = ['#include "lazyloom_ops.h"', '#include "lazyloom_nn.h"', "int main(void) {", *checks]
+    program = "\n".join([*lines, "}", ""])
     done = subprocess.run(
         ["cc", "-std=c99", "-Werror", "-fsyntax-only", "-xc", "-", f"-I{header.include_dir()}"],
         input=program, capture_output=True, text=True)  # fmt: skip
