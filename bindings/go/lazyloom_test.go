@@ -17,6 +17,8 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	status := m.Run()
+	// what a context left behind holds its tensors until it is computed
+	waits.Wait()
 	if alive, err := LiveHandles(); err != nil || alive != 0 {
 		fmt.Println("handles that are alive at the end:", alive, err)
 		status = 1

@@ -23,8 +23,8 @@ func WithAmsgrad(value bool) Attr { return Attr{"amsgrad", value} }
 // WithApproximate is the attribute approximate of Gelu.
 func WithApproximate(value string) Attr { return Attr{"approximate", value} }
 
-// WithAxesInts is the attribute axes of All, Any, CountNonzero, Flip and others.
-func WithAxesInts(value ...int) Attr { return Attr{"axes", value} }
+// WithAxes is the attribute axes of All, Any, CountNonzero, Flip and others.
+func WithAxes(value ...int) Attr { return Attr{"axes", value} }
 
 // WithAxesStr is the attribute axes of AllGather, AllReduce, AllToAll, AxisIndex and others.
 func WithAxesStr(value string) Attr { return Attr{"axes", value} }
