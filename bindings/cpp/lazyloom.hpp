@@ -411,6 +411,13 @@ class Callback {
         return (loom_set_error)(LOOM_ERROR_ARGUMENT, message.c_str());
       }
       for (std::size_t i = 0; i < output_count; ++i) outputs[i] = results[i].release();
+      // of an input that is given back the library has an owner already
+      for (std::size_t i = 0; i < input_count; ++i)
+        for (std::size_t j = 0; j < output_count; ++j)
+          if (outputs[j].bits == inputs[i].bits) {
+            (void)(loom_tensor_release)(inputs[i]);
+            break;
+          }
       return LOOM_OK;
     } catch (const Error &error) {
       self.thrown_ = std::current_exception();

@@ -98,7 +98,9 @@ func callBack(which int, inputs *C.loom_tensor, inputCount C.size_t, outputs *C.
 		}
 	}()
 	var given []*Tensor
+	lent := map[C.loom_tensor]bool{}
 	for _, t := range unsafe.Slice(inputs, int(inputCount)) {
+		lent[t] = true
 		// the inputs stay the library's
 		if err := failure(C.taken(C.loom_tensor_retain(t))); err != nil {
 			s.fail(err)
@@ -123,8 +125,11 @@ func callBack(which int, inputs *C.loom_tensor, inputCount C.size_t, outputs *C.
 	}
 	places := unsafe.Slice(outputs, int(outputCount))
 	for i, t := range results {
-		// the caller takes one owner, and the scope lets go of its own
-		C.loom_tensor_retain(t.handle)
+		// the caller takes one owner, which it has of an input already; the scope lets go of its own
+		if !lent[t.handle] {
+			C.loom_tensor_retain(t.handle)
+		}
+		delete(lent, t.handle)
 		places[i] = t.handle
 	}
 	return C.LOOM_OK

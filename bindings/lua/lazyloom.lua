@@ -464,8 +464,9 @@ end
 local function callback_of(f, failed)
   local function called(inputs, input_count, outputs, output_count)
     local fine, problem = pcall(function()
-      local given = {}
+      local given, lent = {}, {}
       for i = 1, tonumber(input_count) do
+        lent[tostring(inputs[i - 1].bits)] = true
         check(C.loom_tensor_retain(inputs[i - 1])) -- the inputs stay the library's
         given[i] = owned(inputs[i - 1])
       end
@@ -475,7 +476,10 @@ local function callback_of(f, failed)
           #results, tonumber(output_count)))
       end
       for i, t in ipairs(results) do
-        check(C.loom_tensor_retain(t.handle))
+        -- of an input that is given back the library has an owner already
+        local bits = tostring(t.handle.bits)
+        if not lent[bits] then check(C.loom_tensor_retain(t.handle)) end
+        lent[bits] = nil
         outputs[i - 1] = t.handle
       end
     end)

@@ -459,7 +459,10 @@ const callbackOf = (f, failed) => (inputs, inputCount, outputs, outputCount) => 
       if (results.length !== Number(outputCount))
         fail("LOOM_ERROR_ARGUMENT",
           `the function gave ${results.length} tensors, expected ${outputCount}`);
-      for (const t of results) check(C.loom_tensor_retain(handle(t)));
+      // of an input that is given back the library has an owner already
+      const lent = new Set(Array.from(bits, BigInt));
+      for (const t of results)
+        if (!lent.delete(BigInt(t.bits))) check(C.loom_tensor_retain(handle(t)));
       koffi.encode(outputs, koffi.array("uint64_t", results.length), results.map((t) => t.bits));
       return 0;
     });

@@ -140,6 +140,12 @@ unsafe extern "C" fn call<const WHICH: usize>(
         for (i, t) in results.into_iter().enumerate() {
             unsafe { *places.add(i) = t.into_handle() };
         }
+        for &t in given {
+            // of an input that is given back the library has an owner already
+            if (0..output_count).any(|i| unsafe { (*places.add(i)).bits } == t.bits) {
+                unsafe { ffi::loom_tensor_release(t) };
+            }
+        }
         Ok(())
     }));
     let error = match done {
