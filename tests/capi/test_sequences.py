@@ -48,33 +48,37 @@ def test_sequences(compiled: Compile, bare_environment: dict[str, str], seed: in
     assert done.stdout.count("sequences, ") == 3
 
 
+#: what runs instrumented, and with which arguments
+INSTRUMENTED = {"sequences": ["3", "0", "400", THREADS, "100"], "threads": [], "waiting": []}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SANITIZERS)
-def test_sequences_under_a_sanitizer(
+def test_programs_under_a_sanitizer(
     name: str, tmp_path: Path, bare_environment: dict[str, str]
 ) -> None:
-    """The library and the program are instrumented; Python and jaxlib are not."""
+    """The library and the programs are instrumented; Python and jaxlib are not."""
     flags, options = SANITIZERS[name]
-    program = tmp_path / "sequences"
     known = subprocess.run(
-        ["cc", flags, "-xc", "-", "-o", str(program)], input="int main(void) { return 0; }\n",
-        capture_output=True, text=True)  # fmt: skip
-    if known.returncode or subprocess.run([str(program)], capture_output=True).returncode:
+        ["cc", flags, "-xc", "-", "-o", str(tmp_path / "none")], capture_output=True, text=True,
+        input="int main(void) { return 0; }\n")  # fmt: skip
+    if known.returncode or subprocess.run([str(tmp_path / "none")], capture_output=True).returncode:
         pytest.skip(f"the compiler cannot make programs with {flags}: {known.stderr[:200]}")
     folder = tmp_path / "library"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CC", f"cc -g -fno-omit-frame-pointer {flags}")
         build.build(folder)
-    made = subprocess.run(
-        [*C99, flags, "-g", "-O1", str(SOURCE), "-xnone", "-o", str(program), *build.cflags(),
-         f"-L{folder}", f"-Wl,-rpath,{folder}", "-llazyloom", "-pthread", "-lm"],
-        capture_output=True, text=True)  # fmt: skip
-    assert made.returncode == 0, made.stderr
-    done = subprocess.run(
-        [str(program), "3", "0", "400", THREADS, "100"],
-        env={**bare_environment, **options, "LAZYLOOM_REPRODUCIBLE": "0"}, capture_output=True,
-        text=True, timeout=600)  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
+    for source, arguments in INSTRUMENTED.items():
+        program = tmp_path / source
+        made = subprocess.run(
+            [*C99, flags, "-g", "-O1", str(HERE / f"{source}.c"), "-xnone", "-o", str(program),
+             *build.cflags(), f"-L{folder}", f"-Wl,-rpath,{folder}", "-llazyloom", "-pthread",
+             "-lm", "-ldl"], capture_output=True, text=True)  # fmt: skip
+        assert made.returncode == 0, made.stderr
+        done = subprocess.run(
+            [str(program), *arguments], capture_output=True, text=True, timeout=600,
+            env={**bare_environment, **options, "LAZYLOOM_REPRODUCIBLE": "0"})  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, ""), source
 
 
 def main() -> int:
