@@ -142,6 +142,9 @@ func TestGradientsLoopsAndCaptures(t *testing.T) {
 		func(s *Scope, in []*Tensor) []*Tensor { return []*Tensor{s.Subtract(in[0], 1)} },
 		[]*Tensor{New(s, []float32{3})}, 1)
 	expect[float32](t, either[0], 4)
+	same := func(s *Scope, in []*Tensor) []*Tensor { return []*Tensor{in[0], in[0]} }
+	twice := s.Cond(New(s, []bool{true}), same, same, []*Tensor{New(s, []float32{3})}, 2)
+	expect[float32](t, twice[1], 3)
 	own := NewScope()
 	mine := errors.New("mine")
 	own.Scan(func(s *Scope, in []*Tensor) []*Tensor { s.Fail(mine); return nil },

@@ -8,7 +8,8 @@
    lazyloom_ops.h check shapes and dtypes at once and compute nothing;
    loom_tensor_read(), loom_tensor_map() and loom_sync() compute.
 
-   Language. Plain C99, also valid C++17. Needs <stdbool.h>, <stddef.h>, <stdint.h>.
+   Language. Plain C99, also valid C11, C17, C23 and C++11 to C++23. Needs <stdbool.h>,
+   <stddef.h>, <stdint.h>.
 
    Status. Every function that can fail returns a loom_status, LOOM_OK (0) for
    success. The message of the last failure of a thread is kept for that thread

@@ -130,6 +130,8 @@ def loomp_shutdown() -> int:
     end_profile()
     # what was recorded and never ran is let go of by the graph when it is next looked at
     lazyloom.sync_older(0)
+    # a call that failed may be held by its own traceback, and with it the caller's context
+    gc.collect()
     return 1
 
 

@@ -94,6 +94,9 @@ static void programs() {
       [](loom::Span<Tensor> given) { return std::vector<Tensor>{given[0] - 1}; },
       {loom::tensor(3.0f)});
   EXPECT(either[0].item<float>() == 4);
+  const auto same = [](loom::Span<Tensor> given) { return std::vector<Tensor>{given[0], given[0]}; };
+  const auto twice = loom::cond(loom::tensor(true), same, same, {loom::tensor(3.0f)}, 2);
+  EXPECT(twice[1].item<float>() == 3);
   try {
     loom::scan([](loom::Span<Tensor>) -> std::vector<Tensor> { throw std::logic_error("mine"); },
                {loom::tensor(0.0f)}, {x.detach()});

@@ -75,6 +75,9 @@ loom.scope(function()
   local either = loom.cond(loom.tensor(true, {dtype = "bool"}), function(g) return {g[1] + 1} end,
                            function(g) return {g[1] - 1} end, {loom.tensor(3)})
   assert(either[1]:item() == 4)
+  local function same(g) return {g[1], g[1]} end
+  local twice = loom.cond(loom.tensor(true, {dtype = "bool"}), same, same, {loom.tensor(3)}, 2)
+  assert(twice[2]:item() == 3)
   local a, b = loom.tensor({1}), loom.tensor({2})
   local run = loom.capture({a, b}, function() return {a * b} end)
   expect(run({loom.tensor({5}), b})[1]:read(), 10)

@@ -76,6 +76,9 @@ loom.scope(() => {
   const [either] = loom.cond(loom.tensor(true, { dtype: "bool" }), ([x]) => [x.add(1)],
     ([x]) => [x.subtract(1)], [loom.tensor(3)]);
   assert.strictEqual(either.item(), 4);
+  const same = ([x]) => [x, x];
+  const twice = loom.cond(loom.tensor(true, { dtype: "bool" }), same, same, [loom.tensor(3)], 2);
+  assert.strictEqual(twice[1].item(), 3);
   const a = loom.tensor([1]), b = loom.tensor([2]);
   const run = loom.capture([a, b], () => [a.multiply(b)]);
   assert.deepStrictEqual(read(run([loom.tensor([5]), b])[0]), [10]);

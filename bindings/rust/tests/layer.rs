@@ -90,6 +90,9 @@ fn programs() -> Result<()> {
     let either = cond(&Tensor::scalar(true)?, |given| Ok(vec![&given[0] + 1.0]),
                       |given| Ok(vec![&given[0] - 1.0]), &[&three], 1)?;
     assert_eq!(either[0].item::<f32>()?, 4.0);
+    let same = |given: &[Tensor]| Ok(vec![given[0].clone(), given[0].clone()]);
+    let twice = cond(&Tensor::scalar(true)?, same, same, &[&three], 2)?;
+    assert_eq!(twice[1].item::<f32>()?, 3.0);
     let own = scan(|_| Err(Error::new(ffi::LOOM_ERROR_ARGUMENT, "mine")), &[&zero], &[&xs], 0);
     assert_eq!(own.unwrap_err().message, "mine");
     let panicked = panic_of(|| scan(|_| panic!("within"), &[&zero], &[&xs], 0));
