@@ -534,6 +534,11 @@ func (s *Scope) BroadcastTo(x Operand, shape []int) *Tensor {
 	return s.recordOne("broadcast_to", []Operand{x}, []Attr{{"shape", shape}})
 }
 
+// CallModule: The results of the function main of a StableHLO module, which is given as text.
+func (s *Scope) CallModule(operands []Operand, module string) []*Tensor {
+	return s.recordList("call_module", operands, []Attr{{"module", module}})
+}
+
 // Cast: x converted to dtype.
 func (s *Scope) Cast(x Operand, dtype DType) *Tensor {
 	return s.recordOne("cast", []Operand{x}, []Attr{{"dtype", dtype}})

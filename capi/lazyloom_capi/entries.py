@@ -40,6 +40,7 @@ from . import (
     capture,
     custom,
     dlpack,
+    exported,
     former,
     gradients,
     handles,
@@ -71,8 +72,8 @@ from .serving import (
 
 #: with this module, the library has all entries
 PARTS: Final = (
-    capture, custom, dlpack, gradients, loops, observation, places, quantizing, reports,
-    transforms, waiting)  # fmt: skip
+    capture, custom, dlpack, exported, gradients, loops, observation, places, quantizing,
+    reports, transforms, waiting)  # fmt: skip
 #: variables of the environment that decide what computes
 CHECKED: Final = ("JAX_PLATFORMS", "LAZYLOOM_BACKEND", "LAZYLOOM_DEVICE", "XLA_FLAGS")
 OPTIONS: Final = {

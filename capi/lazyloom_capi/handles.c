@@ -180,8 +180,8 @@ static void flush(void) {
 static const char *kind_name(int kind) {
   static const char *const names[] = {"", "loom_tensor", "loom_buffer", "loom_program",
                                       "loom_capture", "loom_linear_map", "DLPack tensor",
-                                      "loom_quantized"};
-  return names[kind >= LOOMP_TENSOR && kind <= LOOMP_QUANTIZED ? kind : 0];
+                                      "loom_quantized", "loom_exported"};
+  return names[kind >= LOOMP_TENSOR && kind <= LOOMP_EXPORTED ? kind : 0];
 }
 
 /* Says why these bits are no live handle of that kind. */

@@ -17,7 +17,7 @@ from lazyloom import cache, codegen
 from lazyloom.errors import ArgumentError
 from lazyloom.frontend import option_table
 
-from . import capture, describe, handles, quantizing
+from . import capture, describe, exported, handles, quantizing
 from .handles import PROGRAM
 from .serving import contents_of, entry, give, located, value_of, values_of
 
@@ -222,6 +222,8 @@ def text(what: int, handle: int, name: Any) -> str:
         return codegen.explain(handles.find(PROGRAM, handle)).svg()
     if what == lib.LOOMP_QUANTIZED_VALUES:
         return quantizing.values_json(handle)
+    if what == lib.LOOMP_EXPORTED_SIGNATURE:
+        return exported.signature_json(handle)
     capture.refuse_read("loom_tensor_picture")
     picture = lazyloom.visualize_sharding(value_of(handle))
     return str(picture.svg() if what == lib.LOOMP_PICTURE_SVG else picture)

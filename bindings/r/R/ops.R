@@ -222,6 +222,10 @@ loom_bitwise_xor <- function(x, y)
 loom_broadcast_to <- function(x, shape)
   record_op("broadcast_to", list(x), c("shape"), c("ints"), list(shape))
 
+# The results of the function main of a StableHLO module, which is given as text.
+loom_call_module <- function(operands, module)
+  record_op("call_module", operands, c("module"), c("str"), list(module), results = 0L)
+
 # x converted to dtype.
 loom_cast <- function(x, dtype)
   record_op("cast", list(x), c("dtype"), c("dtype"), list(dtype))
