@@ -16,7 +16,7 @@ import pytest
 
 import lazyloom as ll
 import lazyloom_numpy as lnp
-from lazyloom.errors import ArgumentError
+from lazyloom.errors import ArgumentError, NewProgramError
 from lazyloom.program import difference, reasons
 from lazyloom.program.difference import Change
 from tests.contract.helpers import counted
@@ -403,3 +403,12 @@ def test_an_interrupt_shows_the_user_s_line_and_few_frames(
         assert y.tolist() == [2.5] * 70
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_the_record_of_a_failure_keeps_no_frames() -> None:
+    """Their variables are the inputs of the run, and all that the functions around it had."""
+    x = lnp.ones((3, 5), np.float32)
+    with pytest.raises(NewProgramError), ll.options(forbid_new_programs=True):
+        (lnp.sinh(x) @ lnp.cosh(x).T).sum().item()
+    error = last().error
+    assert isinstance(error, NewProgramError) and error.__traceback__ is None

@@ -25,6 +25,7 @@ from ..program.plan import Plan
 from ..program.stream import Leaf, Result, ScalarSlot
 from ..trace import graph
 from ..trace.graph import DONE, FAILED, SCHEDULED, Buffer, Value
+from ..trace.source import is_users
 from . import collect
 
 
@@ -117,6 +118,7 @@ def fail(plan: Plan, error: Exception) -> None:
             f"signal's handler, say ({type(error).__name__}: {error}); read it again "
             "afterwards, or let the handler leave the work to the program") from error
     plan.evaluation.error = wrapped = _as_execution_error(error, plan)
+    _empty_frames(wrapped)
     plan.failed = True
     with graph.trace.lock:
         for n in plan.nodes:
@@ -125,6 +127,24 @@ def fail(plan: Plan, error: Exception) -> None:
                 collect.fail(n, wrapped)
         graph.drain()
     plan.completed = True
+
+
+def _empty_frames(error: BaseException) -> None:
+    """Drop an error's tracebacks, but for those with lines of functions of the user's.
+
+    Records keep errors, and the frames have the inputs of the run that failed, and all that the
+    user's functions around it had.
+    """
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        seen.add(id(found))
+        at = found.__traceback__
+        while at is not None and not is_users(at.tb_frame.f_code.co_filename):
+            at = at.tb_next
+        if at is None:
+            found.__traceback__ = None
+        found = found.__cause__ or found.__context__
 
 
 def _as_execution_error(error: Exception, plan: Plan) -> LoomError:

@@ -92,14 +92,14 @@ def versions() -> dict[str, str]:
     """Return the versions of jax and jaxlib, without importing jax."""
     version_by_name: dict[str, str] = {}
     for name in ("jax", "jaxlib"):
-        module = sys.modules.get(name)
-        if module is None:
+        # another thread may be importing it
+        found = getattr(sys.modules.get(name), "__version__", None)
+        if found is None:
             # slow to import, and not needed if the packages are already loaded
             from importlib.metadata import version
 
-            version_by_name[name] = version(name)
-        else:
-            version_by_name[name] = module.__version__
+            found = version(name)
+        version_by_name[name] = found
     return version_by_name
 
 
