@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from _lazyloom_abi import ffi, lib  # type: ignore[import-not-found]
@@ -25,6 +25,10 @@ def loomp_random_key(seed: int, result: Any) -> int:
     return 1
 
 
+#: the values of a strict mode, as numbers
+MODES: Final = ("allow", "warn", "error")
+
+
 # ---- options --------------------------------------------------------------------------
 
 
@@ -34,7 +38,7 @@ def loomp_option(name: Any, to_set: int, value: float, previous: Any) -> int:
     before = lazyloom.get_option(text)
     if to_set:
         lazyloom.set_option(text, _like(text, before, value))
-    previous[0] = before
+    previous[0] = MODES.index(before) if isinstance(before, str) else before
     return 1
 
 
@@ -44,6 +48,12 @@ def _like(name: str, before: Any, value: float) -> Any:
         if value not in (0, 1):
             raise ArgumentError(f"option {name!r} is {value:g}, expected 0 or 1")
         return bool(value)
+    if isinstance(before, str):
+        if value not in range(len(MODES)):
+            raise ArgumentError(
+                f"option {name!r} is {value:g}, expected "
+                + ", ".join(f"{number} ({mode})" for number, mode in enumerate(MODES)))
+        return MODES[int(value)]
     if isinstance(before, int) and math.isfinite(value) and value == int(value):
         return int(value)
     return value

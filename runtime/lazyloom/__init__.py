@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from . import capture, dtypes, errors, frontend, ops
+from . import capture, dtypes, errors, frontend, ops, testing
 from .autodiff.api import grad, value_and_grad
 from .autodiff.backward import backward, gradients
 from .autodiff.backward import make_leaf as _make_leaf
@@ -40,7 +40,7 @@ from .control_flow.scan import scan
 from .control_flow.shard_map import shard_map
 from .control_flow.while_loop import while_loop
 from .dtypes import DType
-from .errors import LoomError
+from .errors import LoomError, PerformanceWarning
 from .evaluate import previews as _previews
 from .evaluate import reading as _reading
 from .evaluate import sync as _sync
@@ -336,19 +336,19 @@ def cache_dir() -> str:
 
 
 __all__ = [
-    "Backend", "Check", "DType", "Evaluation", "LoomError", "Mesh", "OpDef", "Place",
-    "Placement", "Program", "Scalar", "Site", "Spec", "Step", "Storage", "Tensor", "TensorType",
-    "apply", "axis_index", "backward", "boundary", "cache_dir", "capture", "check_indices",
-    "clear_site", "cond", "custom", "custom_rule", "default_device", "devices", "dlpack_device",
-    "dtypes", "errors", "evaluations", "explain", "finish_compiling", "folded", "forget_since",
-    "free_tape", "from_dlpack", "from_host", "frontend", "get_option", "grad", "grad_enabled",
-    "grad_mode", "gradients", "hessian", "jacfwd", "jacobian", "jacrev", "jit", "jvp",
-    "known_bounds", "known_range", "last_evaluation", "last_sequence", "linearize", "make_mesh",
-    "mark_dynamic", "mark_static", "name_site", "ops", "options", "parents", "placement_of",
-    "platform", "private_folder", "program_of", "programs_of", "read_for_shape", "record",
-    "record_number", "record_one", "record_spec", "record_two", "register_check", "register_op",
-    "result_of", "scan", "set_grad_enabled", "set_option", "set_site", "shard", "shard_map",
-    "skip_folder", "source", "spec", "stats", "sync", "sync_older", "tangents", "tensor_type",
-    "to_device", "to_dlpack", "tree_flatten", "tree_map", "use_backend", "used_since", "Value",
-    "value_and_grad", "visualize_sharding", "vjp", "vmap", "while_loop",
+    "Backend", "Check", "DType", "Evaluation", "LoomError", "Mesh", "OpDef", "PerformanceWarning",
+    "Place", "Placement", "Program", "Scalar", "Site", "Spec", "Step", "Storage", "Tensor",
+    "TensorType", "apply", "axis_index", "backward", "boundary", "cache_dir", "capture",
+    "check_indices", "clear_site", "cond", "custom", "custom_rule", "default_device", "devices",
+    "dlpack_device", "dtypes", "errors", "evaluations", "explain", "finish_compiling", "folded",
+    "forget_since", "free_tape", "from_dlpack", "from_host", "frontend", "get_option", "grad",
+    "grad_enabled", "grad_mode", "gradients", "hessian", "jacfwd", "jacobian", "jacrev", "jit",
+    "jvp", "known_bounds", "known_range", "last_evaluation", "last_sequence", "linearize",
+    "make_mesh", "mark_dynamic", "mark_static", "name_site", "ops", "options", "parents",
+    "placement_of", "platform", "private_folder", "program_of", "programs_of", "read_for_shape",
+    "record", "record_number", "record_one", "record_spec", "record_two", "register_check",
+    "register_op", "result_of", "scan", "set_grad_enabled", "set_option", "set_site", "shard",
+    "shard_map", "skip_folder", "source", "spec", "stats", "sync", "sync_older", "tangents",
+    "tensor_type", "testing", "to_device", "to_dlpack", "tree_flatten", "tree_map", "use_backend",
+    "used_since", "Value", "value_and_grad", "visualize_sharding", "vjp", "vmap", "while_loop",
 ]  # fmt: skip

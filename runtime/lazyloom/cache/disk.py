@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Final
 
+from .. import logs
 from ..counters import counters
 from ..settings import switched_on, tuning
 from . import private
@@ -112,6 +113,9 @@ def load(kind: str, description: bytes) -> bytes | None:
                 payload = None  # not a file, or not ours
             if payload is None:
                 counters["disk_errors"] += 1
+                if logs.hears("cache", logs.INFO):
+                    logs.say("cache", logs.INFO, f"removed a file of the disk cache in {root} that "
+                             "is damaged or not the user's")
                 with contextlib.suppress(OSError):
                     os.unlink(name, dir_fd=at)
             return payload
@@ -186,12 +190,16 @@ def trim(root: str, size: int, coming: int = 0) -> int:
     if total + coming <= size:
         return total
     by_age.sort()
+    before = total
     for _, length, path in by_age:
         if total <= min(size * 7 // 8, size - coming):
             break
         with contextlib.suppress(OSError):
             os.unlink(path)
             total -= length
+    if logs.hears("cache", logs.INFO):
+        logs.say("cache", logs.INFO, f"removed {before - total} bytes of the files in {root} that "
+                 f"were used least recently, for a limit of {size}")
     return total
 
 

@@ -234,6 +234,14 @@ def entries() -> list[Entry]:
     return sorted(with_program, key=_by_use)
 
 
+def entries_that_ran() -> list[Entry]:
+    """All entries that were compiled or loaded, or ran op by op, least recently used first."""
+    with _lock:
+        ran = [e for table in _entries for e in table.values()
+               if e.program is not None or e.history is not None and e.history.runs]
+    return sorted(ran, key=_by_use)
+
+
 def selected() -> Choice:
     """The choice of code generators with which programs are compiled."""
     return _selected[0]

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from threading import get_ident
 from typing import Any, Final
 
+from .. import logs, strict
 from ..errors import ArgumentError
 from ..evaluate.reading import held_back
-from ..settings import WITHOUT
+from ..settings import WITHOUT, watching
 from ..trace import graph
 from ..trace.mapping import innermost
 from ..trace.source import Site, user_site
@@ -113,13 +114,21 @@ class Jitted:
     def __repr__(self) -> str:
         return f"<captured {self._function!r}>"
 
+    def _name(self) -> str:
+        name: str = getattr(self._function, "__qualname__", type(self._function).__qualname__)
+        return name
+
     def explain(self) -> Explanation:
         """Return why calls were recorded, and whether they are captured."""
-        name = getattr(self._function, "__qualname__", type(self._function).__qualname__)
+        name = self._name()
         return Explanation(name, len(self._captures), self._runs, list(self._recorded),
                            self._refused)  # fmt: skip
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if watching[0] and self._refused and not self._disabled and "capture" not in WITHOUT and (
+            strict.asked("fallbacks")
+        ):
+            self._tell()
         if self._disabled or self._refused or get_ident() in held_back or (
             graph.trace.mapping and innermost() is not None
         ):
@@ -138,6 +147,14 @@ class Jitted:
                     self._captures = [captured, *[c for c in captures if c is not captured]]
                 return captured.run(prepared)
         return self._record(args, kwargs)
+
+    def _tell(self) -> None:
+        """Tell the strict mode "fallbacks" of a call that is recorded. Raises FallbackError."""
+        name = self._name()
+        strict.occurred(
+            "fallbacks", user_site(),
+            f"a call of {name} was recorded, which is not captured ({self._refused})",
+            "move that out of the function; its explain() says what was recorded, and why")
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if sys.getprofile() is not None or not self._lock.acquire(blocking=False):
@@ -209,13 +226,17 @@ class Jitted:
 
     def _note(self, reason: str, site: Site) -> None:
         self._recorded.append((reason, str(site)))
+        if logs.hears("capture", logs.INFO):
+            logs.say("capture", logs.INFO, f"{self._name()} is recorded at {site}: {reason}")
         del self._recorded[:-32]
 
     def _refuse(self, reason: str, site: Site) -> None:
         self._refused = reason
         self._captures = []
+        if logs.hears("capture", logs.INFO):
+            logs.say("capture", logs.INFO, f"{self._name()} is no longer captured: {reason}")
         if self._fullgraph:
-            name = getattr(self._function, "__qualname__", type(self._function).__qualname__)
+            name = self._name()
             raise CaptureError(
                 f"{name} cannot be captured as a whole: {reason}; move that out of it, or leave "
                 "fullgraph out", site=str(site))

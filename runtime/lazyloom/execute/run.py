@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from math import inf
 from typing import Any, Final
 
+from .. import logs, strict
 from ..backends.selection import backend
 from ..cache import memory
 from ..counters import counters
@@ -14,7 +16,7 @@ from ..interrupts import Deferred
 from ..placements import Placement
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
-from ..settings import forbids_new_programs, whole_only
+from ..settings import watching, whole_only
 from .choose import NOTHING_TO_SAVE, could_save, threads
 from .costs import PADDED_OPS, start_seconds
 from .history import History, history_of
@@ -74,6 +76,35 @@ def run(plan: Plan, donate: bool) -> None:
     """
     started = _clock()
     entry = memory.entry_of(plan.structure, donate)
+    if watching[0] and strict.counters[0]:
+        _run_counted(entry, plan, donate, started)
+    else:
+        _run(entry, plan, donate, started)
+    if logs.hears("run", logs.DEBUG):
+        logs.say("run", logs.DEBUG, plan.evaluation.text())
+
+
+def _run_counted(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> None:
+    """Run the plan, and tell those who count whether it was new."""
+    history: History | None = entry.history
+    had_program = entry.program is not None
+    first = not had_program and (history is None or history.runs == 0)
+    _run(entry, plan, donate, started)
+    evaluation: Evaluation = plan.evaluation
+    new = evaluation.form != "padded" and (
+        first or had_program and evaluation.found == "compiled")
+    ops = len(plan.nodes)
+    found = evaluation.found.replace("_", " ")
+    reason = f"{evaluation.reason} of {ops} op{'s' if ops > 1 else ''}, {found}"
+    if new:
+        programs = _modules().programs
+        why: str = evaluation.difference or programs.difference_of(entry)
+        reason = f"{reason}; {programs.in_one_line(why)}"
+    strict.ran(None if evaluation.form == "padded" else plan.structure, evaluation.site, reason,
+               new)
+
+
+def _run(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> None:
     placement: Placement | None = entry.placement
     if plan.collective or placement is not None and placement.is_shared:
         _run_together(entry, plan, donate, started)
@@ -87,8 +118,6 @@ def run(plan: Plan, donate: bool) -> None:
         if entry.placement is None:
             if _ran_otherwise(entry, plan, donate, started):
                 return
-        elif forbids_new_programs():
-            _modules().programs.refuse_new(entry, plan, donate)
         info = _modules().programs.prepared(entry, plan, donate)
     else:
         evaluation: Evaluation = plan.evaluation
@@ -110,6 +139,9 @@ def _run_together(entry: memory.Entry, plan: Plan, donate: bool, started: float)
             "lazyloom.distributed.init() before they are recorded")
     info = entry.dispatch_info(plan.wanted, plan.donatable)
     if info is None:
+        if watching[0] and strict.asked("compiles"):
+            # here, not on the thread that compiles
+            _modules().programs.tell_new(entry, plan, donate)
         info = together.compile(_modules().programs.prepared, (entry, plan, donate))
     else:
         plan.evaluation.found = "memory"
@@ -171,9 +203,16 @@ def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float
                 seconds = plan.evaluation.timings["dispatch"] = time.perf_counter() - looked
                 padded.ran_padded(entry, chosen, seconds)
                 return True
-    if forbids_new_programs() and history.runs == 0:
-        modules.programs.refuse_new(entry, plan, donate)
     if op_by_op:
+        if watching[0] and history.failure and history.compile_estimate == inf and (
+            strict.asked("fallbacks")
+        ):
+            strict.occurred(
+                "fallbacks", plan.evaluation.site,
+                f"a program of {len(plan.nodes)} ops runs op by op, as it could not be compiled "
+                f"({history.failure})", "report the failure, or leave out what cannot be compiled")
+        if watching[0] and history.runs == 0 and strict.asked("compiles"):
+            modules.programs.tell_new(entry, plan, donate)
         _run_op_by_op(entry, plan, donate, started, _threads(history, plan), decision.reason)
     else:
         plan.evaluation.why = decision.reason
@@ -197,6 +236,9 @@ def _run_op_by_op(
     evaluation.backend = backend().name
     counters["runs_op_by_op"] += 1
     counters["ops_executed"] += len(plan.nodes)
+    if watching[0] and not entry.site:
+        # what later programs differ from
+        entry.site = str(evaluation.site)
     looked = _clock()
     run_op_by_op(plan, history, threads, donate)
     took = _clock() - looked

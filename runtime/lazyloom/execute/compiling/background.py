@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+from ... import logs
 from ...backends.backend import NotPadded, Request
 from ...backends.selection import backend
 from ...cache import disk, memory
@@ -218,6 +219,10 @@ class _Compiler:
                 if not self.elsewhere(job, request):
                     self.here(job, request)
                 counters["background_compiles"] += 1
+                if logs.hears("compile", logs.INFO):
+                    logs.say("compile", logs.INFO, "compiled the program first run at "
+                             f"{job.site}, of {len(request.structure.instructions)} ops, beside "
+                             f"the program; {programs.in_one_line(programs.difference_of(entry))}")
             history.compiled_beside()
             counters["promotions"] += 1
         except NotPadded as error:
@@ -227,6 +232,9 @@ class _Compiler:
         except Exception as error:
             counters["background_failures"] += 1
             self.note(job.site, error)
+            if logs.hears("compile", logs.INFO):
+                logs.say("compile", logs.INFO, f"the program first run at {job.site} could not be "
+                         f"compiled ({error}), and goes on op by op")
             # what runs op by op goes on doing so
             history.cannot_compile(str(error) or type(error).__name__)
             if entry.structure.padding is not None:

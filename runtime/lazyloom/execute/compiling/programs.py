@@ -7,7 +7,7 @@ import struct
 import time
 from typing import Final, NamedTuple
 
-from ... import memory_limits
+from ... import logs, memory_limits, settings, strict
 from ...backends import fingerprint
 from ...backends.backend import Executable, NotLoaded, NotLowered, Request
 from ...backends.returned import check_executable, check_number
@@ -15,7 +15,6 @@ from ...backends.selection import backend
 from ...cache import disk, memory
 from ...codegen import registry, verdicts
 from ...counters import counters
-from ...errors import NewProgramError
 from ...host import storage
 from ...interrupts import reraise_from_handler
 from ...ops.spec import TABLE
@@ -50,7 +49,7 @@ def prepared(entry: memory.Entry, plan: Plan, donate: bool) -> memory.DispatchIn
     """
     plan.evaluation.backend = backend().name
     with entry.lock:
-        find(entry, plan.wanted, plan.donatable, donate, plan.evaluation)
+        find(entry, plan.wanted, plan.donatable, donate, plan.evaluation, settings.watching[0])
         return dispatch_of(entry, plan.wanted, plan.donatable, donate)
 
 
@@ -75,11 +74,14 @@ def dispatch_of(
 
 def find(
     entry: memory.Entry, wanted: list[tuple[int, int]], donatable: list[int], donate: bool,
-    evaluation: Evaluation,
+    evaluation: Evaluation, tell: bool = False,
 ) -> None:
     """Have the entry's program return what is wanted; the caller holds its lock.
 
-    Raises DeadlyError, and what :func:`compiled` raises.
+    Args:
+        tell: the strict mode "compiles" is told if it has to be compiled.
+
+    Raises DeadlyError, NewProgramError, and what :func:`compiled` raises.
     """
     if entry.program is not None and all(p in entry.position for p in wanted):
         evaluation.found = "memory"
@@ -92,29 +94,54 @@ def find(
         raise DeadlyError(
             f"the program is not compiled in this process, as {history_of(entry).failure}. "
             "It runs op by op without options(reproducible=True)")
-    difference = _difference(entry)
+    difference = difference_of(entry)
+    if tell and strict.asked("compiles") and (entry.program is not None or never_ran(entry)):
+        _tell(entry, evaluation, difference)
     request = asked(entry, wanted, donatable, donate, stored)
     with messages.told(entry.structure, evaluation, entry.choice.watched):
         executable = compiled(request)
     evaluation.timings.update(executable.timings)
     evaluation.difference = difference
     evaluation.found = "compiled"
+    if logs.hears("compile", logs.INFO):
+        seconds = sum(executable.timings.values())
+        logs.say("compile", logs.INFO, f"compiled {text_of(entry, evaluation)} in "
+                 f"{seconds * 1e3:.0f} ms; {in_one_line(difference)}")
     keep(entry, request, donate, executable, str(evaluation.site))
 
 
-def refuse_new(entry: memory.Entry, plan: Plan, donate: bool) -> None:
-    """Raise NewProgramError for a program that is neither in memory nor on disk."""
+def never_ran(entry: memory.Entry) -> bool:
+    """Whether this process has not run the entry's structure in any form."""
+    history: History | None = entry.history
+    return entry.program is None and (history is None or history.runs == 0)
+
+
+def tell_new(entry: memory.Entry, plan: Plan, donate: bool) -> None:
+    """Tell the strict mode "compiles" of a program that is neither in memory nor on disk.
+
+    Raises NewProgramError.
+    """
     with entry.lock:
         if entry.program is not None or look(
             entry, plan.wanted, donate, plan.evaluation) is None:
             return
-        difference = _difference(entry)
+        difference = difference_of(entry)
+    _tell(entry, plan.evaluation, difference)
+
+
+def _tell(entry: memory.Entry, evaluation: Evaluation, difference: str) -> None:
     ops = len(entry.structure.instructions)
-    raise NewProgramError(
-        f"a new program of {ops} ops was to run for a {plan.evaluation.reason} at "
-        f"{plan.evaluation.site}, expected one that has run before while "
-        "options(forbid_new_programs=True)" + (f"; {difference}" if difference else ""),
-        site=str(plan.evaluation.site))
+    strict.occurred(
+        "compiles", evaluation.site,
+        f"a new program of {ops} op{'s' if ops > 1 else ''} was to run for a {evaluation.reason}",
+        in_one_line(difference) or "expected one that has run before")
+
+
+def text_of(entry: memory.Entry, evaluation: Evaluation) -> str:
+    """A program and what it is for, in words."""
+    ops = len(entry.structure.instructions)
+    return (f"a program of {ops} op{'s' if ops > 1 else ''} for the {evaluation.reason} at "
+            f"{evaluation.site}")
 
 
 def look(
@@ -226,6 +253,9 @@ def store(request: Request, donate: bool, code: bytes) -> None:
         head = json.dumps({
             "outputs": request.outputs, "aliases": sorted(request.aliases.items())}).encode()
         fingerprint.store("program", description, _LENGTH.pack(len(head)) + head + code)
+        if logs.hears("cache", logs.DEBUG):
+            ops = len(request.structure.instructions)
+            logs.say("cache", logs.DEBUG, f"stored a program of {ops} ops, {len(code)} bytes")
 
 
 def deadly(entry: memory.Entry, donate: bool) -> bool:
@@ -333,15 +363,25 @@ def _load(entry: memory.Entry, stored: _Stored, evaluation: Evaluation) -> bool:
     entry.site = str(evaluation.site)
     evaluation.timings["load"] = time.perf_counter() - started
     counters["programs_from_disk"] += 1
+    if logs.hears("cache", logs.INFO):
+        logs.say("cache", logs.INFO, f"loaded {text_of(entry, evaluation)} from disk in "
+                 f"{evaluation.timings['load'] * 1e3:.0f} ms")
     return True
 
 
-def _difference(entry: memory.Entry) -> str:
+def difference_of(entry: memory.Entry) -> str:
     """Why the entry's program has to be compiled."""
     if entry.program is not None:
         return "a result was wanted that the known program does not return"
     return explain(
-        entry.structure, [(e.structure, e.site) for e in memory.entries() if e is not entry])
+        entry.structure,
+        [(e.structure, e.site) for e in reversed(memory.entries_that_ran())
+         if e is not entry])
+
+
+def in_one_line(difference: str) -> str:
+    """A difference as a part of a sentence."""
+    return difference.replace(":\n", ": ").replace("\n", "; ")
 
 
 def _unpack(data: bytes) -> _Stored | None:
