@@ -282,14 +282,15 @@ def options() -> str:
         "otherwise a new program runs op by op until compiling has paid, which may change the last "
         "bits of its results. `LAZYLOOM_REPRODUCIBLE=1` in the environment is its default. "
         "`progress=False` shows no line on a terminal [while a program waits for its "
-        "compiler](forms.md#how-long-a-program-waits-for-a-compiler).",
+        "compiler](forms.md#how-long-a-program-waits-for-a-compiler). `eager=True` runs each op at "
+        "its line, [to debug](strict.md#where-an-error-or-a-nan-comes-from).",
         "",
         "## Strict modes",
         "",
         "`with lazyloom.options(reads=\"error\", compiles=\"warn\"):` finds [what makes a program "
-        "slow](strict.md). A mode is \"allow\", \"warn\" (`lazyloom.PerformanceWarning` at the line, "
-        "once for each line), or \"error\". `warmup=n` lets the first n occurrences of each mode "
-        "pass, counted by the thread from where a mode or `warmup` was set last.",
+        "slow](strict.md). A mode is \"allow\", \"warn\" (`lazyloom.PerformanceWarning` at the "
+        "line, once for each line), or \"error\". `warmup=n` lets the first n occurrences of each "
+        "mode pass, counted by the thread from where a mode or `warmup` was set last.",
         "",
         "| mode | what counts |",
         "|---|---|",
@@ -339,7 +340,9 @@ def options() -> str:
         "[compiles beside the program](forms.md#compiling-beside-the-program), if not the "
         "program's own; `0` for none: a thread does |",
         "| `LAZYLOOM_READS`, `LAZYLOOM_COMPILES`, `LAZYLOOM_TRANSFERS`, `LAZYLOOM_FALLBACKS`, "
-        "`LAZYLOOM_WARMUP` | the defaults of the [strict modes](#strict-modes), in all threads |",
+        "`LAZYLOOM_NAN`, `LAZYLOOM_WARMUP` | the defaults of the [strict modes](#strict-modes), in "
+        "all threads |",
+        "| `LAZYLOOM_EAGER` | `1` is the default `eager=True` |",
         "| `LAZYLOOM_LOG` | [what stderr hears](strict.md#what-the-runtime-logs), such as "
         "`compile,cache:info`; `0` for nothing at all, not even that a compilation takes long |",
         "| `LAZYLOOM_PROGRESS` | `0` is the default `progress=False` |",

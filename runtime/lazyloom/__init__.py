@@ -47,6 +47,7 @@ from .evaluate import sync as _sync
 from .evaluate.checks import Check
 from .evaluate.checks import register as register_check
 from .evaluate.cuts import cut_grown as _cut_grown
+from .evaluate.eager import run_recorded as _run_recorded
 from .evaluate.marks import mark_dynamic as _mark_dynamic
 from .evaluate.marks import mark_static as _mark_static
 from .hooks import hooks as _hooks
@@ -110,6 +111,7 @@ def _measure(candidates: Sequence[Any]) -> None:
 _hooks.read = _reading.read
 _hooks.read_number = _reading.read_number
 _hooks.as_leaf = _make_leaf
+_hooks.recorded = _run_recorded
 _hooks.grown = _cut_grown
 _hooks.loops = _loops
 _hooks.verdicts = _verdicts

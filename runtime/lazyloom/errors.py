@@ -219,6 +219,15 @@ class FallbackError(ExecutionError):
     """
 
 
+class NaNError(LoomError, FloatingPointError):
+    """An op gave a NaN, and none of its operands has one, while ``lazyloom.options(nan="error")``
+    was in force.
+
+    Given: ``numpy.log(x)`` with an element of ``x`` below zero. Repair: keep the operands where the
+    function is defined.
+    """
+
+
 class PerformanceWarning(UserWarning):
     """What a strict mode of :func:`lazyloom.options` that is "warn" found, once for each line."""
 

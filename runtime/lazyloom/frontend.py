@@ -20,6 +20,7 @@ from .evaluate.reading import is_ready as is_ready
 from .evaluate.reading import look as look
 from .extension import exports_buffers as exports_buffers
 from .host.host_arrays import ALONE as ALONE
+from .notebooks import as_html as as_html
 from .settings import option_table as option_table
 from .settings import thread_options as thread_options
 from .tensor.calls import OpFunction as OpFunction

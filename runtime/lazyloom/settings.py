@@ -22,6 +22,7 @@ FLAGS: Final[dict[str, bool]] = {
     "donate": True,
     "reproducible": os.environ.get("LAZYLOOM_REPRODUCIBLE", "0") not in ("", "0"),
     "progress": os.environ.get("LAZYLOOM_PROGRESS", "1") not in ("", "0"),
+    "eager": os.environ.get("LAZYLOOM_EAGER", "0") not in ("", "0"),
 }
 
 #: what a strict mode may be
@@ -62,6 +63,8 @@ STRICT: Final[dict[str, str]] = {
                  "recorded, as the function cannot be captured; a code generator failed at a "
                  "region, which XLA runs; a kernel of the host failed, and its op is compiled; a "
                  "program could not be compiled, and runs op by op.",
+    "nan": "An op gives a NaN where none of its operands has one. Ops run at their lines for that, "
+           "as with `eager=True`.",
 }
 
 #: the options of a thread
@@ -276,6 +279,10 @@ _ever_set: Final[list[bool]] = [False]
 watching: Final[list[bool]] = [any(_DEFAULTS[name] != "allow" for name in STRICT)]
 
 
+#: one flag: whether a thread has ever asked for ops that run at their lines
+eager: Final[list[bool]] = [bool(_DEFAULTS["eager"]) or _DEFAULTS["nan"] != "allow"]
+
+
 @final
 class Occurrences:
     """What a thread has met since it set a strict mode or ``warmup``.
@@ -332,6 +339,11 @@ def forbids_reads() -> bool:
     return watching[0] and bool(get_option("reads") == "error")
 
 
+def runs_eagerly() -> bool:
+    """Whether this thread's ops run at their lines; asked for where :data:`eager` is set."""
+    return bool(get_option("eager")) or bool(get_option("nan") != "allow")
+
+
 def occurrences() -> Occurrences:
     """What this thread has met since it set a strict mode or ``warmup``."""
     found: Occurrences | None = getattr(_local, "occurrences", None)
@@ -369,6 +381,8 @@ def set_option(name: str, value: Any) -> Any:
     if name in FLAGS:
         if not isinstance(value, bool):
             raise ArgumentError(f"option {name!r} is {value!r}, expected True or False")
+        if name == "eager" and value:
+            eager[0] = True
     elif name == "warmup":
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise ArgumentError(
@@ -382,6 +396,8 @@ def set_option(name: str, value: Any) -> Any:
         _local.occurrences = Occurrences()
         if value != "allow":
             watching[0] = True
+            if name == "nan":
+                eager[0] = True
     _ever_set[0] = True
     _local.options = {**(getattr(_local, "options", None) or _DEFAULTS), name: value}
     return before
@@ -419,6 +435,10 @@ def options(**changes: Any) -> Iterator[None]:
             thread.
         progress: True (unless LAZYLOOM_PROGRESS=0) shows a line on a terminal while a program is
             compiled that takes over two seconds. For this thread.
+        eager: True runs each op at its line, by itself, so that its error comes there. For
+            debugging: it is slow. LAZYLOOM_EAGER=1 sets it for the process. For this thread.
+        nan: "warn" or "error" where an op gives a NaN and none of its operands has one; ops run as
+            with ``eager=True``. For this thread.
         reads, compiles, transfers, fallbacks: "allow" (unless LAZYLOOM_READS and its kin say
             otherwise), "warn" (:class:`lazyloom.PerformanceWarning`, once for each line) or
             "error", where the host reads a value; where a program is new; where data of more than

@@ -14,6 +14,7 @@ from . import settings
 from .errors import (
     FallbackError,
     LoomError,
+    NaNError,
     NewProgramError,
     PerformanceWarning,
     ReadForbiddenError,
@@ -22,8 +23,10 @@ from .errors import (
 
 _ERRORS: Final[dict[str, type[LoomError]]] = {
     "reads": ReadForbiddenError, "compiles": NewProgramError, "transfers": TransferError,
-    "fallbacks": FallbackError,
+    "fallbacks": FallbackError, "nan": NaNError,
 }
+#: programs are counted where they run, and NaNs only watched where a thread asks for it
+_NOT_COUNTED: Final = ("compiles", "nan")
 
 
 class Occurrence(NamedTuple):
@@ -42,7 +45,7 @@ class Counter(Protocol):
     """What is told of the occurrences of the process, whatever the modes."""
 
     def occurred(self, kind: str, occurrence: Occurrence) -> None:
-        """Take one that a mode of that name is about, other than "compiles"."""
+        """Take one that a mode of that name is about, other than "compiles" and "nan"."""
         ...
 
     def ran(self, structure: Any, occurrence: Occurrence, new: bool) -> None:
@@ -73,11 +76,11 @@ def count_no_longer(counter: Counter) -> None:
 def asked(kind: str) -> bool:
     """Whether this thread's mode of that name is other than "allow", or somebody counts.
 
-    Programs are counted where they run (:func:`ran`), whichever are new.
+    Programs are counted where they run (:func:`ran`), whichever are new, and NaNs are not.
     """
     if not settings.watching[0]:
         return False
-    if counters[0] and kind != "compiles":
+    if counters[0] and kind not in _NOT_COUNTED:
         return True
     return bool(settings.get_option(kind) != "allow")
 
@@ -99,10 +102,11 @@ def occurred(kind: str, site: Any, what: str, advice: str, op: str | None = None
         op: the op that it is about, if there is one.
 
     Raises:
-        ReadForbiddenError, NewProgramError, TransferError, FallbackError: the mode is "error".
+        ReadForbiddenError, NewProgramError, TransferError, FallbackError, NaNError: the mode is
+            "error".
         PerformanceWarning: it is "warn", and filters make errors of warnings.
     """
-    if kind != "compiles":
+    if kind not in _NOT_COUNTED:
         for counter in counters[0]:
             counter.occurred(kind, Occurrence(str(site), what))
     mode = settings.get_option(kind)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest

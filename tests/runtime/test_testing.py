@@ -42,9 +42,10 @@ def test_the_lines_and_what_differs_are_said() -> None:
     assert "input 0 is float64[1034], was float64[1033]" in text
     with pytest.raises(AssertionError, match="^0 reads, expected 2$"), testing.assert_reads(2):
         pass
-    with pytest.raises(AssertionError, match="^1 read, expected 0:\n  1. "):
-        with testing.assert_reads(0):
-            step(1033)
+    with pytest.raises(AssertionError, match="^1 read, expected 0:\n  1. "), (
+        testing.assert_reads(0)
+    ):
+        step(1033)
 
 
 def test_counting_fresh_does_not_depend_on_what_ran_before() -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from .. import logs, strict
 from ..errors import ArgumentError
 from ..evaluate.reading import held_back
-from ..settings import WITHOUT, watching
+from ..settings import WITHOUT, eager, runs_eagerly, watching
 from ..trace import graph
 from ..trace.mapping import innermost
 from ..trace.source import Site, user_site
@@ -129,7 +129,9 @@ class Jitted:
             strict.asked("fallbacks")
         ):
             self._tell()
-        if self._disabled or self._refused or get_ident() in held_back or (
+        if self._disabled or self._refused or eager[0] and runs_eagerly() or (
+            get_ident() in held_back
+        ) or (
             graph.trace.mapping and innermost() is not None
         ):
             return self._function(*args, **kwargs)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..counters import counters
 from ..hooks import hooks
 from ..locks import closed_gate, new_lock, open_gate
+from ..notebooks import as_html
 from ..settings import tuning
 from ..trace.graph import trace
 from ..trace.source import Site
@@ -262,6 +263,10 @@ class Evaluation:
         if self.error is not None:
             lines.append(f"  failed   {self.error}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the text."""
+        return as_html(self.text())
 
     def __repr__(self) -> str:
         return f"<Evaluation {self.number}: {self.reason} at {self.site}, {self.found}>"
