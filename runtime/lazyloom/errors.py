@@ -207,8 +207,6 @@ class TransferError(LoomError, RuntimeError):
     compute the data with ops; read less, and outside the option.
     """
 
-    code = 12
-
 
 class FallbackError(ExecutionError):
     """Something ran, or was to run, in another way than asked for, while
