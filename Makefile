@@ -175,7 +175,7 @@ docs: env
 site: env-site
 	@PYTHONPATH=$(CURDIR)/runtime:$(CURDIR)/frontends:$(CURDIR)/capi $(PY) -m sphinx --fail-on-warning --keep-going --quiet \
 	  --fresh-env --jobs $(WORKERS) --doctree-dir out/doctrees --conf-dir docs/site . out/site
-	@echo "out/site/docs/index.html"
+	@echo "out/site/index.html"
 
 # Installs without a C compiler; kernels are made for the jax, jaxlib and numpy of $(VENV).
 wheel: env

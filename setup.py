@@ -84,6 +84,14 @@ def deallocators_mended(source: str) -> str:
     return "CPy_TRASHCAN_BEGIN(self, ".join(parts)
 
 
+def sources_named(source: str) -> str:
+    """mypyc's C, whose tracebacks name files as they are in the package, not in the checkout.
+
+    ``lazyloom/sources.py`` has their lines shown.
+    """
+    return source.replace('"runtime/lazyloom/', '"lazyloom/')
+
+
 #: what calls functions in C on arrays; without it kernels call NumPy
 NATIVE = "lazyloom._native"
 #: the extensions in C, and what is without one that cannot be compiled
@@ -378,7 +386,7 @@ def core_extensions() -> list[Any]:
                 with open(path, encoding="utf-8") as file:
                     text = file.read()
                 with open(path, "w", encoding="utf-8") as file:
-                    file.write(deallocators_mended(text))
+                    file.write(sources_named(deallocators_mended(text)))
         return extensions
     except (Exception, SystemExit) as error:
         if wanted == "compiled":

@@ -29,7 +29,7 @@ NAMES = (
     "inference", "inference_float32", "small_arrays", "numpy_programs", "sorting",
     "complete_programs", "example_steps", "characters", "first_step", "dynamic_programs",
     "numpy_first_runs", "unrolled_loops", "cold_models", "memory", "edges", "import_time",
-    "devices", "processes", "scaling",
+    "devices", "processes", "scaling", "profiling",
     "gpu",
 )  # fmt: skip
 

@@ -1,5 +1,5 @@
 """Write the reference pages: ops.md, ops/, op_dtypes.md and op_traits.md from the op table,
-options.md from the settings, and what of NumPy and PyTorch is covered.
+options.md from the settings, what of NumPy and PyTorch is covered, and the first page's figures.
 
 ``make docs`` runs it; ``python docs/generate.py --check`` only tells whether the
 pages are as it would write them, and the tests do that.
@@ -27,7 +27,7 @@ from lazyloom_capi import coverage as c_coverage  # noqa: E402
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from docs import numpy_coverage, torch_coverage  # noqa: E402
+from docs import numpy_coverage, start_figures, torch_coverage  # noqa: E402
 from tests.conformance import coverage, exclusions  # noqa: E402
 from tests.conformance.names_numpy import NUMPY  # noqa: E402
 from tests.conformance.names_torch import TORCH  # noqa: E402
@@ -346,6 +346,12 @@ def options() -> str:
         "| `LAZYLOOM_LOG` | [what stderr hears](strict.md#what-the-runtime-logs), such as "
         "`compile,cache:info`; `0` for nothing at all, not even that a compilation takes long |",
         "| `LAZYLOOM_PROGRESS` | `0` is the default `progress=False` |",
+        "| `LAZYLOOM_PROFILE` | the file for [a profile](why_slow.md) of the whole process, such "
+        "as `run.html`; `%p` in it stands for the number of the process, and without it only the "
+        "first process is profiled |",
+        "| `LAZYLOOM_USER_PACKAGES`, `LAZYLOOM_SKIP_PACKAGES` | installed packages whose lines "
+        "[records name](records.md#which-line-is-named) as the user's, and others whose lines they "
+        "pass over, separated by commas |",
         "| `LAZYLOOM_MALLOC` | `0` leaves the C library's allocator "
         "[as it is](process.md#what-is-changed) |",
         "| `LAZYLOOM_BLAS_THREADS` | `0` leaves the number of threads of NumPy's products "
@@ -379,7 +385,8 @@ def c_abi() -> str:
 
 
 def pages() -> dict[Path, str]:
-    return {HERE / "c-abi.md": c_abi(), HERE / "ops.md": index(), HERE / "op_dtypes.md": pairs(),
+    return {HERE / "c-abi.md": c_abi(), HERE / "start.md": start_figures.page(),
+            HERE / "ops.md": index(), HERE / "op_dtypes.md": pairs(),
             HERE / "op_traits.md": op_traits(), HERE / "options.md": options(),
             **{HERE / "ops" / f"{stem(m)}.md": page_of(m, o) for m, o in topics().items()},
             HERE / "numpy_coverage.md": numpy_coverage.page(),

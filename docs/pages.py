@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -38,12 +39,22 @@ def is_guide(page: Path) -> bool:
     return bool(blocks(page, "diff"))
 
 
+def as_users_have_it(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment in which programs run as they do for users.
+
+    Tests have theirs compiled first by a variable, by which a page that is wrong for users passed.
+    """
+    return {k: v for k, v in environment.items() if k != "LAZYLOOM_REPRODUCIBLE"}
+
+
 def outputs(page: Path) -> list[str]:
     """What each Python block of a page prints, run after each other in one process.
 
-    Raises RuntimeError with the traceback if one fails.
+    The current folder is a new one in which ``examples`` is the checkout's, since pages say that
+    they are followed in its root. Raises RuntimeError with the traceback if a block fails.
     """
     with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "examples").symlink_to(ROOT / "examples")
         program = Path(folder) / "page.py"
         separator = f"print({_BETWEEN!r}, end='')\n"
         program.write_text(separator.join(b.text for b in blocks(page, "python")))
@@ -51,7 +62,7 @@ def outputs(page: Path) -> list[str]:
         path = os.pathsep.join([*filter(None, given), str(EXAMPLES)])
         done = subprocess.run(
             [sys.executable, str(program)], cwd=folder, capture_output=True, text=True, timeout=300,
-            env={**os.environ, "PYTHONPATH": path})
+            env=as_users_have_it(os.environ) | {"PYTHONPATH": path})
     if done.returncode != 0:
         raise RuntimeError(f"{page.name}: a block does not run\n{done.stderr}")
-    return done.stdout.split(_BETWEEN)
+    return done.stdout.replace(f"{folder}{os.sep}", "").split(_BETWEEN)

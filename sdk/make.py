@@ -49,6 +49,8 @@ SYSTEM = (r"(libc|libm|libdl|libpthread|librt|libutil|ld-linux-\S+|libpython[\d.
 #: further ones that come with it; modules of the standard library that need others are left out
 #: (ssl, sqlite3, readline, curses, bz2, lzma: none is imported but where it can be missing)
 BUNDLED = r"(libz|libffi)\.so\.\d+"
+#: programs in C, and the data that they read where nothing is said
+EXAMPLES = ["hello.c", "c/*.c", "c/*.h", "data/digits/*", "data/text/*"]
 
 
 class SdkError(Exception):
@@ -193,6 +195,14 @@ def installed_library() -> Path:
     return place
 
 
+def examples(target: Path) -> None:
+    """The programs in C, with their data, as they lie in the repository."""
+    source = HERE.parent / "examples"
+    for pattern in EXAMPLES:
+        for file in sorted(source.glob(pattern)):
+            copied(file, target / file.relative_to(source))
+
+
 def front(root: Path, site: str) -> None:
     """Headers, library, build systems' files, the command and examples, for who writes C."""
     package = f"python/lib/{VERSION}/site-packages/lazyloom_capi"
@@ -212,7 +222,7 @@ def front(root: Path, site: str) -> None:
     config = root / "bin" / "lazyloom-config"
     config.write_text(config.read_text().replace("@VERSION@", f"{major}.{minor}"))
     config.chmod(0o755)
-    copied(HERE.parent / "examples" / "hello.c", root / "examples" / "hello.c")
+    examples(root / "examples")
     copied(HERE.parent / "LICENSE", root / "LICENSE")
     (root / "VERSIONS").write_text(site)
 

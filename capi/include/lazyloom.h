@@ -152,7 +152,8 @@ LOOM_API LOOM_CHECK loom_status loom_initialize(void);
 /* Releases every handle and waits for what is running. Later calls are
    LOOM_ERROR_NOT_INITIALIZED until loom_initialize() is called again; the
    interpreter itself stays loaded until the process ends. No other thread may be
-   inside a call. LOOM_OK if nothing was started. */
+   inside a call. LOOM_OK if nothing was started. Errors: LOOM_ERROR_ARGUMENT in a
+   loom_function or a loom_ready_function. */
 LOOM_API loom_status loom_shutdown(void);
 
 /* Whether calls can be made: initialised, not shut down, not the child of a fork. */
@@ -428,7 +429,7 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_clear_gradient(loom_tensor tensor);
    It must return: longjmp() out of it, an exception that leaves it, the end of its thread are
    errors that cannot be undone. Later calls of the thread are then LOOM_ERROR, and other
    threads may wait for ever. Functions in functions may be some dozens deep, beyond that
-   LOOM_ERROR_STACK.
+   LOOM_ERROR_STACK. loom_shutdown() in one is LOOM_ERROR_ARGUMENT.
    The function runs in C's default floating-point environment. */
 typedef loom_status (*loom_function)(const loom_tensor *inputs, size_t input_count,
                                      loom_tensor *outputs, size_t output_count, void *context);
@@ -624,10 +625,10 @@ LOOM_API LOOM_CHECK loom_status loom_op_describe(const char *op, char *buffer, s
 
 #include "lazyloom_runtime.h"
 
-/* Calls that can fail note the caller's line first. A name in parentheses,
-   (loom_apply)(...), and a function pointer skip that; so does defining
-   LOOM_NO_SOURCE_LOCATIONS before the header is included, as where members of C++ classes have
-   such names. */
+/* Calls that can fail note the caller's line first. A name in parentheses, (loom_apply)(...), and a
+   function pointer skip that. Where a member of a class or a structure has such a name, #undef it
+   after the include; (LOOM_HERE, loom_apply(...)) notes the line by hand then. None is defined
+   with LOOM_NO_SOURCE_LOCATIONS, defined before the include. */
 #ifndef LOOM_NO_SOURCE_LOCATIONS
 #define LOOM_HERE loom_set_source_location(__FILE__, __LINE__)
 #define loom_tensor_from_host(...) (LOOM_HERE, loom_tensor_from_host(__VA_ARGS__))

@@ -84,7 +84,7 @@ static inline bool loom_nn_room_(loom_nn_list *list) {
   return there;
 }
 
-/* Adds a tensor to a list. name: in, 1 to 255 bytes. tensor: in; the list becomes an owner beside
+/* Adds a tensor to a list. name: in, 1 to 255 bytes of UTF-8. tensor: in; the list becomes an owner beside
    the caller. trained: it becomes a leaf (loom_tensor_require_grad()), which optimizers step.
    Errors: LOOM_ERROR_ARGUMENT for a name or a tensor that is in the list already (layers that share
    a weight are recorded with loom_nn_find() and an op); LOOM_ERROR_GRADIENT for a trained one whose
@@ -98,6 +98,9 @@ static inline LOOM_CHECK loom_status loom_nn_add(loom_nn_list *list, const char 
   if (length == 0 || length > LOOM_NN_LONGEST_NAME)
     return loom_fail_(LOOM_ERROR_ARGUMENT, "loom_nn_add: a name of %llu bytes, expected 1 to %d",
                       (unsigned long long)length, (int)LOOM_NN_LONGEST_NAME);
+  if (!loom_is_utf8_(name, length))
+    return loom_fail_(LOOM_ERROR_ARGUMENT, "loom_nn_add: the name '%s' is not UTF-8, as names in "
+                      "files are expected to be", name);
   if (loom_nn_index(list, name) < list->count)
     return loom_fail_(LOOM_ERROR_ARGUMENT, "loom_nn_add: parameter '%s' is in the list already",
                       name);

@@ -317,8 +317,11 @@ LOOM_API LOOM_CHECK loom_status loom_programs_of(const loom_tensor *tensors, siz
                                                  size_t *result_count);
 
 /* The records of the newest evaluations as a JSON array, oldest first: of each "number", "reason",
-   "site", "program" (its key), "ops", "found", "form", "why", "backend", "difference" (or null),
-   "seconds" (by phase), "bytes_in", "bytes_out", "bytes_donated", "copied" and "error" (or null).
+   "cause" (a code of it), "site", "library" (the line of an installed package through which it
+   came, or null), "program" (its key), "ops", "found", "form", "why", "choice" (a code of that),
+   "backend", "new" (true if its structure ran first), "difference" (or null), "changes" (each with
+   "kind", "number", "op", "name", "now", "before" and "text"), "seconds" (by phase), "bytes_in",
+   "bytes_uploaded", "bytes_out", "bytes_donated", "copied" and "error" (or null).
    count: how many at most, 0 for all that are kept (the option records_kept). */
 LOOM_API LOOM_CHECK loom_status loom_evaluations_json(size_t count, char *buffer,
                                                       size_t capacity, size_t *needed);
@@ -348,7 +351,7 @@ LOOM_API LOOM_CHECK loom_status loom_finish_compiling(double timeout, bool *fini
 /* The kind of device that programs run on: "cpu", "gpu" or "tpu". */
 LOOM_API LOOM_CHECK loom_status loom_platform(char *buffer, size_t capacity, size_t *needed);
 
-/* The folder of the disk cache. Programs of all languages are found in it; a copy of the folder, on
+/* The folder of the disk cache, in the bytes that the system has for it. Programs of all languages are found in it; a copy of the folder, on
    a machine of the same kind, is a cache that is warm. */
 LOOM_API LOOM_CHECK loom_status loom_cache_dir(char *buffer, size_t capacity, size_t *needed);
 

@@ -229,6 +229,9 @@ static inline loom_status loom_safetensors_header_(loom_safetensors *file) {
   loom_json_ json;
   long end;
   int i;
+  /* a folder opens, too: it fails at its first byte, and has no end that could be meant */
+  if (fread(first, 1, 1, file->stream_) != 1 && ferror(file->stream_))
+    return loom_fail_(LOOM_ERROR_ARGUMENT, "%s cannot be read: %s", path, strerror(errno));
   if (fseek(file->stream_, 0, SEEK_END) != 0 || (end = ftell(file->stream_)) < 0 ||
       fseek(file->stream_, 0, SEEK_SET) != 0)
     return loom_fail_(LOOM_ERROR_ARGUMENT, "%s cannot be read: %s", path, strerror(errno));

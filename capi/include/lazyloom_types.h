@@ -103,7 +103,8 @@ typedef enum loom_operand_kind {
 /* A tensor or a number. Numbers are run-time parameters of the program: another
    number does not compile again. With dtype LOOM_DTYPE_NONE a number takes the
    dtype of the tensors that must share it, and where there are none LOOM_BOOL,
-   LOOM_INT64, LOOM_FLOAT64 or LOOM_COMPLEX128 by its kind. */
+   LOOM_INT64, LOOM_FLOAT64 or LOOM_COMPLEX128 by its kind: of an op whose attribute dtype says that
+   of the result, as loom_random_normal_with(), numbers are given with that one. */
 typedef struct loom_operand {
   loom_operand_kind kind;
   loom_dtype dtype;
@@ -239,10 +240,10 @@ static inline loom_attr loom_attr_dtype(const char *name, loom_dtype value) {
   return attribute;
 }
 
-/* NULL gives the attribute as absent; an empty list is another pointer with count 0. */
+/* NULL with count 0 gives the attribute as absent; an empty list is another pointer with it. */
 static inline loom_attr loom_attr_ints(const char *name, const int64_t *values, size_t count) {
   loom_attr attribute = loom_attr_none(name);
-  attribute.kind = values ? LOOM_ATTR_INTS : LOOM_ATTR_NONE;
+  attribute.kind = values || count ? LOOM_ATTR_INTS : LOOM_ATTR_NONE;
   attribute.count = count;
   attribute.value.integers = values;
   return attribute;
@@ -250,7 +251,7 @@ static inline loom_attr loom_attr_ints(const char *name, const int64_t *values, 
 
 static inline loom_attr loom_attr_floats(const char *name, const double *values, size_t count) {
   loom_attr attribute = loom_attr_none(name);
-  attribute.kind = values ? LOOM_ATTR_FLOATS : LOOM_ATTR_NONE;
+  attribute.kind = values || count ? LOOM_ATTR_FLOATS : LOOM_ATTR_NONE;
   attribute.count = count;
   attribute.value.reals = values;
   return attribute;

@@ -202,5 +202,6 @@ def _array(op: Any, name: str, pointer: Any, count: int) -> Any:
             f"{op.name}: attribute {name!r} has {count} entries, expected at most {LONGEST}",
             op=op.name)
     if pointer == ffi.NULL and count:
-        raise ArgumentError(f"{op.name}: attribute {name!r} is a NULL pointer", op=op.name)
+        raise ArgumentError(
+            f"{op.name}: attribute {name!r} is NULL, expected a pointer to what it has", op=op.name)
     return pointer if count else ffi.new("int64_t[]", 0)

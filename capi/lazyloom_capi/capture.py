@@ -23,7 +23,19 @@ from lazyloom.errors import (
 
 from . import handles
 from .handles import CAPTURE, TENSOR
-from .serving import Leaf, Tensor, contents_of, entry, give, located, own, tensor_of, value_of
+from .serving import (
+    Leaf,
+    Tensor,
+    contents_of,
+    entry,
+    find,
+    give,
+    located,
+    own,
+    tensor_of,
+    things_of,
+    values_of,
+)
 
 
 class Open:
@@ -37,20 +49,23 @@ class Open:
         recording: whether gradients were recorded at the beginning.
     """
 
-    def __init__(self, bits: list[int]) -> None:
+    def __init__(self, bits: list[int], things: list[Any]) -> None:
         self.bits = bits
-        self.things = [handles.find(TENSOR, b) for b in bits]
+        self.things = things
         self.leaves = [leaf_of(thing) for thing in self.things]
         for k, leaf in enumerate(self.leaves):
             if leaf is not None and leaf.gradient is not None:
                 raise ArgumentError(
-                    f"inputs[{k}] has collected a gradient, expected none; call "
-                    "loom_tensor_clear_gradient() first")
+                    f"loom_capture_begin: inputs[{k}] has collected a gradient, expected none; "
+                    "call loom_tensor_clear_gradient() first")
         self.recording = lazyloom.grad_enabled()
         self.thread = get_ident()
         #: handles of tensors that were made inside and written
         self.inside: set[int] = set()
-        self.section = capture.Section([contents_of(thing) for thing in self.things])
+        try:
+            self.section = capture.Section([contents_of(thing) for thing in self.things])
+        except ArgumentError as error:
+            raise ArgumentError(f"loom_capture_begin: {error}") from None
         self.counted = True
         handles.apart(1)
         with _opening:
@@ -168,7 +183,8 @@ def loomp_capture_begin(inputs: Any, count: int) -> int:
     if getattr(own, "since", None) is not None:
         raise ArgumentError(
             "loom_capture_begin: a function of a loop or a branch cannot begin a capture")
-    own.capture = Open(list(ffi.unpack(inputs, count)) if count else [])
+    things = things_of(inputs, count, "loom_capture_begin: inputs")
+    own.capture = Open(list(ffi.unpack(inputs, count)) if count else [], things)
     return 1
 
 
@@ -219,7 +235,7 @@ def loomp_capture_end(results: Any, count: int, result: Any) -> int:
                 "do not give; record what is assigned with loom_set_grad_enabled(false), or "
                 "detach it")
         written.append(None if same else value)
-    given = [value_of(b) for b in ffi.unpack(results, count)] if count else []
+    given = values_of(results, count, "loom_capture_end: results")
     try:
         program = section.end(given, written)
     except LoomError as error:
@@ -229,22 +245,11 @@ def loomp_capture_end(results: Any, count: int, result: Any) -> int:
     return 1
 
 
-def _given(bits: list[int]) -> list[lazyloom.Value]:
-    """The contents of the inputs."""
-    values: list[lazyloom.Value] = []
-    for k, b in enumerate(bits):
-        try:
-            values.append(value_of(b))
-        except HandleError as error:
-            raise HandleError(f"loom_capture_run: inputs[{k}]: {error}") from None
-    return values
-
-
 @located
 def loomp_capture_run(
     handle: int, inputs: Any, input_count: int, results: Any, result_count: int
 ) -> int:
-    program: capture.CapturedProgram = handles.find(CAPTURE, handle)
+    program: capture.CapturedProgram = find(CAPTURE, handle, "loom_capture_run: capture")
     if getattr(own, "capture", None) is not None and current() is not None:
         raise ArgumentError(
             "loom_capture_run: this thread has begun a capture, which a run cannot be a part of; "
@@ -256,7 +261,7 @@ def loomp_capture_run(
         raise ArgumentError(
             f"loom_capture_run: result_count is {result_count}, expected {program.results}")
     bits = list(ffi.unpack(inputs, input_count)) if input_count else []
-    values = _given(bits)
+    values = values_of(inputs, input_count, "loom_capture_run: inputs")
     wrong = program.wrong(values)
     if wrong is not None:
         kind, message = wrong

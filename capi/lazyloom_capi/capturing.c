@@ -36,5 +36,5 @@ loom_status loom_capture_run(loom_capture capture, const loom_tensor *inputs, si
 
 loom_status loom_capture_release(loom_capture capture) {
   OWNED();
-  return capture.bits ? release(LOOMP_CAPTURE, capture.bits) : LOOM_OK;
+  return release_named(LOOMP_CAPTURE, capture.bits, __func__, "capture");
 }

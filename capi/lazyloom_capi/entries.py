@@ -25,6 +25,7 @@ from lazyloom.errors import (
     ShapeError,
 )
 from lazyloom.frontend import (
+    end_profile,
     fitted,
     from_memory,
     look,
@@ -57,6 +58,7 @@ from .serving import (
     contents_of,
     entry,
     failed,
+    find,
     give,
     located,
     own,
@@ -125,6 +127,7 @@ def loomp_shutdown() -> int:
             # a failure belongs to whoever reads the value, and nobody can any more
             pass
     del scheduled
+    end_profile()
     # what was recorded and never ran is let go of by the graph when it is next looked at
     lazyloom.sync_older(0)
     return 1
@@ -156,11 +159,19 @@ def _option(option: int) -> str:
 # ---- tensors ------------------------------------------------------------------------
 
 
-def _shape(shape: Any, ndim: int) -> tuple[int, ...]:
+def _type(call: str, dtype: int, shape: Any, ndim: int) -> lazyloom.TensorType:
+    """The type that a call names. Raises DTypeError, ShapeError."""
     dims = tuple(ffi.unpack(shape, ndim)) if ndim else ()
     if any(d < 0 for d in dims):
-        raise ShapeError(f"shape {dims} has a negative dimension")
-    return dims
+        raise ShapeError(f"{call}: shape is {dims}, expected dimensions of 0 or more")
+    try:
+        element = lazyloom.dtypes.dtype_indexed(dtype)
+    except DTypeError as error:
+        raise DTypeError(f"{call}: dtype: {error}") from None
+    try:
+        return lazyloom.tensor_type(dims, element)
+    except ShapeError as error:
+        raise ShapeError(f"{call}: shape: {error}") from None
 
 
 @located
@@ -173,12 +184,13 @@ def loomp_from_host(
         owner = ffi.gc(data, lambda _: done(context)) if nbytes else None
         if owner is None:
             done(context)
-    dims = _shape(shape, ndim)
-    element = lazyloom.dtypes.dtype_indexed(dtype)
-    expected = lazyloom.tensor_type(dims, element).nbytes
-    if nbytes != expected:
+    call = "loom_tensor_share_host" if share else "loom_tensor_from_host"
+    type = _type(call, dtype, shape, ndim)
+    dims, element = type.shape, type.dtype
+    if nbytes != type.nbytes:
         raise ArgumentError(
-            f"nbytes is {nbytes}, expected {expected} for {element.name} of shape {dims}")
+            f"{call}: nbytes is {nbytes}, expected {type.nbytes} for {element.name} of shape "
+            f"{dims}")
     if nbytes:
         memory = np.frombuffer(ffi.buffer(owner, nbytes), dtype=np.uint8)
         array = memory.view(element.numpy).reshape(dims)
@@ -283,7 +295,7 @@ def loomp_boundary(tensor: int) -> int:
 
 @located
 def loomp_assign(target: int, value: int) -> int:
-    _assign("loom_tensor_assign", target, value_of(value))
+    _assign("loom_tensor_assign", target, value_of(value, "loom_tensor_assign: value"))
     return 1
 
 
@@ -293,15 +305,12 @@ def loomp_assign_all(targets: Any, values: Any, count: int) -> int:
         return 1
     given = values_of(values, count, "loom_tensors_assign: values")
     for i, (target, contents) in enumerate(zip(ffi.unpack(targets, count), given, strict=True)):
-        try:
-            _assign("loom_tensors_assign", target, contents)
-        except HandleError as error:
-            raise HandleError(f"loom_tensors_assign: targets[{i}]: {error}") from None
+        _assign("loom_tensors_assign", target, contents, f"targets[{i}]")
     return 1
 
 
-def _assign(call: str, target: int, given: lazyloom.Value) -> None:
-    found = handles.find(TENSOR, target)
+def _assign(call: str, target: int, given: lazyloom.Value, named: str = "target") -> None:
+    found = find(TENSOR, target, f"{call}: {named}")
     _refuse_outside(call, target, found)
     tensor = found if isinstance(found, Tensor) else tensor_of(target)
     kind = tensor.tensor_type

@@ -79,6 +79,37 @@ static char *copied_part(const char *text, size_t n) {
 
 static char *copied(const char *text) { return copied_part(text, strlen(text)); }
 
+/* How many bytes at the beginning of a text are one character of UTF-8, or as much of one as there
+   is; *whole says which. */
+static size_t character(const unsigned char *text, bool *whole) {
+  const unsigned char first = text[0];
+  const size_t wanted = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  /* no overlong form, no surrogate, nothing above U+10FFFF */
+  unsigned low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  unsigned high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  size_t n;
+  *whole = first < 0x80;
+  if (first < 0xC2 || first > 0xF4) return 1;
+  for (n = 1; n < wanted && text[n] >= low && text[n] <= high; ++n) low = 0x80, high = 0xBF;
+  *whole = n == wanted;
+  return n;
+}
+
+/* A copy of a text that may hold what a caller gave: what is no UTF-8 becomes U+FFFD. */
+static char *copied_as_utf8(const char *text) {
+  const unsigned char *at = (const unsigned char *)text;
+  char *result = (char *)malloc(3 * strlen(text) + 1), *to = result;
+  while (result != NULL && *at != 0) {
+    bool whole;
+    const size_t n = character(at, &whole);
+    memcpy(to, whole ? (const char *)at : "\xEF\xBF\xBD", whole ? n : 3);
+    to += whole ? n : 3;
+    at += n;
+  }
+  if (result != NULL) *to = 0;
+  return result;
+}
+
 /* What a message says was expected: all have the form "what was given, expected that; do this". */
 static char *said_expected(const char *message) {
   const char *from = strstr(message, "expected "), *to;
@@ -88,6 +119,16 @@ static char *said_expected(const char *message) {
   return copied_part(from, to != NULL ? (size_t)(to - from) : strlen(from));
 }
 
+/* The calling thread's source location, which is known. */
+static char *source_site(void) {
+  char *file = copied_as_utf8(source_file);
+  const size_t n = file != NULL ? strlen(file) + 16 : 0;
+  char *site = file != NULL ? (char *)malloc(n) : NULL;
+  if (site != NULL) snprintf(site, n, "%s:%d", file, source_line);
+  free(file);
+  return site;
+}
+
 /* Called by the entries too, with texts that live during the call. */
 static void loomp_set_error(int status, const char *message, const char *op, const char *site) {
   error_record *e = error_of_thread(true);
@@ -95,17 +136,11 @@ static void loomp_set_error(int status, const char *message, const char *op, con
   if (e == NULL) return;
   error_empty(e);
   e->status = (loom_status)status;
-  e->message = copied(message);
-  e->op = copied(op);
-  e->expected = said_expected(message);
+  e->message = copied_as_utf8(message);
+  e->op = copied_as_utf8(op);
+  e->expected = e->message != NULL ? said_expected(e->message) : NULL;
   e->index = -1;
-  if (site[0] == 0 && source_file != NULL) {
-    size_t n = strlen(source_file) + 16;
-    e->site = (char *)malloc(n);
-    if (e->site != NULL) snprintf(e->site, n, "%s:%d", source_file, source_line);
-  } else {
-    e->site = copied(site);
-  }
+  e->site = site[0] == 0 && source_file != NULL ? source_site() : copied_as_utf8(site);
 }
 
 /* Which argument the recorded error is about: a parameter, an operand or an attribute, and which
@@ -114,17 +149,15 @@ static void loomp_set_argument(const char *name, int64_t index) {
   error_record *e = error_of_thread(false);
   if (e == NULL) return;
   free(e->argument);
-  e->argument = copied(name);
+  e->argument = copied_as_utf8(name);
   e->index = index;
 }
 
 /* The recorded error is at the calling thread's source location, whatever it says. */
 static void error_at_source(void) {
   error_record *e = error_of_thread(false);
-  const size_t n = source_file == NULL ? 0 : strlen(source_file) + 16;
-  char *site = e == NULL || n == 0 ? NULL : (char *)malloc(n);
+  char *site = e == NULL || source_file == NULL ? NULL : source_site();
   if (site == NULL) return;
-  snprintf(site, n, "%s:%d", source_file, source_line);
   free(e->site);
   e->site = site;
 }
@@ -159,6 +192,32 @@ static loom_status fail_at(loom_status status, const char *message, const char *
   (void)fail(status, message);
   loomp_set_argument(parameter, -1);
   return status;
+}
+
+/* Fails, for an entry of a list. */
+static loom_status fail_entry(loom_status status, const char *message, const char *parameter,
+                              size_t index) {
+  (void)fail(status, message);
+  loomp_set_argument(parameter, (int64_t)index);
+  return status;
+}
+
+/* The status of a call whose parameter is a handle: an error about that names both. */
+static loom_status about_handle(loom_status status, const char *function, const char *parameter) {
+  const error_record *e = status == LOOM_ERROR_HANDLE ? error_of_thread(false) : NULL;
+  char text[400];
+  if (e == NULL || (e->argument != NULL && e->argument[0] != 0)) return status;
+  snprintf(text, sizeof text, "%s: %s: %s", function, parameter, loom_error_message());
+  return fail_at(status, text, parameter);
+}
+
+/* The same for an entry of a list of handles. */
+static loom_status about_entry(loom_status status, const char *function, const char *parameter,
+                               size_t index) {
+  char text[400];
+  if (status != LOOM_ERROR_HANDLE) return status;
+  snprintf(text, sizeof text, "%s: %s[%zu]: %s", function, parameter, index, loom_error_message());
+  return fail_entry(status, text, parameter, index);
 }
 
 loom_error *loom_error_take(void) {
@@ -444,6 +503,14 @@ static loom_status refused_to_callback(const char *function) {
   return fail(LOOM_ERROR_ARGUMENT, text);
 }
 
+static loom_status refused_to_function(const char *function) {
+  char text[200];
+  snprintf(text, sizeof text,
+           "%s was called by a function that was given to lazyloom, to a loop or a transform, "
+           "expected a call after it has returned", function);
+  return fail(LOOM_ERROR_ARGUMENT, text);
+}
+
 /* ---- the floating-point environment ------------------------------------------------ */
 
 /* What XLA computes is meant for C's default environment: with traps on it would end the process,
@@ -560,6 +627,13 @@ static loom_status null_pointer(const char *function, const char *parameter) {
   return fail_at(LOOM_ERROR_ARGUMENT, text, parameter);
 }
 
+static loom_status null_entry(const char *function, const char *parameter, size_t index) {
+  char text[200];
+  snprintf(text, sizeof text, "%s: %s[%zu] is NULL, expected a pointer", function, parameter,
+           index);
+  return fail_entry(LOOM_ERROR_ARGUMENT, text, parameter, index);
+}
+
 /* No call has a list as long as that: the number was not meant, and memory beyond what was given
    would be read or written. */
 #define LONGEST ((size_t)1 << 20)
@@ -615,3 +689,5 @@ static loom_status finish(int answer) {
     watch_thread();                     \
     status_;                            \
   })
+/* the same for what is about one handle, which calls no function of the caller's */
+#define CALL_ABOUT(parameter, answer) about_handle(CALL(answer), __func__, #parameter)

@@ -44,6 +44,9 @@ class GivenFunction:
         """Call it with each tensor as an argument."""
         return self(list(tensors))
 
+    def _output(self, position: int) -> str:
+        return f"{self._of}: output {position} of function {self.__name__}"
+
     def __call__(self, tensors: list[lazyloom.Tensor]) -> list[lazyloom.Tensor]:
         return [t for t in self.called(tensors, False) if t is not None]
 
@@ -69,9 +72,10 @@ class GivenFunction:
             for i, bits in enumerate(given):
                 if not bits and not absent:
                     raise HandleError(
-                        f"{self._of}: output {i} of function {self.__name__} is the null handle, "
-                        "expected a tensor")
-            return [lazyloom.Tensor(value_of(bits)) if bits else None for bits in given]
+                        f"{self._output(i)} is the null handle, expected a tensor")
+            return [
+                lazyloom.Tensor(value_of(bits, self._output(i))) if bits else None
+                for i, bits in enumerate(given)]
         finally:
             handles.apart(-1)
             own.since = before

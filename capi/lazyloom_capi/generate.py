@@ -31,8 +31,8 @@ _INTRODUCTION: Final = """\
      loom_multiply_with(loom_t(x), loom_scalar_real(0.5, LOOM_DTYPE_NONE), &y)
    An operand that may be absent is left out with the null handle, or with
    loom_t(loom_null()). Lists are a pointer and a count. An attribute that may be
-   absent is a pointer, NULL for absent, or LOOM_DTYPE_NONE. The default of an
-   attribute, which C cannot leave out, stands beside it.
+   absent is a pointer, NULL for absent (of a list, with a count of 0), or LOOM_DTYPE_NONE. The
+   default of an attribute, which C cannot leave out, stands beside it.
 
    Results are new handles that the caller releases; they are null after a failure. Of an
    op with several, the place of one that is not wanted may be NULL: that result is

@@ -85,22 +85,23 @@ def loomp_backward(outputs: Any, output_count: int, cotangents: Any) -> int:
     return 1
 
 
-def _collected(tensor: int) -> Collected:
+def _collected(call: str, tensor: int) -> Collected:
     found: Collected | None = getattr(handles.find(TENSOR, tensor), "collected", None)
     if found is None:
         raise GradientError(
-            "the tensor is no leaf and collects no gradient; call loom_tensor_require_grad() first")
+            f"{call}: the tensor is no leaf and collects no gradient; call "
+            "loom_tensor_require_grad() first")
     return found
 
 
 @entry
 def loomp_gradient(tensor: int, result: Any) -> int:
-    gradient = _collected(tensor).gradient
+    gradient = _collected("loom_tensor_gradient", tensor).gradient
     result[0] = 0 if gradient is None else give(gradient)
     return 1
 
 
 @entry
 def loomp_clear_gradient(tensor: int) -> int:
-    _collected(tensor).gradient = None
+    _collected("loom_tensor_clear_gradient", tensor).gradient = None
     return 1

@@ -266,6 +266,12 @@ static loom_status release(int kind, uint64_t bits) {
   return at_once ? let_go_now() : status;
 }
 
+/* release() of a parameter of a function; the null handle is skipped. */
+static loom_status release_named(int kind, uint64_t bits, const char *function,
+                                 const char *parameter) {
+  return bits ? about_handle(release(kind, bits), function, parameter) : LOOM_OK;
+}
+
 /* ---- for the entries in Python -------------------------------------------------------- */
 
 static bool two_numbers(PyObject *const *args, Py_ssize_t count, int *kind, uint64_t *bits) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import lazyloom
+from lazyloom.errors import ArgumentError
 
 from .functions import OF_INPUTS, GivenFunction
 from .serving import give, located, value_of, values_of
@@ -31,6 +32,9 @@ def loomp_scan(
     call: Any, step: Any, let_go: Any, init: Any, carry_count: int, xs: Any, xs_count: int,
     length: int, ys_count: int, reverse: int, results: Any,
 ) -> int:  # fmt: skip
+    if length < 0 and not xs_count:
+        raise ArgumentError(
+            f"loom_scan: length is {length} and there are no xs, expected the number of steps")
     f = _once("step", "loom_scan", call, step, let_go, carry_count + ys_count)
 
     def one(
@@ -74,6 +78,6 @@ def loomp_cond(
         _once(name, "loom_cond", call, function, let_go, result_count)
         for name, function in (("if_true", if_true), ("if_false", if_false))]
     found = lazyloom.cond(
-        lazyloom.Tensor(value_of(which)), *branches,
+        lazyloom.Tensor(value_of(which, "loom_cond: which")), *branches,
         _tensors(operands, operand_count, "loom_cond: operands"))
     return _hand_out(found, results)

@@ -106,7 +106,9 @@ def loomp_text(
         text = describe.op_json(calls.op_named(name))
     else:
         text = reports.text(what, handle)
-    data = text.encode()
+    # what the system gave as bytes that are no UTF-8, as in the name of a folder
+    surrogates = "surrogateescape" if what == lib.LOOMP_CACHE_DIR else "backslashreplace"
+    data = text.encode("utf-8", surrogates)
     needed[0] = len(data) + 1
     if capacity:
         part = data[:capacity - 1]

@@ -8,7 +8,7 @@ loom_status loom_tensor_to_device(loom_tensor tensor, const char *device, loom_t
   NEED(result);
   result->bits = 0;
   READY();
-  return CALL(loomp_to_device(tensor.bits, device, &result->bits, WHERE));
+  return CALL_ABOUT(tensor, loomp_to_device(tensor.bits, device, &result->bits, WHERE));
 }
 
 loom_status loom_tensor_shard(loom_tensor tensor, const char *mesh, const char *devices,
@@ -18,7 +18,7 @@ loom_status loom_tensor_shard(loom_tensor tensor, const char *mesh, const char *
   READY();
   NEED(mesh);
   NEED(spec);
-  return CALL(loomp_shard(tensor.bits, mesh, devices, spec, &result->bits, WHERE));
+  return CALL_ABOUT(tensor, loomp_shard(tensor.bits, mesh, devices, spec, &result->bits, WHERE));
 }
 
 loom_status loom_tensor_placement(loom_tensor tensor, char *buffer, size_t capacity,
@@ -30,7 +30,7 @@ loom_status loom_tensor_local_part(loom_tensor tensor, loom_tensor *result) {
   NEED(result);
   result->bits = 0;
   READY();
-  return CALL(loomp_local_part(tensor.bits, &result->bits, WHERE));
+  return CALL_ABOUT(tensor, loomp_local_part(tensor.bits, &result->bits, WHERE));
 }
 
 loom_status loom_tensor_from_local_part(loom_tensor tensor, const char *mesh, const char *devices,
@@ -40,7 +40,8 @@ loom_status loom_tensor_from_local_part(loom_tensor tensor, const char *mesh, co
   READY();
   NEED(mesh);
   NEED(spec);
-  return CALL(loomp_from_local_part(tensor.bits, mesh, devices, spec, &result->bits, WHERE));
+  return CALL_ABOUT(tensor, loomp_from_local_part(tensor.bits, mesh, devices, spec, &result->bits,
+                                                  WHERE));
 }
 
 loom_status loom_distributed_barrier(double timeout) {

@@ -38,8 +38,9 @@ def loomp_to_device(tensor: int, device: Any, result: Any) -> int:
 @located
 def loomp_shard(tensor: int, mesh: Any, devices: Any, spec: Any, result: Any) -> int:
     value = value_of(tensor)
-    on = _mesh(_string(mesh) or "", _string(devices), "loom_tensor_shard")
-    result[0] = give(lazyloom.shard(value, on, _spec(_string(spec) or "")))
+    call = "loom_tensor_shard"
+    on = _mesh(_string(mesh) or "", _string(devices), call)
+    result[0] = give(lazyloom.shard(value, on, _spec(_string(spec) or "", call, value.type)))
     return 1
 
 
@@ -59,10 +60,15 @@ def _mesh(text: str, devices: str | None, call: str) -> lazyloom.Mesh:
     return lazyloom.make_mesh(axes)
 
 
-def _spec(text: str) -> tuple[tuple[str, ...], ...]:
+def _spec(text: str, call: str, type: lazyloom.TensorType) -> tuple[tuple[str, ...], ...]:
+    """The axes that divide each dimension. Raises ArgumentError."""
+    parts = text.split(";") if text.strip() else []
+    if len(parts) > type.ndim:
+        raise ArgumentError(
+            f"{call}: spec is {text!r}, of {len(parts)} dimensions, expected at most {type.ndim} "
+            f"for {type.text}, separated by semicolons")
     return tuple([
-        tuple([name.strip() for name in axes.split(",") if name.strip()])
-        for axes in text.split(";")])
+        tuple([name.strip() for name in axes.split(",") if name.strip()]) for axes in parts])
 
 
 @located
@@ -78,7 +84,8 @@ def loomp_from_local_part(tensor: int, mesh: Any, devices: Any, spec: Any, resul
     capture.refuse_read(call)
     value = value_of(tensor)
     on = _mesh(_string(mesh) or "", _string(devices), call)
-    result[0] = give(distributed.array_from_local(value, on, _spec(_string(spec) or "")))
+    result[0] = give(
+        distributed.array_from_local(value, on, _spec(_string(spec) or "", call, value.type)))
     return 1
 
 

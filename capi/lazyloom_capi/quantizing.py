@@ -15,7 +15,7 @@ from . import handles
 from .custom import Context
 from .functions import OF_INPUTS, GivenFunction
 from .handles import QUANTIZED
-from .serving import give, located, values_of
+from .serving import find, give, located, values_of
 
 
 class _Kept:
@@ -54,7 +54,7 @@ def loomp_quantize(
 def loomp_quantized_run(
     handle: int, inputs: Any, input_count: int, results: Any, result_count: int
 ) -> int:
-    kept: _Kept = handles.find(QUANTIZED, handle)
+    kept: _Kept = find(QUANTIZED, handle, "loom_quantized_run: quantized")
     for name, count, expected in (
         ("input_count", input_count, kept.inputs), ("result_count", result_count, kept.results),
     ):  # fmt: skip

@@ -115,7 +115,7 @@ loom_status loom_program_picture(loom_program program, char *buffer, size_t capa
 
 loom_status loom_codegen_measure(loom_program program) {
   READY();
-  return CALL(loomp_codegen_measure(program.bits));
+  return CALL_ABOUT(program, loomp_codegen_measure(program.bits));
 }
 
 loom_status loom_codegen_verify(bool on) {
@@ -212,5 +212,5 @@ loom_status loom_quantized_json(loom_quantized quantized, char *buffer, size_t c
 
 loom_status loom_quantized_release(loom_quantized quantized) {
   OWNED();
-  return quantized.bits ? release(LOOMP_QUANTIZED, quantized.bits) : LOOM_OK;
+  return release_named(LOOMP_QUANTIZED, quantized.bits, __func__, "quantized");
 }

@@ -19,7 +19,7 @@ from _lazyloom_abi import ffi, lib  # type: ignore[import-not-found]
 import lazyloom
 from lazyloom.errors import HandleError, LoomError, OutOfMemoryError
 
-from . import handles
+from . import coverage, handles
 from .handles import TENSOR
 
 INTERNAL: Final = 102
@@ -110,7 +110,8 @@ def failed(exception: type[BaseException], value: BaseException, traceback: Any)
         lib.loomp_set_error(TIMEOUT, str(value).encode(), b"", b"")
         return -TIMEOUT
     if isinstance(value, LoomError):
-        code, message, op, site = value.code, str(value), value.op or "", value.site or ""
+        code, op, site = value.code, value.op or "", value.site or ""
+        message = str(value) if op else named_in_c(str(value))
         if site == _UNKNOWN:
             site = ""
     else:
@@ -140,8 +141,27 @@ def failed(exception: type[BaseException], value: BaseException, traceback: Any)
     return -code
 
 
-#: how messages name what they are about: an entry of a list, an operand, an attribute
-_ENTRY: Final = re.compile(r"(?:loom_\w+: )?(\w+)\[(\d+)\]: ")
+#: functions of the header by the names of Python's that messages begin with
+_FUNCTIONS: Final = {
+    name: functions[0]
+    for names in (coverage.NAMES, *coverage.MODULES.values()) for name, functions in names.items()
+    if isinstance(functions, tuple) and len(functions) == 1}  # fmt: skip
+_OPTION: Final = re.compile(r"\b(?:lazyloom\.)?options\((\w+)=(?:True|False)\)")
+_BEGINNING: Final = re.compile(r"(?:lazyloom\.)?(?:[a-z]+\.)?(\w+)(?=: )")
+
+
+def named_in_c(message: str) -> str:
+    """A message of the runtime's, with the names that C has for what Python's programs call."""
+    beginning = _BEGINNING.match(message)
+    function = _FUNCTIONS.get(beginning[1]) if beginning is not None else None
+    if beginning is not None and function is not None:
+        message = function + message[beginning.end():]
+    return _OPTION.sub(lambda found: f"LOOM_OPTION_{found[1].upper()}", message)
+
+
+#: how messages name what they are about: an entry of a list, a parameter, an operand, an attribute
+_ENTRY: Final = re.compile(r"(?:loom_\w+: )?(\w+)\[(\d+)\](?::| is| has| was| does) ")
+_PARAMETER: Final = re.compile(r"loom_\w+: (?!there\b)(\w+)(?::| is| name) ")
 _NAMED: Final = re.compile(r"\b(operand|attribute) '([\w\[\]]+)'|\boperand (\d+)\b")
 
 
@@ -154,6 +174,9 @@ def argument_of(message: str, op: str) -> tuple[str, int]:
     entry = _ENTRY.match(message)
     if entry is not None:
         return entry[1], int(entry[2])
+    parameter = _PARAMETER.match(message)
+    if parameter is not None:
+        return parameter[1], -1
     found = _NAMED.search(message)
     if found is None:
         return "", -1
@@ -219,9 +242,17 @@ def contents_of(thing: Any) -> lazyloom.Value:
     return value
 
 
-def value_of(bits: int) -> lazyloom.Value:
-    """The value of a tensor; raises HandleError."""
-    return contents_of(handles.find(TENSOR, bits))
+def value_of(bits: int, named: str = "") -> lazyloom.Value:
+    """The value of a tensor; raises HandleError, which says what is none if that has a name."""
+    return contents_of(find(TENSOR, bits, named) if named else handles.find(TENSOR, bits))
+
+
+def find(kind: int, bits: int, named: str) -> Any:
+    """The object of a handle; raises HandleError, which says what is none."""
+    try:
+        return handles.find(kind, bits)
+    except HandleError as error:
+        raise HandleError(f"{named}: {error}") from None
 
 
 def tensor_of(bits: int) -> Tensor:
@@ -243,11 +274,16 @@ def bytes_of(array: Any) -> Any:
 
 def values_of(array: Any, count: int, named: str) -> list[Any]:
     """The values of a list of tensors; raises HandleError, which says which entry is none."""
+    return [contents_of(thing) for thing in things_of(array, count, named)]
+
+
+def things_of(array: Any, count: int, named: str) -> list[Any]:
+    """What a list of tensors stands for; raises HandleError, which says which entry is none."""
     given = ffi.unpack(array, count) if count else ()
     found: list[Any] = []
     try:
         for bits in given:
-            found.append(value_of(bits))
+            found.append(handles.find(TENSOR, bits))
     except HandleError as error:
         raise HandleError(f"{named}[{len(found)}]: {error}") from None
     return found

@@ -56,7 +56,7 @@ loom_status loom_tensor_read(loom_tensor tensor, void *buffer, size_t nbytes) {
   READY();
   NEED_IF(buffer, nbytes);
   if (read_directly(tensor.bits, buffer, nbytes, &status)) return status;
-  return CALL(loomp_read(tensor.bits, buffer, nbytes, WHERE));
+  return CALL_ABOUT(tensor, loomp_read(tensor.bits, buffer, nbytes, WHERE));
 }
 
 loom_status loom_tensor_map(loom_tensor tensor, loom_buffer *result, const void **data,
@@ -66,22 +66,22 @@ loom_status loom_tensor_map(loom_tensor tensor, loom_buffer *result, const void 
   READY();
   NEED(data);
   NEED(nbytes);
-  return CALL(loomp_map(tensor.bits, &result->bits, (void **)data, nbytes, WHERE));
+  return CALL_ABOUT(tensor, loomp_map(tensor.bits, &result->bits, (void **)data, nbytes, WHERE));
 }
 
 loom_status loom_buffer_release(loom_buffer buffer) {
   OWNED();
-  return buffer.bits ? release(LOOMP_BUFFER, buffer.bits) : LOOM_OK;
+  return release_named(LOOMP_BUFFER, buffer.bits, __func__, "buffer");
 }
 
 loom_status loom_tensor_retain(loom_tensor tensor) {
   OWNED();
-  return retain(LOOMP_TENSOR, tensor.bits);
+  return about_handle(retain(LOOMP_TENSOR, tensor.bits), __func__, "tensor");
 }
 
 loom_status loom_tensor_release(loom_tensor tensor) {
   OWNED();
-  return tensor.bits ? release(LOOMP_TENSOR, tensor.bits) : LOOM_OK;
+  return release_named(LOOMP_TENSOR, tensor.bits, __func__, "tensor");
 }
 
 loom_status loom_tensors_release(loom_tensor *tensors, size_t count) {
@@ -94,14 +94,14 @@ loom_status loom_tensors_release(loom_tensor *tensors, size_t count) {
     const uint64_t bits = tensors[i].bits;
     tensors[i].bits = 0;
     one = bits ? give_up(LOOMP_TENSOR, bits, &at_once) : LOOM_OK;
-    if (one != LOOM_OK) status = one;
+    if (one != LOOM_OK) status = about_entry(one, __func__, "tensors", i);
   }
   one = at_once ? let_go_now() : LOOM_OK;
   return one != LOOM_OK ? one : status;
 }
 
-static loom_status describe(loom_tensor tensor, int what, int64_t *value) {
-  return CALL(loomp_info(tensor.bits, what, value));
+static loom_status describe(const char *function, loom_tensor tensor, int what, int64_t *value) {
+  return about_handle(CALL(loomp_info(tensor.bits, what, value)), function, "tensor");
 }
 
 loom_status loom_tensor_dtype(loom_tensor tensor, loom_dtype *dtype) {
@@ -109,7 +109,7 @@ loom_status loom_tensor_dtype(loom_tensor tensor, loom_dtype *dtype) {
   loom_status status;
   READY();
   NEED(dtype);
-  status = describe(tensor, LOOMP_DTYPE, &value);
+  status = describe(__func__, tensor, LOOMP_DTYPE, &value);
   if (status == LOOM_OK) *dtype = (loom_dtype)value;
   return status;
 }
@@ -119,7 +119,7 @@ loom_status loom_tensor_ndim(loom_tensor tensor, size_t *ndim) {
   loom_status status;
   READY();
   NEED(ndim);
-  status = describe(tensor, LOOMP_NDIM, &value);
+  status = describe(__func__, tensor, LOOMP_NDIM, &value);
   if (status == LOOM_OK) *ndim = (size_t)value;
   return status;
 }
@@ -128,7 +128,8 @@ loom_status loom_tensor_shape(loom_tensor tensor, int64_t *shape, size_t capacit
   size_t ignored;
   READY();
   NEED_IF(shape, capacity);
-  return CALL(loomp_shape(tensor.bits, shape, capacity, ndim != NULL ? ndim : &ignored));
+  return CALL_ABOUT(tensor, loomp_shape(tensor.bits, shape, capacity,
+                                        ndim != NULL ? ndim : &ignored));
 }
 
 loom_status loom_tensor_nbytes(loom_tensor tensor, size_t *nbytes) {
@@ -136,7 +137,7 @@ loom_status loom_tensor_nbytes(loom_tensor tensor, size_t *nbytes) {
   loom_status status;
   READY();
   NEED(nbytes);
-  status = describe(tensor, LOOMP_NBYTES, &value);
+  status = describe(__func__, tensor, LOOMP_NBYTES, &value);
   if (status == LOOM_OK) *nbytes = (size_t)value;
   return status;
 }
@@ -146,7 +147,7 @@ loom_status loom_tensor_is_pending(loom_tensor tensor, bool *pending) {
   loom_status status;
   READY();
   NEED(pending);
-  status = describe(tensor, LOOMP_PENDING, &value);
+  status = describe(__func__, tensor, LOOMP_PENDING, &value);
   if (status == LOOM_OK) *pending = value != 0;
   return status;
 }
@@ -156,7 +157,7 @@ loom_status loom_tensor_requires_grad(loom_tensor tensor, bool *required) {
   loom_status status;
   READY();
   NEED(required);
-  status = describe(tensor, LOOMP_REQUIRES_GRAD, &value);
+  status = describe(__func__, tensor, LOOMP_REQUIRES_GRAD, &value);
   if (status == LOOM_OK) *required = value != 0;
   return status;
 }
@@ -207,7 +208,7 @@ loom_status loom_source(const char *op, const loom_operand *operands, size_t ope
 
 loom_status loom_boundary(loom_tensor tensor) {
   READY();
-  return CALL(loomp_boundary(tensor.bits, WHERE));
+  return CALL_ABOUT(tensor, loomp_boundary(tensor.bits, WHERE));
 }
 
 loom_status loom_tensor_assign(loom_tensor target, loom_tensor value) {
@@ -234,14 +235,14 @@ loom_status loom_tensor_detach(loom_tensor tensor, loom_tensor *result) {
   result->bits = 0;
   READY();
   if (detach_directly(tensor.bits, &result->bits, &status)) return status;
-  return CALL(loomp_detach(tensor.bits, &result->bits, WHERE));
+  return CALL_ABOUT(tensor, loomp_detach(tensor.bits, &result->bits, WHERE));
 }
 
 /* ---- gradients ----------------------------------------------------------------- */
 
 loom_status loom_tensor_require_grad(loom_tensor tensor, bool required) {
   READY();
-  return CALL(loomp_require_grad(tensor.bits, required, WHERE));
+  return CALL_ABOUT(tensor, loomp_require_grad(tensor.bits, required, WHERE));
 }
 
 loom_status loom_set_grad_enabled(bool enabled, bool *previous) {
@@ -288,12 +289,12 @@ loom_status loom_tensor_gradient(loom_tensor tensor, loom_tensor *result) {
   NEED(result);
   result->bits = 0;
   READY();
-  return CALL(loomp_gradient(tensor.bits, &result->bits));
+  return CALL_ABOUT(tensor, loomp_gradient(tensor.bits, &result->bits));
 }
 
 loom_status loom_tensor_clear_gradient(loom_tensor tensor) {
   READY();
-  return CALL(loomp_clear_gradient(tensor.bits));
+  return CALL_ABOUT(tensor, loomp_clear_gradient(tensor.bits));
 }
 
 /* ---- loops and branches --------------------------------------------------------- */
@@ -392,7 +393,7 @@ loom_status loom_codegen_use(const char *const *names, size_t count) {
   READY();
   NEED_LIST(names, count);
   for (i = 0; i < count; ++i) {
-    if (names[i] == NULL) return null_pointer(__func__, "an entry of names");
+    if (names[i] == NULL) return null_entry(__func__, "names", i);
   }
   return CALL(loomp_codegen_use((char **)(uintptr_t)names, count));
 }
@@ -402,8 +403,10 @@ static loom_status text(const char *function, int what, uint64_t handle, const c
   size_t ignored;
   READY();
   if (capacity != 0 && buffer == NULL) return null_pointer(function, "buffer");
-  return CALL(loomp_text(what, handle, name, buffer, capacity,
-                           needed != NULL ? needed : &ignored));
+  return about_handle(CALL(loomp_text(what, handle, name, buffer, capacity,
+                                      needed != NULL ? needed : &ignored)), function,
+                      what == LOOMP_QUANTIZED_VALUES ? "quantized" : what == LOOMP_PLACEMENT ||
+                      what == LOOMP_PICTURE || what == LOOMP_PICTURE_SVG ? "tensor" : "program");
 }
 
 loom_status loom_codegen_in_use(char *buffer, size_t capacity, size_t *needed) {
@@ -425,13 +428,13 @@ loom_status loom_sync(const loom_tensor *tensors, size_t count, bool wait) {
 loom_status loom_mark_dynamic(loom_tensor tensor, int64_t axis, int64_t minimum,
                               int64_t maximum) {
   READY();
-  return CALL(loomp_mark_dynamic(tensor.bits, axis, minimum, maximum, WHERE));
+  return CALL_ABOUT(tensor, loomp_mark_dynamic(tensor.bits, axis, minimum, maximum, WHERE));
 }
 
 loom_status loom_mark_static(loom_tensor tensor, const int64_t *axes, size_t axis_count) {
   READY();
   NEED_LIST(axes, axis_count);
-  return CALL(loomp_mark_static(tensor.bits, axes, axis_count, WHERE));
+  return CALL_ABOUT(tensor, loomp_mark_static(tensor.bits, axes, axis_count, WHERE));
 }
 
 loom_status loom_program_of(const loom_tensor *tensors, size_t count, loom_program *result) {
@@ -467,12 +470,12 @@ loom_status loom_program_explain(loom_program program, char *buffer, size_t capa
 loom_status loom_program_op_count(loom_program program, size_t *count) {
   READY();
   NEED(count);
-  return CALL(loomp_program_ops(program.bits, count));
+  return CALL_ABOUT(program, loomp_program_ops(program.bits, count));
 }
 
 loom_status loom_program_release(loom_program program) {
   OWNED();
-  return program.bits ? release(LOOMP_PROGRAM, program.bits) : LOOM_OK;
+  return release_named(LOOMP_PROGRAM, program.bits, __func__, "program");
 }
 
 loom_status loom_stat(const char *name, int64_t *value) {

@@ -185,6 +185,8 @@ loom_status loom_shutdown(void) {
   if (state == ENDED || thread_ended || !python_runs()) return LOOM_OK;
   if (calls_back) return refused_to_callback(__func__);
   if (function_left()) return not_ready();
+  /* the call around the function has handles, and records what it gives */
+  if (function_called != NULL) return refused_to_function(__func__);
   if (state == RUNNING && !ready()) return not_ready();
   pthread_mutex_lock(&start_lock);
   if (state == RUNNING) {

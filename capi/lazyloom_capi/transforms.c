@@ -66,7 +66,7 @@ loom_status loom_linear_map_apply(loom_linear_map map, const loom_tensor *given,
 
 loom_status loom_linear_map_release(loom_linear_map map) {
   OWNED();
-  return map.bits ? release(LOOMP_LINEAR_MAP, map.bits) : LOOM_OK;
+  return release_named(LOOMP_LINEAR_MAP, map.bits, __func__, "map");
 }
 
 loom_status loom_jvp(loom_function function, void *context, const loom_tensor *inputs,

@@ -12,7 +12,7 @@ from lazyloom.errors import ArgumentError, HandleError
 from . import handles
 from .functions import GivenFunction
 from .handles import LINEAR_MAP
-from .serving import give, located, value_of, values_of
+from .serving import find, give, located, value_of, values_of
 
 _UNMAPPED: Final = -(2**63)
 #: by loom_direction
@@ -98,7 +98,7 @@ def loomp_linear(
 def loomp_linear_apply(
     handle: int, given: Any, given_count: int, results: Any, result_count: int
 ) -> int:
-    linear: LinearMap = handles.find(LINEAR_MAP, handle)
+    linear: LinearMap = find(LINEAR_MAP, handle, "loom_linear_map_apply: map")
     tensors = _or_none(given, given_count, "loom_linear_map_apply: given")
     _hand_out(linear(tensors, result_count), results)
     return 1
@@ -171,11 +171,28 @@ def loomp_vmap(
     f = GivenFunction(
         "function", "loom_vmap", call, function, let_go, result_count,
         since=lazyloom.last_sequence())
+    tensors = _tensors(inputs, input_count, "loom_vmap: inputs")
+    if in_axes != ffi.NULL:
+        _check_axes(ffi.unpack(in_axes, input_count) if input_count else (), tensors, axis_size)
     mapped = lazyloom.vmap(
         f.of_each, _axes(in_axes, input_count, tuple), _axes(out_axes, result_count, list),
         axis_size=None if axis_size < 0 else axis_size)
-    _hand_out(mapped(*_tensors(inputs, input_count, "loom_vmap: inputs")), results)
+    _hand_out(mapped(*tensors), results)
     return 1
+
+
+def _check_axes(given: Any, tensors: list[lazyloom.Tensor], axis_size: int) -> None:
+    """Raises ArgumentError for axes that the tensors do not have."""
+    for i, (axis, tensor) in enumerate(zip(given, tensors, strict=True)):
+        ndim = tensor.value.type.ndim
+        if axis != _UNMAPPED and not -ndim <= axis < ndim:
+            expected = f"{-ndim} to {ndim - 1}, or LOOM_UNMAPPED," if ndim else "LOOM_UNMAPPED"
+            raise ArgumentError(
+                f"loom_vmap: in_axes[{i}] is {axis}, expected {expected} for inputs[{i}], a "
+                f"{tensor.value.type.text}")
+    if axis_size == -1 and all(axis == _UNMAPPED for axis in given):
+        raise ArgumentError(
+            "loom_vmap: axis_size is -1 and no input is mapped over, expected the size of the axis")
 
 
 def _axes(array: Any, count: int, kind: Any) -> Any:

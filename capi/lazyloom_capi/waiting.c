@@ -8,7 +8,7 @@ loom_status loom_tensors_read(const loom_tensor *tensors, void *const *buffers,
   NEED_IF(buffers, count);
   NEED_IF(nbytes, count);
   for (i = 0; i < count; ++i) {
-    if (buffers[i] == NULL && nbytes[i] != 0) return null_pointer(__func__, "an entry of buffers");
+    if (buffers[i] == NULL && nbytes[i] != 0) return null_entry(__func__, "buffers", i);
   }
   return CALL(loomp_read_all((const uint64_t *)tensors, (void **)(uintptr_t)buffers, nbytes,
                              count, WHERE));
@@ -19,7 +19,7 @@ loom_status loom_tensor_is_ready(loom_tensor tensor, bool *result) {
   loom_status status;
   READY();
   NEED(result);
-  status = CALL(loomp_is_ready(tensor.bits, &value));
+  status = CALL_ABOUT(tensor, loomp_is_ready(tensor.bits, &value));
   if (status == LOOM_OK) *result = value != 0;
   return status;
 }
@@ -61,7 +61,7 @@ loom_status loom_tensor_on_ready(loom_tensor tensor, loom_ready_function functio
   if (call == NULL) return fail(LOOM_ERROR_OUT_OF_MEMORY, "there is no memory for the call");
   call->function = function;
   call->context = context;
-  status = CALL(loomp_on_ready(tensor.bits, call, WHERE));
+  status = CALL_ABOUT(tensor, loomp_on_ready(tensor.bits, call, WHERE));
   if (status != LOOM_OK) free(call);
   return status;
 }

@@ -19,9 +19,11 @@ extensions = [
     "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "site_pages",
     "site_api",
 ]  # fmt: skip
-root_doc = "docs/index"
+# the first page; site_pages.py writes an index.html that leads to it
+root_doc = "docs/start"
 include_patterns = [
-    "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md", "docs/**",
+    "README.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md",
+    "docs/**",
 ]  # fmt: skip
 exclude_patterns = [".*", "out", "build", "tests", "examples", "**/__pycache__"]
 # which of two objects of one name a docstring means, its reader knows
@@ -37,4 +39,7 @@ maximum_signature_line_length = 80
 html_theme = "furo"
 html_title = f"Lazyloom {release}"
 html_copy_source = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_search_scorer = str(ROOT / "docs" / "site" / "scorer.js")
 html_show_sphinx = False

@@ -9,8 +9,12 @@ Importing it changes no setting of JAX, starts no thread and initialises no devi
 
 from __future__ import annotations
 
+import os as _os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+# first: code in C that imports it, as ml_dtypes has, prints the reason where it cannot be had
+import numpy as _numpy  # noqa: F401
 
 from . import capture, dtypes, errors, frontend, ops, testing
 from .autodiff.api import grad, value_and_grad
@@ -33,7 +37,9 @@ from .backends.backend import Backend
 from .backends.selection import backend as _backend
 from .backends.selection import use_backend
 from .batching.vmap import vmap
+from .cache import memory as _memory
 from .capture.function import jit
+from .compiled import COMPILED as _COMPILED
 from .control_flow.cond import cond
 from .control_flow.mesh_axes import axis_index
 from .control_flow.scan import scan
@@ -60,6 +66,7 @@ from .placements import Mesh, Placement
 from .program.evaluations import Evaluation, evaluations, last_evaluation, stats
 from .program.program import Program
 from .settings import get_option, options, set_option
+from .sources import show as _show_sources
 from .tensor.apply import apply
 from .tensor.bounds import check_indices
 from .tensor.creation import created
@@ -81,7 +88,15 @@ from .trace.graph import check_process as _check_process
 from .trace.graph import trace as _trace
 from .trace.recording import record, record_number, record_one, record_spec, record_two
 from .trace.scalars import Scalar
-from .trace.source import Site, clear_site, name_site, set_site, skip_folder
+from .trace.source import (
+    Site,
+    clear_site,
+    name_site,
+    set_site,
+    skip_folder,
+    skip_packages,
+    user_packages,
+)
 from .trace.specs import Spec, spec_of
 from .trace.switches import grad_enabled, grad_mode, set_grad_enabled
 from .tree import flatten as tree_flatten
@@ -116,9 +131,18 @@ _hooks.grown = _cut_grown
 _hooks.loops = _loops
 _hooks.verdicts = _verdicts
 _hooks.measure = _measure
+_hooks.ran_before = _memory.ran_before
 
+if _COMPILED:
+    _show_sources(__name__)
 if _DEBUG_LOCKS:
     _check_writes()
+
+_profiled = _os.environ.get("LAZYLOOM_PROFILE")
+if _profiled:
+    from .profiling.watching import watch_process as _watch_process
+
+    _watch_process(_profiled)
 
 
 def _values(items: Iterable[Any], function: str) -> list[Value]:
@@ -164,7 +188,8 @@ def sync(*values: Any, wait: bool = False) -> None:
     """Hand the pending work of some tensors or values, or without arguments all of it, to XLA.
 
     Args:
-        wait: also wait until it has run, and raise its error.
+        wait: also wait until it has run, and raise its error; without tensors, until all that was
+            ever handed over has run, whose errors are raised where values are read.
     """
     _sync.sync(_values(values, "sync") if values else None, wait)
 
@@ -281,6 +306,48 @@ def visualize_sharding(x: Any) -> Any:
     return picture(x)
 
 
+def profile(path: Any = None, *, sources: bool = True) -> Any:
+    """Return a context that watches what runs in it, in all threads, to tell why it is slow.
+
+    ::
+
+        with lazyloom.profile("run.html") as watched:
+            train()
+        print(watched.report)
+
+    A thread looks at where the program is, 200 times a second; each run of a program, each read and
+    each upload is noted, which takes some ten microseconds a run. A process makes one profile at a
+    time.
+
+    Args:
+        path: a file for the report, written at the end, also if the program fails: a page for
+            ``.html``, the same data for ``.json``, a timeline for Perfetto for ``.trace.json``,
+            text for any other name; None writes none.
+        sources: whether the report may have lines of the program's source.
+
+    Returns:
+        the context; when it has ended, its ``report`` has ``findings`` (each with ``rule``,
+        ``line``, ``seconds``, ``text``, ``evidence``), ``text()``, ``data`` and ``save(path)``.
+
+    Raises:
+        ArgumentError: a second profile begins before the first has ended.
+    """
+    from .profiling.watching import Profile
+
+    return Profile(path, sources)
+
+
+def report() -> Any:
+    """A report of the evaluations whose records are kept (the option ``records_kept``).
+
+    It is what :func:`profile` makes, but finds less: what is read and uploaded, and where time goes
+    between evaluations, is noted only while a profile is made.
+    """
+    from .profiling.reports import report as made
+
+    return made()
+
+
 def explain(program: Any = None) -> Any:
     """What the devices or processes of a program do together: its collectives, by op.
 
@@ -347,10 +414,11 @@ __all__ = [
     "grad_enabled", "grad_mode", "gradients", "hessian", "jacfwd", "jacobian", "jacrev", "jit",
     "jvp", "known_bounds", "known_range", "last_evaluation", "last_sequence", "linearize",
     "make_mesh", "mark_dynamic", "mark_static", "name_site", "ops", "options", "parents",
-    "placement_of", "platform", "private_folder", "program_of", "programs_of", "read_for_shape",
-    "record", "record_number", "record_one", "record_spec", "record_two", "register_check",
-    "register_op", "result_of", "scan", "set_grad_enabled", "set_option", "set_site", "shard",
-    "shard_map", "skip_folder", "source", "spec", "stats", "sync", "sync_older", "tangents",
-    "tensor_type", "testing", "to_device", "to_dlpack", "tree_flatten", "tree_map", "use_backend",
-    "used_since", "Value", "value_and_grad", "visualize_sharding", "vjp", "vmap", "while_loop",
+    "placement_of", "platform", "private_folder", "profile", "program_of", "programs_of",
+    "read_for_shape", "record", "record_number", "record_one", "record_spec", "record_two",
+    "register_check", "register_op", "report", "result_of", "scan", "set_grad_enabled",
+    "set_option", "set_site", "shard", "shard_map", "skip_folder", "skip_packages", "source",
+    "spec", "stats", "sync", "sync_older", "tangents", "tensor_type", "testing", "to_device",
+    "to_dlpack", "tree_flatten", "tree_map", "use_backend", "used_since", "user_packages", "Value",
+    "value_and_grad", "visualize_sharding", "vjp", "vmap", "while_loop",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""``python -m lazyloom info``, ``run``, ``cache {info,clear}`` and ``kernels``."""
+"""``python -m lazyloom info``, ``run``, ``profile``, ``cache {info,clear}`` and ``kernels``."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from .cache import disk
 from .compiled import core
 from .errors import LoomError
 from .host import native, shipped, storage
+from .profiling import command as profiling
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -27,6 +28,8 @@ def main(arguments: list[str] | None = None) -> int:
     info = commands.add_parser("info", help="versions, device, op table and cache")
     info.add_argument("--json", action="store_true", help="print JSON")
     launcher.add_arguments(commands.add_parser("run", help="a program in several processes"))
+    profiling.add_arguments(commands.add_parser(
+        "profile", help="a program, and a report of why it is slow"))
     cache = commands.add_parser("cache", help="the disk cache")
     cache.add_argument("action", choices=["info", "clear"])
     kernels = commands.add_parser(
@@ -42,6 +45,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.command == "run":
         return launcher.run(options)
+    if options.command == "profile":
+        return profiling.run(options)
     if options.command == "kernels":
         folder = os.path.dirname(os.path.abspath(options.output))
         if not os.path.isdir(folder) or not os.access(folder, os.W_OK):

@@ -32,12 +32,13 @@ counters: Final[dict[str, int]] = {
     "reads": 0,  # values copied to the host
     "host_reads_of_data_dependent_shapes": 0,
     "traces_matched": 0,  # runs of traces that matched a past trace
+    "calls_recorded": 0,  # calls of captured functions that were recorded
     "cuts": 0,  # long traces that were cut
     "donated_copies": 0,  # inputs copied because a program donates them and they are still alive
     "recomputed_ops": 0,  # ops recorded again for a backward pass after a read
     "disk_errors": 0,  # cache files that could not be read or written
     "bytes_taken_over": 0,  # of arrays from the host whose memory nobody else referred to
     "bytes_given_up": 0,  # of values read whose own memory was given to the reader
-    "bytes_uploaded": 0,
-    "bytes_read": 0,
+    "bytes_uploaded": 0,  # of data of the host that runs took, each array once
+    "bytes_read": 0,  # of values copied to the host
 }

@@ -19,6 +19,7 @@ from typing import Any, Final, cast, final
 from .evaluate.reading import is_ready as is_ready
 from .evaluate.reading import look as look
 from .extension import exports_buffers as exports_buffers
+from .hooks import hooks
 from .host.host_arrays import ALONE as ALONE
 from .notebooks import as_html as as_html
 from .settings import option_table as option_table
@@ -421,6 +422,15 @@ class Update:
         return returned
 
 
+def end_profile() -> None:
+    """Write the report of a profile of the whole process, if one is being made.
+
+    For hosts that end without ending the interpreter.
+    """
+    if hooks.end_profile is not None:
+        hooks.end_profile()
+
+
 def same_objects(a: Iterable[object], b: Sequence[object]) -> bool:
     """Return True if the members of both are the same objects, in order."""
     number = 0
@@ -437,10 +447,11 @@ __all__ = [
     "AsReal", "Bitcast", "Broadcast", "Conj", "Diagonal", "Imag", "OpFunction", "Operators",
     "Permute", "Real", "Reshape", "Select", "Slice", "Storage", "Strided", "Tensor", "Update",
     "ViewPlans", "ViewStep", "detached_view", "element_starts", "element_steps", "element_value",
-    "element_view", "fed_items", "following", "hold", "index_key", "inference_enabled",
-    "known_index", "loop_steps", "made_in_inference", "make_on", "number_of", "of_numbers",
-    "one_step", "operators_of", "read_parts", "read_through", "reduced", "reread", "same_objects",
-    "same_storage", "same_view", "set_inference_enabled", "set_operators", "share_view",
-    "steps_between", "storage_of", "strides_for_broadcasts", "view", "view_of_storage",
-    "view_of_type", "write", "write_all", "write_element", "write_lock", "write_locks",
+    "element_view", "end_profile", "fed_items", "following", "hold", "index_key",
+    "inference_enabled", "known_index", "loop_steps", "made_in_inference", "make_on", "number_of",
+    "of_numbers", "one_step", "operators_of", "read_parts", "read_through", "reduced", "reread",
+    "same_objects", "same_storage", "same_view", "set_inference_enabled", "set_operators",
+    "share_view", "steps_between", "storage_of", "strides_for_broadcasts", "view",
+    "view_of_storage", "view_of_type", "write", "write_all", "write_element", "write_lock",
+    "write_locks",
 ]  # fmt: skip

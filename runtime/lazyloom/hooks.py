@@ -25,11 +25,16 @@ class Hooks:
         verdicts: the measurements of regions that are on disk, or None.
         together: the processes that run collectives with this one
             (:class:`lazyloom.distributed.together.Together`), or None.
+        ran_before: the structures that ran before an evaluation, by its number, and where in the
+            user's program they ran first.
         measure: measures regions beside the backend, for :func:`lazyloom.codegen.measure`.
+        observer: what runs, reads, uploads and captures are told to while a profile is made
+            (:class:`lazyloom.profiling.observer.Observer`), or None.
+        end_profile: writes the report of a profile of the whole process, or None.
     """
 
     __slots__ = ("read", "read_number", "as_leaf", "recorded", "grown", "loops", "verdicts",
-                 "measure", "together")
+                 "measure", "ran_before", "together", "observer", "end_profile")
 
     read: Callable[[Any], Any]
     read_number: Callable[[Any], Any]
@@ -39,10 +44,15 @@ class Hooks:
     loops: Callable[[Any], Sequence[tuple[int, int]]]
     verdicts: Callable[[], bytes | None]
     measure: Callable[[Sequence[Any]], None]
+    ran_before: Callable[[int], Sequence[tuple[Any, str]]]
     together: Any
+    observer: Any
+    end_profile: Callable[[], None] | None
 
     def __init__(self) -> None:
         self.together = None
+        self.observer = None
+        self.end_profile = None
 
 
 hooks = Hooks()

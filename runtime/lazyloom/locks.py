@@ -13,8 +13,8 @@ that are not in the table need no lock, each for its own reason:
 - ``Buffer.host`` and ``array`` are written by the run that computes them, before it signals that it
   is dispatched, and by uploads, one at a time (``backends/data.py``), and emptied when no node or
   plan has the buffer any more.
-- ``Entry.scalars``, ``Entry.used`` and counters may lose one of two writes, which costs an upload,
-  or a number that is one too small.
+- ``Entry.scalars``, ``Entry.first_run``, ``Entry.used`` and counters may lose one of two writes,
+  which costs an upload, a record that calls a program new, or a number that is one too small.
 - The contents of a tensor that shares nothing change under the lock of the storage that it would
   have (:mod:`lazyloom.tensor.storage`); its other fields belong to the program.
 - Modules that create something once (the backend, JAX's client, lowerings) hold a lock of their own
@@ -73,7 +73,7 @@ GUARDED: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "lazyloom.trace.source._counting": {"trace.source._Known": ("named",)},
     "Entry.lock": {
         "cache.memory.Entry": (
-            "outputs", "position", "aliases", "program", "dispatches", "site", "looked",
+            "outputs", "position", "aliases", "program", "dispatches", "looked",
         ),
     },
     "Storage.lock": {"tensor.storage.Storage": ("value", "version", "overwritten")},

@@ -23,6 +23,7 @@ SUBJECTS: Final[dict[str, str]] = {
              "one that could not be used. DEBUG: a program that was written.",
     "capture": "INFO: a function that was captured, a call that was recorded, and why.",
     "codegen": "INFO: a code generator that failed at a region, and why.",
+    "profile": "WARNING: a profile of the whole process that could not be written.",
 }
 #: the levels of :mod:`logging`
 DEBUG: Final = 10

@@ -124,6 +124,12 @@ def of_the_sdk(archive: Path, folder: Path) -> None:
     data = [str(EXAMPLES / "data" / "digits"), str(folder / "report.json")]
     said = timed("digits, 20 epochs", [digits, *data], bare)
     print(f"  {said.splitlines()[-1]}")
+    for source in sorted((root / "examples" / "c").glob("*.c")):
+        compiled(source, folder / f"example_{source.stem}", flags)
+    assert "y = 2.000 x + 1.000" in run([str(folder / "example_first")], bare)
+    said = run([str(folder / "example_digits"), str(root / "examples" / "data" / "digits"), "1"],
+               bare)  # fmt: skip
+    print(f"  its examples: {said.splitlines()[-1]}")
     build_systems(Path(run([config, "--cmake-dir"]).strip()),
                   Path(run([config, "--pkg-config-dir"]).strip()), folder, bare)  # fmt: skip
     if os.getuid() == 0:

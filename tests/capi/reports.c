@@ -136,6 +136,7 @@ static void records(void) {
   EXPECT(count == 2);
   OK(loom_evaluations_json(1, text, sizeof text, &needed));
   EXPECT(text[0] == '[' && strstr(text, key) != NULL && strstr(text, "reports.c:") != NULL);
+  EXPECT(strstr(text, "\"cause\": \"read\"") != NULL && strstr(text, "\"changes\": [") != NULL);
   OK(loom_evaluations_json(0, text, 0, &needed));
   OK(loom_finish_compiling(60, &finished));
   EXPECT(finished);

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -21,7 +23,7 @@ from .compilers import C99, CXX17, HERE, Compile
 EXAMPLES = HERE.parent.parent / "examples"
 PROGRAMS = [
     "everything", "loops", "transforms", "custom", "dlpack", "waiting", "reports", "threads",
-    "captures", "fork",
+    "captures", "fork", "mistakes",
 ]  # fmt: skip
 #: run with several devices, and in several processes
 OTHERS = ["extents", "devices", "processes", "host"]
@@ -39,6 +41,55 @@ def test_program(name: str, compiled: Compile, bare_environment: dict[str, str])
     done = run([str(compiled(HERE / f"{name}.c"))], bare_environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.strip().endswith(("works", "work"))
+
+
+def test_a_folder_whose_name_is_not_utf8(
+    compiled: Compile, bare_environment: dict[str, str], tmp_path: Path
+) -> None:
+    folder = os.fsencode(tmp_path) + b"/\xff"
+    environment = {os.fsencode(k): os.fsencode(v) for k, v in bare_environment.items()}
+    environment[b"LAZYLOOM_CACHE_DIR"] = folder
+    done = subprocess.run(
+        [str(compiled(HERE / "mistakes.c")), "folder"], env=environment, capture_output=True,
+        timeout=120)
+    assert (done.returncode, done.stderr, done.stdout) == (0, b"", folder + b"\n")
+
+
+def test_a_limit_of_the_size_of_files(
+    compiled: Compile, bare_environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Its signal would end the process, which has no handler of Python's."""
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))
+
+    done = run(
+        [str(compiled(EXAMPLES / "hello.c"))],
+        {**bare_environment, "LAZYLOOM_CACHE_DIR": str(tmp_path / "cache")}, preexec_fn=limit)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("y        = 4 6 8\n")
+    # the program does not fit, and what was begun of it is taken away
+    kept = [p for p in (tmp_path / "cache").rglob("*") if p.is_file()]
+    assert all(p.stat().st_size <= 2048 and not p.name.startswith(".new") for p in kept)
+
+
+def test_the_examples_that_an_sdk_carries(tmp_path: Path) -> None:
+    """All that they include and all data that they read by default is there; they compile."""
+    place = EXAMPLES.parent / "sdk" / "make.py"
+    specification = importlib.util.spec_from_file_location("sdk_make", place)
+    assert specification is not None and specification.loader is not None
+    make = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(make)
+    make.examples(tmp_path / "examples")
+    programs = sorted(tmp_path.rglob("*.c"))
+    assert {p.name for p in programs} >= {
+        "hello.c", "first.c", "digits.c", "transformer.c", "resume.c", "server.c"}
+    named = {name for p in programs for name in re.findall(r'"(examples/[^"]+)"', p.read_text())}
+    assert named and all((tmp_path / name).exists() for name in named)
+    for program in programs:
+        done = subprocess.run(
+            [*C99, "-fsyntax-only", f"-I{header.include_dir()}", str(program)],
+            capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.slow
@@ -169,6 +220,14 @@ def test_destructors_at_the_end(compiled: Compile, either_environment: dict[str,
     done = run([str(compiled(HERE / "ends.cc", CXX17))], either_environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "ends work\n"
+
+
+@pytest.mark.parametrize("compiler", [C99, CXX17], ids=["c99", "c++17"])
+def test_members_that_are_named_as_functions(
+    compiler: list[str], compiled: Compile, bare_environment: dict[str, str]
+) -> None:
+    done = run([str(compiled(HERE / "members.c", compiler))], bare_environment)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "members work\n")
 
 
 @pytest.mark.parametrize("compiler", [C99, CXX17], ids=["c99", "c++17"])

@@ -42,7 +42,8 @@ def general(client: Client, monkeypatch: pytest.MonkeyPatch) -> General:
         monkeypatch.setattr(module, name, counted)
 
     for module, name in (
-        (entries, "value_of"), (entries, "_assign"), (capture, "_given"), (gradients, "values_of"),
+        (entries, "value_of"), (entries, "_assign"), (capture, "values_of"),
+        (gradients, "values_of"),
     ):  # fmt: skip
         watch(module, name)
     return found

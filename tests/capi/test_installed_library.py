@@ -77,6 +77,29 @@ def test_a_moved_environment(
         moved.rename(prefix)
 
 
+def test_a_numpy_that_cannot_be_imported(
+    prefix: Path, bare_environment: dict[str, str], tmp_path: Path
+) -> None:
+    """The reason is the error's, and no traceback of Python's is on the host's stderr."""
+    site = prefix / "lib" / VERSION / "site-packages"
+    program = tmp_path / "hello"
+    library = f"{site}/lazyloom_capi/lib"
+    output([*C99, str(HELLO), "-xnone", "-o", str(program), *build.cflags(), f"-L{library}",
+            f"-Wl,-rpath,{library}", "-llazyloom"])  # fmt: skip
+    broken = site / "numpy"
+    broken.mkdir()
+    (broken / "__init__.py").write_text('raise ImportError("this numpy cannot be imported")\n')
+    try:
+        done = subprocess.run(
+            [str(program)], env=bare_environment, capture_output=True, text=True, timeout=120)
+    finally:
+        shutil.rmtree(broken)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.endswith(
+        ": lazyloom could not be started: ImportError: this numpy cannot be imported")
+
+
 def test_pkg_config_finds_it(prefix: Path, tmp_path: Path) -> None:
     tool = shutil.which("pkg-config")
     if tool is None:

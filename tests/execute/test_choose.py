@@ -48,20 +48,20 @@ NEW: dict[str, Any] = {**LOOP, "loop_began": 99.98}
 
 @pytest.mark.parametrize(("known", "now", "expected"), [
     # a new program waits for nothing
-    (after(0), {}, choose.WAITS),
-    (after(0), IDLE, choose.WAITS),
+    (after(0), {}, choose.FEW_RUNS),
+    (after(0), IDLE, choose.FEW_RUNS),
     # one run of which takes longer than compiling
     (after(0), {"run_estimate": Estimate(0.2, 0.0, 0.0)}, choose.LONG_RUN),
-    (after(0), {"run_estimate": Estimate(0.2, 0.0, 0.0), "start": 0.7}, choose.WAITS),
+    (after(0), {"run_estimate": Estimate(0.2, 0.0, 0.0), "start": 0.7}, choose.FEW_RUNS),
     # heavy ops take as long in one form as in the other
-    (after(0), {"run_estimate": Estimate(0.2, 0.15, 0.15)}, choose.WAITS),
+    (after(0), {"run_estimate": Estimate(0.2, 0.15, 0.15)}, choose.FEW_RUNS),
     # ski rental: 100 runs could have saved 0.1 s
     (after(99), {}, choose.WAITS),
     (after(101), {}, choose.EARNED),
     (after(101), {"start": 0.7}, choose.WAITS),
     (after(801), {"start": 0.7}, choose.EARNED),
     # of one run it cannot be told whether what it took was its own
-    (history(runs=1, spent=1.0, recent=[1.0]), {}, choose.WAITS),
+    (history(runs=1, spent=1.0, recent=[1.0]), {}, choose.FEW_RUNS),
     (history(runs=2, spent=2.0, recent=[1.0, 1.0]), {}, choose.EARNED),
     # the quickest of the newest counts for all
     (history(runs=50, spent=50.0, recent=[1.0, 0.002]), {}, choose.WAITS),
@@ -92,7 +92,7 @@ NEW: dict[str, Any] = {**LOOP, "loop_began": 99.98}
     (after(9, **LOOP), {**IDLE, "ops": 1, "inputs": False}, choose.NOTHING_TO_SAVE),
     (after(9, **LOOP), {**IDLE, "ops": 1}, choose.EARLY),
     # the disk is asked once that takes no longer than what could have been saved
-    (after(0), {"on_disk": True}, choose.WAITS),
+    (after(0), {"on_disk": True}, choose.FEW_RUNS),
     (after(4), {"on_disk": True}, choose.LOOK),
     (after(4), {"on_disk": True, "start": 0.7}, choose.WAITS),
     (after(4, queued=True), {"on_disk": True}, choose.QUEUED),

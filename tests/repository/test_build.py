@@ -108,6 +108,12 @@ def test_deallocators_of_classes_without_cycles_skip_the_trashcan(
         commands["deallocators_mended"](text.replace("PyObject_GC_UnTrack(self); ", ""))
 
 
+def test_tracebacks_of_compiled_code_name_files_of_the_package(commands: dict[str, Any]) -> None:
+    text = 'CPy_AddTraceback("runtime/lazyloom/trace/graph.py", "read", 12, globals);\n'
+    named = commands["sources_named"](text)
+    assert named == 'CPy_AddTraceback("lazyloom/trace/graph.py", "read", 12, globals);\n'
+
+
 def test_an_extension_is_linked_again_if_it_or_its_sources_changed(
     commands: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from docs.pages import PAGES, ROOT, blocks, is_guide, outputs
 WITH_PYTHON = [p for p in PAGES if blocks(p, "python") and not is_guide(p)]
 
 
+@pytest.mark.op_by_op  # as for users, and on the site
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda p: str(p.relative_to(ROOT)))
 def test_python_blocks_run(page: Path) -> None:
     assert len(outputs(page)) == len(blocks(page, "python"))
@@ -30,6 +31,15 @@ def test_a_block_that_fails_is_an_error(tmp_path: Path) -> None:
     page.write_text("```python\nassert 1 + 1 == 3\n```\n")
     with pytest.raises(RuntimeError, match="AssertionError"):
         outputs(page)
+
+
+def test_blocks_run_in_the_form_that_users_have(tmp_path: Path) -> None:
+    # compiled first, as this test's own programs are, the second run would be found in memory
+    page = tmp_path / "page.md"
+    page.write_text("```python\nimport lazyloom, lazyloom_numpy as np\nx = np.arange(7.0)\n"
+                    "for _ in range(2):\n    (x * 2.5).sum().item()\n"
+                    "print(lazyloom.last_evaluation().form)\n```\n")
+    assert outputs(page) == ["op_by_op\n"]
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "c")], ids=lambda p: p.name)

@@ -93,7 +93,7 @@ def test_a_new_program_runs_op_by_op_and_says_so() -> None:
     assert delta.runs_op_by_op == 1 and delta.ops_executed == 3
     assert delta.executions == 0 and delta.programs_compiled == 0
     assert record.estimate > 0 and record.spent >= 0
-    assert 0 < record.timings["prepare"] <= record.timings["op_by_op"]
+    assert record.timings["prepare"] > 0 and record.timings["op_by_op"] > 0
     text = record.text()
     assert "op by op" in text and "compiling is estimated to take" in text
     assert record.program is not None and record.program.key == (
@@ -103,7 +103,7 @@ def test_a_new_program_runs_op_by_op_and_says_so() -> None:
 def test_what_was_prepared_is_no_cost_of_a_program() -> None:
     x = X.reshape(1, 6, 2)
     record = check(program(1.5, x), expected(1.5, x))
-    assert record.spent <= record.timings["op_by_op"] - record.timings["prepare"] + 1e-3
+    assert record.spent == record.timings["op_by_op"]
     again = check(program(2.5, x), expected(2.5, x))
     assert "prepare" not in again.timings and again.spent > record.spent
 

@@ -219,6 +219,13 @@ class Backend(ABC):
         """Wait until the array is computed; raises the run's error if it failed."""
         self.download(array)
 
+    def wait_for_all(self) -> None:
+        """Wait until all arrays that somebody has are computed; raises nothing.
+
+        A backend whose runs return before their results are there overrides it.
+        """
+        return None
+
     def is_ready(self, array: Any) -> bool:
         """Return True if the array is computed, or failed; does not wait."""
         return True

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..counters import counters
 from ..dtypes import DType
-from ..trace.graph import Buffer
+from ..trace.graph import COUNTED, Buffer
 from ..types import TensorType
 from . import returned
 from .selection import backend
@@ -60,7 +60,9 @@ def device_array(buffer: Buffer) -> Any:
             # never in place of another thread's: the compiled setter releases the old object while
             # it can still be read, and a backend lets other threads run meanwhile
             buffer.array = array = given(backend().upload(host), "upload")
-            counters["bytes_uploaded"] += host.nbytes
+            if buffer.given != COUNTED:
+                counters["bytes_uploaded"] += host.nbytes
+                buffer.given = COUNTED
             buffer.host = None
     return array
 

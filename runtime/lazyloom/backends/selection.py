@@ -11,6 +11,7 @@ from ..errors import ArgumentError, LoomError, of_shadowed_module, type_name
 from ..interrupts import Deferred, reraise_from_handler
 from ..ops.derived.residuals import learn_types
 from ..ops.spec import OpDef
+from ..startup import starting
 from ..types import TensorType
 from .backend import Backend
 
@@ -51,7 +52,7 @@ def use_backend(backend: Backend) -> None:
 def _made() -> Backend:
     global _current
     # a signal handler that computes arrays would find half-imported modules, and the lock taken
-    with Deferred(True), _lock:
+    with Deferred(True), _lock, starting():
         if _current is None:
             _current = _named(os.environ.get(VARIABLE) or "xla")
         return _current

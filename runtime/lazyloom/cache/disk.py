@@ -153,9 +153,10 @@ def store(kind: str, description: bytes, payload: bytes) -> None:
             private.write(at, name, data)
 
     try:
-        written(
-            root, len(data), most, min(tuning.disk_interval, most // 8),
-            lambda coming: trim(root, most, coming), write)
+        with private.limit_is_an_error():
+            written(
+                root, len(data), most, min(tuning.disk_interval, most // 8),
+                lambda coming: trim(root, most, coming), write)
     except OSError:
         counters["disk_errors"] += 1
 

@@ -99,11 +99,14 @@ class Entry:
         choice: which code generators may take parts of it, and how.
         placement: of whole values where its leaves are, if not on the default device: then it is
             never run op by op or padded.
+        first_run: the number of the evaluation that ran it first, and where in the user's program,
+            a :class:`~lazyloom.trace.source.Site`; None before that.
         history: measurements of its runs, a :class:`~lazyloom.execute.history.History`, or None.
     """
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
-                 "scalars", "used", "lock", "site", "looked", "choice", "history", "placement")
+                 "scalars", "used", "lock", "first_run", "looked", "choice",
+                 "history", "placement")
 
     def __init__(self, structure: Structure, donate: bool) -> None:
         self.structure = structure
@@ -116,11 +119,16 @@ class Entry:
         self.scalars: dict[Any, tuple[list[Any], Any]] = {}
         self.used = 0
         self.lock = new_lock()
-        self.site = ""
+        self.first_run: tuple[int, Any] | None = None
         self.looked = False
         self.choice: Choice = _selected[0]
         self.history: Any = None
         self.placement: Final[Placement | None] = common_placement(structure.leaf_types)
+
+    def ran_first(self, evaluation: Any) -> None:
+        """Note the evaluation that is about to run it first."""
+        self.first_run = evaluation.number, evaluation.site
+        evaluation.ran_first(len(_entries[0]) + len(_entries[1]) - 1)
 
     def dispatch_info(
         self, wanted: list[tuple[int, int]], donatable: list[int]
@@ -234,12 +242,21 @@ def entries() -> list[Entry]:
     return sorted(with_program, key=_by_use)
 
 
-def entries_that_ran() -> list[Entry]:
-    """All entries that were compiled or loaded, or ran op by op, least recently used first."""
+def ran_before(number: int) -> list[tuple[Structure, str]]:
+    """The structures that ran first in an evaluation before one, and where; the newest last."""
     with _lock:
-        ran = [e for table in _entries for e in table.values()
-               if e.program is not None or e.history is not None and e.history.runs]
-    return sorted(ran, key=_by_use)
+        found: list[tuple[int, Any, Structure]] = []
+        for table in _entries:
+            for e in table.values():
+                first = e.first_run
+                if first is not None and first[0] < number:
+                    found.append((first[0], first[1], e.structure))
+    found.sort(key=_by_number)
+    return [(structure, str(site)) for _, site, structure in found]
+
+
+def _by_number(found: tuple[int, Any, Structure]) -> int:
+    return found[0]
 
 
 def selected() -> Choice:

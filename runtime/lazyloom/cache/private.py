@@ -18,6 +18,7 @@ import grp
 import os
 import pwd
 import secrets
+import signal
 import stat
 from collections.abc import Iterator
 from typing import Final
@@ -157,6 +158,25 @@ def read(at: int, name: str) -> bytes:
         return data
     finally:
         os.close(handle)
+
+
+@contextlib.contextmanager
+def limit_is_an_error() -> Iterator[None]:
+    """Where writing is an OSError (EFBIG) for a file beyond the limit of the process (ulimit -f).
+
+    The signal that comes with it ends a process that neither ignores it, as Python does, nor has a
+    handler for it, as programs in C have neither.
+    """
+    signals = {signal.SIGXFSZ}
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        yield
+    finally:
+        if not signals <= blocked:
+            # the system sends it to the thread that writes
+            if signals <= signal.sigpending():
+                signal.sigwait(signals)
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def write(at: int, name: str, data: bytes) -> None:

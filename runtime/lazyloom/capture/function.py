@@ -5,13 +5,17 @@ from __future__ import annotations
 import functools
 import sys
 import threading
+import weakref
+from collections import deque
 from collections.abc import Callable
 from threading import get_ident
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from .. import logs, strict
+from ..counters import counters
 from ..errors import ArgumentError
 from ..evaluate.reading import held_back
+from ..hooks import hooks
 from ..settings import WITHOUT, eager, runs_eagerly, watching
 from ..trace import graph
 from ..trace.mapping import innermost
@@ -36,6 +40,51 @@ class CaptureError(ArgumentError):
     Given: ``jit(step, fullgraph=True)`` of a function that reads a tensor or prints. Repair: move
     that out of the function, or leave ``fullgraph`` out: then its calls are recorded as usual.
     """
+
+
+#: why a call was recorded: it was among the first ones of the function
+FIRST_CALLS: Final = "first_calls"
+#: likewise, and the function is made anew for each call, so that none of it can be kept
+MADE_ANEW: Final = "made_anew"
+#: something that the captures depend on is otherwise
+CHANGED: Final = "changed"
+#: the function is not captured any more, or not yet
+NOT_CAPTURED: Final = "not_captured"
+#: a number that changed cannot be fed
+NOT_FED: Final = "not_fed"
+
+#: how many recorded calls are kept
+CALLS_KEPT: Final = 256
+
+
+class RecordedCall(NamedTuple):
+    """A call of a captured function that was recorded, or why it is not captured.
+
+    Attributes:
+        function: the function's name.
+        site: the user's ``file:line`` of the call.
+        code: :data:`FIRST_CALLS`, :data:`MADE_ANEW`, :data:`CHANGED`, :data:`NOT_CAPTURED` or
+            :data:`NOT_FED`.
+        reason: in words.
+    """
+
+    function: str
+    site: str
+    code: str
+    reason: str
+
+
+_calls: Final[deque[RecordedCall]] = deque(maxlen=CALLS_KEPT)
+#: by code object the function that was called first last, which may be gone
+_newest: Final[weakref.WeakKeyDictionary[Any, weakref.ref[Any]]] = weakref.WeakKeyDictionary()
+
+
+def recorded_calls() -> list[RecordedCall]:
+    """Why calls of captured functions were recorded: the newest, of all functions, oldest first.
+
+    ``explain()`` of a function has its own, and what became of it.
+    """
+    return list(_calls)
 
 
 class Explanation:
@@ -114,14 +163,9 @@ class Jitted:
     def __repr__(self) -> str:
         return f"<captured {self._function!r}>"
 
-    def _name(self) -> str:
-        name: str = getattr(self._function, "__qualname__", type(self._function).__qualname__)
-        return name
-
     def explain(self) -> Explanation:
         """Return why calls were recorded, and whether they are captured."""
-        name = self._name()
-        return Explanation(name, len(self._captures), self._runs, list(self._recorded),
+        return Explanation(self._name(), len(self._captures), self._runs, list(self._recorded),
                            self._refused)  # fmt: skip
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -169,11 +213,18 @@ class Jitted:
 
     def _record_alone(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         site = user_site()
-        why = "the first calls" if not self._captures else self._why(args, kwargs)
+        code = CHANGED if self._captures else FIRST_CALLS
+        why = self._why(args, kwargs) if self._captures else "the first calls"
+        if code == FIRST_CALLS and not self._recorded and self._made_anew():
+            code, why = MADE_ANEW, (
+                "the function is made anew for each call, so that no call can be kept for the "
+                "next: capture it once, outside of the loop or function that makes it")
+        if hooks.observer is not None:
+            hooks.observer.recorded_call(self._function, code in (FIRST_CALLS, MADE_ANEW), site)
         if self._captures_made >= KEPT:
             self._refuse(f"it was captured {KEPT} times, and {why}", site)
             return self._function(*args, **kwargs)
-        self._note(why, site)
+        self._note(why, site, code)
         for captured in self._captures:
             for place in changed_places(captured.groups) + changed_variables(
                 captured.guards.checks, captured.args, args, captured.kwargs, kwargs
@@ -183,6 +234,7 @@ class Jitted:
             self._moving.update(moved(captured.guards.checks))
         recording = Recording(self._function, args, kwargs, self._code, self._stable,
                               list(self._wanted.values()), set(self._moving))  # fmt: skip
+        counters["calls_recorded"] += 1
         with recording.others:
             result = recording.run()
             self._keep_capture(recording, site)
@@ -201,7 +253,7 @@ class Jitted:
             if not refusal.retry or self._tries >= TRIES:
                 self._refuse(text, site)
             else:
-                self._note(f"not captured yet: {text}", site)
+                self._note(f"not captured yet: {text}", site, NOT_CAPTURED)
         else:
             self._tries = 0
             if captured is None:
@@ -220,25 +272,39 @@ class Jitted:
                 if recording.fed is None or not recording.fed.structural:
                     self._constant.add(place.name)
                     del self._wanted[place.name]
-                self._note(f"{place.label} cannot be fed: {why}", site)
+                self._note(f"{place.label} cannot be fed: {why}", site, NOT_FED)
 
     def _why(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         settings = environment.current()
         return self._captures[0].why(args, kwargs, settings)
 
-    def _note(self, reason: str, site: Site) -> None:
+    def _name(self) -> str:
+        return str(getattr(self._function, "__qualname__", type(self._function).__qualname__))
+
+    def _made_anew(self) -> bool:
+        """Whether another function of the same code was called before, and nobody has it now."""
+        code = getattr(self._function, "__code__", None)
+        if code is None:
+            return False
+        before = _newest.get(code)
+        _newest[code] = weakref.ref(self)
+        return before is not None and before() is None
+
+    def _note(self, reason: str, site: Site, code: str) -> None:
         self._recorded.append((reason, str(site)))
         if logs.hears("capture", logs.INFO):
             logs.say("capture", logs.INFO, f"{self._name()} is recorded at {site}: {reason}")
         del self._recorded[:-32]
+        _calls.append(RecordedCall(self._name(), str(site), code, reason))
 
     def _refuse(self, reason: str, site: Site) -> None:
         self._refused = reason
         self._captures = []
+        name = self._name()
+        _calls.append(RecordedCall(name, str(site), NOT_CAPTURED, reason))
         if logs.hears("capture", logs.INFO):
-            logs.say("capture", logs.INFO, f"{self._name()} is no longer captured: {reason}")
+            logs.say("capture", logs.INFO, f"{name} is no longer captured: {reason}")
         if self._fullgraph:
-            name = self._name()
             raise CaptureError(
                 f"{name} cannot be captured as a whole: {reason}; move that out of it, or leave "
                 "fullgraph out", site=str(site))

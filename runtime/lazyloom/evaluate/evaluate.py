@@ -9,8 +9,9 @@ its inputs, runs and is finished.
 from __future__ import annotations
 
 import time
+from signal import SIGINT, default_int_handler, getsignal
 from threading import get_ident
-from typing import Final
+from typing import Any, Final
 
 from .. import foreign, settings
 from ..backends.backend import NotLowered
@@ -18,11 +19,12 @@ from ..backends.selection import backend
 from ..counters import counters
 from ..errors import ExecutionError, LoomError, ReadForbiddenError
 from ..execute.run import run
+from ..hooks import hooks
 from ..interrupts import Deferred, reraise_from_handler, uninterrupted
 from ..program.evaluations import Evaluation, new_evaluation
 from ..program.plan import Plan
 from ..trace import graph
-from ..trace.graph import PENDING, SCHEDULED, Component, Node
+from ..trace.graph import COUNTED, FRESH, PENDING, SCHEDULED, Buffer, Component, Node
 from ..trace.matching.match import match_of
 from ..trace.source import Site, user_site
 from . import collect, failures
@@ -79,8 +81,11 @@ def run_batch(batch: Batch) -> None:
             batch.choose()
         for plan in batch.plans:
             _run_plan(plan)
-    except BaseException:
+    except BaseException as error:
         uninterrupted(batch.put_back)
+        if type(error) is KeyboardInterrupt and getsignal(SIGINT) is default_int_handler:
+            # a user who pressed Ctrl-C wants their line, not the dozen of frames below this one
+            raise error.with_traceback(None)  # noqa: B904
         raise
 
 
@@ -96,8 +101,22 @@ def run_prepared(plan: Plan) -> None:
 
 def _run_plan(plan: Plan) -> None:
     """Await a plan's inputs, run it and finish it; its failure becomes its values' error."""
+    observer: Any = hooks.observer
+    if observer is None:
+        _run_now(plan)
+        return
+    run = observer.begins(plan)
+    try:
+        _run_now(plan)
+    finally:
+        observer.ended(run)
+
+
+def _run_now(plan: Plan) -> None:
     evaluation: Evaluation = plan.evaluation
     for buffer in plan.leaves:
+        if buffer.given == FRESH:
+            _count_upload(buffer, evaluation)
         producer: Evaluation | None = buffer.origin
         if producer is not None and producer is not evaluation:
             # not a failure of this plan, which is put back
@@ -128,6 +147,16 @@ def _run_plan(plan: Plan) -> None:
             with Deferred(), graph.trace.lock:
                 collect.finish(plan)
                 evaluation.dispatched.set()
+
+
+def _count_upload(buffer: Buffer, evaluation: Evaluation) -> None:
+    """Count data of the host's arrays, which a run takes for the first time."""
+    host: Any = buffer.host
+    if host is not None:
+        size: int = host.nbytes
+        evaluation.bytes_uploaded += size
+        counters["bytes_uploaded"] += size
+    buffer.given = COUNTED
 
 
 class Batch:

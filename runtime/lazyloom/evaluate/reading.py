@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from threading import get_ident
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ from ..backends.data import device_view, host_array, host_number
 from ..backends.selection import backend
 from ..counters import counters
 from ..errors import reraised
+from ..hooks import hooks
 from ..interrupts import reraise_from_handler
 from ..placements import DEFAULT_PLACEMENT
 from ..trace import graph
@@ -22,6 +24,8 @@ from ..types import leaf_type
 from . import checks
 from .evaluate import await_dispatch, evaluate
 from .failures import not_copied, out_of_memory, read_error
+
+_clock: Final = time.perf_counter
 
 #: threads that record a call to be captured: their syncs wait until the call ends
 held_back: Final[set[int]] = set()
@@ -127,6 +131,19 @@ PART: Final = 5
 
 
 def _read(value: Value, reason: str, form: int, place: int = 0, told: bool = True) -> Any:
+    observer: Any = hooks.observer
+    if observer is None:
+        return _read_now(value, reason, form, place, told)
+    waited = observer.waits()
+    try:
+        return _read_now(value, reason, form, place, told)
+    finally:
+        if form != PART:
+            size = value.type.dtype.itemsize if form == ELEMENT else value.type.nbytes
+            observer.read(waited, user_site(), value, 0 if form == NOTHING else size)
+
+
+def _read_now(value: Value, reason: str, form: int, place: int, told: bool) -> Any:
     site = user_site()
     if settings.watching[0] and told and (form != PART or settings.forbids_reads()):
         _tell(value, reason, form, site)
@@ -151,6 +168,16 @@ def _read(value: Value, reason: str, form: int, place: int = 0, told: bool = Tru
         if form >= ELEMENT:
             return host.item(place)
         return host.item() if form == NUMBER else host.copy()
+    started = _clock()
+    found = _from_device(value, buffer, form, place)
+    origin = buffer.origin
+    if origin is not None:
+        origin.waited(_clock() - started)
+    return found
+
+
+def _from_device(value: Value, buffer: Buffer, form: int, place: int) -> Any:
+    """What is read of data on the device, once these are there; raises the error of their run."""
     try:
         if form == NUMBER:
             return host_number(buffer.array, value.type)

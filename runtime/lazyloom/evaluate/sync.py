@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from threading import get_ident
 
@@ -61,6 +62,8 @@ def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> No
                 graph.drain()
                 components = _components(graph.trace.sequence)
             if not components:
+                if wait:
+                    backend().wait_for_all()
                 return
             for component in components:
                 evaluate_component(component, reason, site)
@@ -74,8 +77,11 @@ def sync(values: Iterable[Value] | None, wait: bool, reason: str = "sync") -> No
             for value in chosen:
                 buffer = materialize(value, reason, site)
                 if buffer.array is not None:
+                    started = time.perf_counter()
                     try:
                         backend().wait(buffer.array)
                     except Exception as error:
                         reraise_from_handler(error)
                         raise read_error(value, buffer, error) from error
+                    if buffer.origin is not None:
+                        buffer.origin.waited(time.perf_counter() - started)

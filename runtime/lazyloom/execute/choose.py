@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from typing import Final, NamedTuple, final
 
+from ..program import reasons
 from . import costs
 from .costs import Estimate
 from .history import History
@@ -44,38 +45,38 @@ class Decision(NamedTuple):
         form: :data:`COMPILED` or :data:`OP_BY_OP`.
         step: :data:`NOTHING`; :data:`TRY_AGAIN`, to compare the compiled form anew; :data:`LOAD`,
             to look for the program on disk; or :data:`COMPILE`, to have it compiled beside.
-        reason: for the record, what the form was chosen for.
+        code: for the record, what the form was chosen for (:mod:`lazyloom.program.reasons`).
     """
 
     form: str
     step: int
-    reason: str
+    code: str
+
+    @property
+    def reason(self) -> str:
+        """What the form was chosen for, for people to read."""
+        return reasons.CHOICES[self.code]
 
 
-OPTION: Final = Decision(
-    COMPILED, NOTHING, "the options ask for compiled programs (reproducible, or without op_by_op)")
-WATCHED: Final = Decision(
-    COMPILED, NOTHING, "its regions are verified or run one by one")
-COMPILED_ONLY: Final = Decision(
-    COMPILED, NOTHING, "it has effects, or the backend runs nothing op by op")
-READY: Final = Decision(COMPILED, NOTHING, "its compiled program is there")
-LOADED: Final = Decision(COMPILED, NOTHING, "its compiled program was on disk")
-LONG_RUN: Final = Decision(
-    COMPILED, NOTHING, "one run op by op is estimated to take longer than compiling")
-NOT_BESIDE: Final = Decision(
-    COMPILED, NOTHING, "it has earned compiling, and nothing compiles beside the program")
-SLOWER: Final = Decision(OP_BY_OP, NOTHING, "the compiled program was slower")
-AGAIN: Final = Decision(OP_BY_OP, TRY_AGAIN, "the compiled program is compared anew")
-LOOK: Final = Decision(OP_BY_OP, LOAD, "the compiled program may be on disk")
-NOTHING_TO_SAVE: Final = Decision(
-    OP_BY_OP, NOTHING, "a compiled program would take as long")
-QUEUED: Final = Decision(OP_BY_OP, NOTHING, "it is being compiled beside the program")
-FAILED: Final = Decision(OP_BY_OP, NOTHING, "compiling failed")
-WAITS: Final = Decision(OP_BY_OP, NOTHING, "it has not yet cost what compiling would")
-QUEUE_FULL: Final = Decision(
-    OP_BY_OP, NOTHING, "programs that have cost more wait for the compiler")
-EARNED: Final = Decision(OP_BY_OP, COMPILE, "it has cost what compiling would")
-EARLY: Final = Decision(OP_BY_OP, COMPILE, "it comes back, and the compiler is idle")
+OPTION: Final = Decision(COMPILED, NOTHING, reasons.OPTION)
+WATCHED: Final = Decision(COMPILED, NOTHING, reasons.WATCHED)
+COMPILED_ONLY: Final = Decision(COMPILED, NOTHING, reasons.COMPILED_ONLY)
+READY: Final = Decision(COMPILED, NOTHING, reasons.READY)
+LOADED: Final = Decision(COMPILED, NOTHING, reasons.LOADED)
+LONG_RUN: Final = Decision(COMPILED, NOTHING, reasons.LONG_RUN)
+NOT_BESIDE: Final = Decision(COMPILED, NOTHING, reasons.NOT_BESIDE)
+SLOWER: Final = Decision(OP_BY_OP, NOTHING, reasons.SLOWER)
+AGAIN: Final = Decision(OP_BY_OP, TRY_AGAIN, reasons.AGAIN)
+LOOK: Final = Decision(OP_BY_OP, LOAD, reasons.LOOK)
+NOTHING_TO_SAVE: Final = Decision(OP_BY_OP, NOTHING, reasons.NOTHING_TO_SAVE)
+QUEUED: Final = Decision(OP_BY_OP, NOTHING, reasons.QUEUED)
+FAILED: Final = Decision(OP_BY_OP, NOTHING, reasons.FAILED)
+#: what it could have saved does not count yet, as a run that is the first may be slow, or the last
+FEW_RUNS: Final = Decision(OP_BY_OP, NOTHING, reasons.FEW_RUNS)
+WAITS: Final = Decision(OP_BY_OP, NOTHING, reasons.WAITS)
+QUEUE_FULL: Final = Decision(OP_BY_OP, NOTHING, reasons.QUEUE_FULL)
+EARNED: Final = Decision(OP_BY_OP, COMPILE, reasons.EARNED)
+EARLY: Final = Decision(OP_BY_OP, COMPILE, reasons.EARLY)
 
 
 @final
@@ -149,7 +150,7 @@ def choose(history: History, facts: Facts) -> Decision:
         comes_back(history, price, facts.now)
     ):
         return EARLY
-    return WAITS
+    return FEW_RUNS if history.runs < costs.LEAST_RUNS else WAITS
 
 
 def could_save(history: History) -> float:

@@ -28,7 +28,7 @@ def decide(entry: memory.Entry, plan: Plan, donate: bool) -> Decision:
     while True:
         decision = choose.choose(history, _facts(entry, history, plan))
         if decision.step == choose.NOTHING:
-            if decision is choose.WAITS:
+            if decision is choose.WAITS or decision is choose.FEW_RUNS:
                 history.next_round(ab_timing.clock())
             elif decision is choose.NOTHING_TO_SAVE and history.runs >= COMPARED:
                 history.decided = costs.DECISION_RUNS

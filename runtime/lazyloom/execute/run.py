@@ -6,18 +6,22 @@ import time
 from math import inf
 from typing import Any, Final
 
-from .. import logs, strict
+from .. import logs, sources, strict
 from ..backends.selection import backend
 from ..cache import memory
+from ..compiled import COMPILED
 from ..counters import counters
 from ..errors import DistributedError
 from ..hooks import hooks
 from ..interrupts import Deferred
 from ..placements import Placement
+from ..program import reasons
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
+from ..program.reasons import DISPATCH, OP_BY_OP, PREPARE, START
 from ..settings import watching, whole_only
-from .choose import NOTHING_TO_SAVE, could_save, threads
+from ..startup import starting, unnoted
+from .choose import could_save, threads
 from .costs import PADDED_OPS, start_seconds
 from .history import History, history_of
 from .op_by_op.blas_threads import Threads
@@ -42,6 +46,8 @@ class _Late:
             from .padded import choice
             from .padded.run import run_padded
 
+        if COMPILED:
+            sources.show("lazyloom")
         self.ab_timing: Any = ab_timing
         self.background: Any = background
         self.choose: Any = choose
@@ -63,7 +69,8 @@ def _modules() -> _Late:
     global _late
     found = _late
     if found is None:
-        found = _late = _Late()
+        with starting():
+            found = _late = _Late()
     return found
 
 
@@ -76,6 +83,8 @@ def run(plan: Plan, donate: bool) -> None:
     """
     started = _clock()
     entry = memory.entry_of(plan.structure, donate)
+    if entry.first_run is None:
+        entry.ran_first(plan.evaluation)
     if watching[0] and strict.counters[0]:
         _run_counted(entry, plan, donate, started)
     else:
@@ -91,17 +100,16 @@ def _run_counted(entry: memory.Entry, plan: Plan, donate: bool, started: float) 
     first = not had_program and (history is None or history.runs == 0)
     _run(entry, plan, donate, started)
     evaluation: Evaluation = plan.evaluation
-    new = evaluation.form != "padded" and (
-        first or had_program and evaluation.found == "compiled")
+    padded = evaluation.form == "padded"
+    new = not padded and (first or had_program and evaluation.found == "compiled")
     ops = len(plan.nodes)
     found = evaluation.found.replace("_", " ")
     reason = f"{evaluation.reason} of {ops} op{'s' if ops > 1 else ''}, {found}"
     if new:
-        programs = _modules().programs
-        why: str = evaluation.difference or programs.difference_of(entry)
-        reason = f"{reason}; {programs.in_one_line(why)}"
-    strict.ran(None if evaluation.form == "padded" else plan.structure, evaluation.site, reason,
-               new)
+        differs: Any = evaluation.differs
+        if differs is not None:
+            reason = f"{reason}; {differs.in_one_line()}"
+    strict.ran(None if padded else plan.structure, evaluation.site, reason, new)
 
 
 def _run(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> None:
@@ -173,7 +181,7 @@ def _took_turn(
         return False
     threads = Threads.AS_THEY_ARE if form == timing.SEVERAL_THREADS else (
         _threads(history, plan))
-    _run_op_by_op(entry, plan, donate, started, threads, "it has its turn in a comparison")
+    _run_op_by_op(entry, plan, donate, started, threads, reasons.TURN)
     return True
 
 
@@ -186,7 +194,7 @@ def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float
         # what follows would say so, a few calls of interpreted code later
         known.decided -= 1
         _run_op_by_op(
-            entry, plan, donate, started, _threads(known, plan), NOTHING_TO_SAVE.reason)
+            entry, plan, donate, started, _threads(known, plan), reasons.NOTHING_TO_SAVE)
         return True
     modules = _modules()
     decision = modules.prepare.decide(entry, plan, donate)
@@ -199,8 +207,11 @@ def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float
         if chosen is not None:
             looked = time.perf_counter()
             if modules.run_padded(chosen, plan, donate):
-                plan.evaluation.looked_up(looked - started)
-                seconds = plan.evaluation.timings["dispatch"] = time.perf_counter() - looked
+                evaluation: Evaluation = plan.evaluation
+                if unnoted:
+                    evaluation.started_up(started)
+                evaluation.looked_up(looked - started)
+                seconds = evaluation.timings[DISPATCH] = time.perf_counter() - looked
                 padded.ran_padded(entry, chosen, seconds)
                 return True
     if op_by_op:
@@ -213,9 +224,9 @@ def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float
                 f"({history.failure})", "report the failure, or leave out what cannot be compiled")
         if watching[0] and history.runs == 0 and strict.asked("compiles"):
             modules.programs.tell_new(entry, plan, donate)
-        _run_op_by_op(entry, plan, donate, started, _threads(history, plan), decision.reason)
+        _run_op_by_op(entry, plan, donate, started, _threads(history, plan), decision.code)
     else:
-        plan.evaluation.why = decision.reason
+        plan.evaluation.choice = decision.code
     return op_by_op
 
 
@@ -227,7 +238,7 @@ def _threads(history: History, plan: Plan) -> Threads:
 
 
 def _run_op_by_op(
-    entry: memory.Entry, plan: Plan, donate: bool, started: float, threads: Threads, why: str
+    entry: memory.Entry, plan: Plan, donate: bool, started: float, threads: Threads, choice: str
 ) -> None:
     """Run the plan op by op, and count what that costs."""
     history = history_of(entry)
@@ -236,24 +247,29 @@ def _run_op_by_op(
     evaluation.backend = backend().name
     counters["runs_op_by_op"] += 1
     counters["ops_executed"] += len(plan.nodes)
-    if watching[0] and not entry.site:
-        # what later programs differ from
-        entry.site = str(evaluation.site)
+    modules = _modules()
+    before = 0.0
+    if unnoted:
+        before = evaluation.started_up(started)
     looked = _clock()
     run_op_by_op(plan, history, threads, donate)
-    took = _clock() - looked
-    # what had to be prepared is ready the next time
-    seconds = took
-    if "prepare" in evaluation.timings:
-        seconds = max(0.0, took - evaluation.timings["prepare"])
-    modules = _modules()
+    seconds = _clock() - looked
+    timings = evaluation.timings
+    if PREPARE in timings:
+        # what had to be prepared, and started for it, is ready the next time
+        seconds -= timings[PREPARE] + timings.get(START, 0.0) - before
+        if seconds < 0.0:
+            seconds = 0.0
+    evaluation.looked_up(looked - started + timings.get(START, 0.0) - before)
+    timings[OP_BY_OP] = seconds
     modules.ran_op_by_op(entry, seconds)
+    startup = start_seconds()
+    if choice is not reasons.NOTHING_TO_SAVE:
+        startup += modules.background.start_seconds()
     evaluation.chosen(
-        why, history.spent, could_save(history), history.compile_estimate + start_seconds(),
-        history.failure)
+        choice, history.runs, history.spent, could_save(history),
+        history.compile_estimate + startup, startup, history.failure)
     requested: list[bool] = modules.requested
     if requested:
         modules.background.request_functions(
             modules.functions_on_demand.FUNCTIONS, requested.pop())
-    evaluation.looked_up(looked - started)
-    evaluation.timings["op_by_op"] = took

@@ -18,7 +18,9 @@ from ..ending import launching
 from ..interrupts import Deferred, deliver, late, reraise_from_handler
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
+from ..program.reasons import DISPATCH
 from ..settings import watching
+from ..startup import unnoted
 from . import placed
 from .history import History
 
@@ -57,8 +59,10 @@ def run_whole(
     if info.segmented:
         evaluation.parts = info.loaded.parts()
     evaluation.form = "compiled"
+    if unnoted:
+        evaluation.started_up(started)
     evaluation.looked_up(looked - started)
-    evaluation.timings["dispatch"] = time.perf_counter() - looked
+    evaluation.timings[DISPATCH] = time.perf_counter() - looked
 
 
 def _tell(plan: Plan, info: memory.DispatchInfo) -> None:

@@ -87,7 +87,7 @@ def _opened_at_once(data: bytes) -> Any:
     private.check_above(os.path.join(tempfile.gettempdir(), "lazyloom"))
     with tempfile.TemporaryDirectory(prefix="lazyloom-") as folder:
         path = os.path.join(folder, "functions.so")
-        with open(path, "wb") as file:
+        with private.limit_is_an_error(), open(path, "wb") as file:
             file.write(data)
         # the file is not needed once it is open
         return NATIVE.Library(path)

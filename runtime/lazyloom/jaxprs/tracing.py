@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from .. import allocation
 from ..interrupts import Deferred
+from ..startup import starting
 from . import jax_import, start_memory
 
 
@@ -43,9 +44,20 @@ def load() -> None:
     """Import JAX, before any import of a part of it."""
     if jax_import.loaded():
         return
-    allocation.keep_pages()
-    start_memory.require("jaxlib.xla_client" in sys.modules)
-    jax_import.load(_import, _settle)
+    with starting():
+        allocation.keep_pages()
+        start_memory.require("jaxlib.xla_client" in sys.modules)
+        jax_import.load(_import, _settle)
+
+
+def live_arrays() -> list[Any]:
+    """Return JAX's arrays that somebody has; none before a client has started."""
+    if not jax_import.loaded():
+        return []
+    import jax
+    from jax._src import xla_bridge
+
+    return list(jax.live_arrays()) if xla_bridge.backends_are_initialized() else []
 
 
 class _Call:

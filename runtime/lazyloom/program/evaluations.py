@@ -10,19 +10,25 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final
 
 from ..counters import counters
+from ..errors import ArgumentError
 from ..hooks import hooks
 from ..locks import closed_gate, new_lock, open_gate
 from ..notebooks import as_html
 from ..settings import tuning
+from ..startup import taken
 from ..trace.graph import trace
 from ..trace.source import Site
 from .collectives import Collective, Partitioned, bytes_together
+from .reasons import CAUSES, CHOICES, COMPILE, LOAD, LOOKUP, LOWER, PHASES, START, WAIT
 from .regions import NO_REGIONS, PartRun, ProgramRegions
 
 if TYPE_CHECKING:
+    from .difference import Difference
     from .program import Program
 
 _records: Final[deque[Evaluation]] = deque()
+#: phases that others than the run itself measure, before it begins
+_BEFORE: Final = (START, LOAD, LOWER, COMPILE)
 
 
 class Dispatched:
@@ -76,32 +82,40 @@ class Evaluation:
 
     Attributes:
         reason: why it ran, such as ``"read"``, ``"sync"`` or ``"cut"``.
-        site: the user's ``file:line`` that caused it.
+        site: the user's ``file:line`` that caused it, a :class:`~lazyloom.trace.source.Site`, whose
+            ``library`` is the line in an installed package through which it did, if any.
         found: where the compiled program was found: ``"memory"``, ``"disk"``, or ``"compiled"`` if
             it was compiled for this run; ``"op_by_op"`` if it ran op by op; "" if it never got that
             far.
         form: ``"compiled"``, ``"op_by_op"``, or ``"padded"`` if a program for many extents ran.
-        why: what the form was chosen for; "" for a program that was in memory.
+        choice: what the form was chosen for: a key of
+            :data:`lazyloom.program.reasons.CHOICES`; "" for a program that was in memory.
+        runs, spent, saved: of a run op by op, how often its structure has run so since it was last
+            compiled, the seconds that took, and those of them that a compiled program could have
+            saved.
+        estimate: the seconds that compiling it is estimated to take, infinite if it failed;
+            ``startup`` of them are the start of JAX and of the process that compiles.
         kernel_failure: of a run op by op, the host kernel that failed, in whose place the op was
             compiled, and how; "" if none did.
         backend: the name of the backend that it ran on; "" if it never got that far.
         ops: number of recorded operations in it, of those that ran if some had failed before.
         program: the canonical :class:`~lazyloom.program.program.Program` that ran.
-        difference: if compiled, how it differs from the nearest known program.
-        timings: seconds by phase: ``collect``, ``lookup``, ``lower``, ``compile``, ``load``,
-            ``dispatch``; of a run op by op ``op_by_op``, of which ``prepare`` was finding or making
-            what its ops run as.
+        is_new: no run of this process had its structure before.
+        timings: seconds by phase, which add up: the keys are those of
+            :data:`lazyloom.program.reasons.PHASES` that it went through.
         bytes_in, bytes_out, bytes_donated: sizes of inputs, wanted results and donated inputs.
+        bytes_uploaded: of the inputs, those that came from the host's arrays and were never in a
+            run before.
         copied: numbers of the leaves that were copied since the program donates them.
         error: the error, if it failed.
     """
 
     __slots__ = (
-        "number", "reason", "site", "found", "ops", "difference", "timings",
-        "_bytes_in", "bytes_out", "bytes_donated", "copied", "error", "dispatched", "places",
-        "fallible", "spawned", "results_ready", "backend", "form", "_program", "_asked",
-        "why", "estimate", "failure", "kernel_failure", "spent", "saved", "padding", "unpadded",
-        "regions", "parts", "collectives",
+        "number", "reason", "site", "found", "ops", "timings", "is_new", "_known", "_differs",
+        "_bytes_in", "bytes_uploaded", "bytes_out", "bytes_donated", "copied", "error",
+        "dispatched", "places", "fallible", "spawned", "results_ready", "backend", "form",
+        "_program", "_asked", "choice", "estimate", "startup", "failure", "kernel_failure", "runs",
+        "spent", "saved", "padding", "unpadded", "regions", "parts", "collectives",
     )  # fmt: skip
 
     def __init__(self, number: int, reason: str, site: Site) -> None:
@@ -122,21 +136,24 @@ class Evaluation:
         self.parts: tuple[PartRun, ...] = ()
         #: what other processes, or the devices of its mesh, ran of it together
         self.collectives: tuple[Collective | Partitioned, ...] = ()
-        # of a run op by op: why it was chosen, the seconds that compiling the program is estimated
-        # to take, JAX's start included (infinite if it failed), those that its structure has run
-        # op by op, and those that it could have saved, which are compared with the estimate
-        self.why = ""
+        self.choice = ""
         self.estimate = 0.0
+        self.startup = 0.0
+        self.runs = 0
         self.spent = 0.0
         self.saved = 0.0
-        #: and why it failed
+        #: of a run op by op, why compiling its program failed
         self.failure = ""
         self.kernel_failure = ""
         self._program: Program | None = None
         self._asked: Any = None
-        self.difference: str | None = None
+        self.is_new = False
+        #: how many programs there were when a new one ran
+        self._known = 0
+        self._differs: Difference | None = None
         self.timings: dict[str, float] = {}
         self._bytes_in = 0
+        self.bytes_uploaded = 0
         self.bytes_out = 0
         self.bytes_donated = 0
         self.copied: list[int] = []
@@ -165,6 +182,80 @@ class Evaluation:
         self._program = program
 
     @property
+    def cause(self) -> str:
+        """Why it ran, as one of the codes of :data:`lazyloom.program.reasons.CAUSES`.
+
+        The reason itself where a frontend gave another one.
+        """
+        for beginning, cause in CAUSES.items():
+            if self.reason.startswith(beginning):
+                return cause
+        return self.reason
+
+    @property
+    def why(self) -> str:
+        """What the form was chosen for, in words; "" for a program that was in memory."""
+        return CHOICES[self.choice] if self.choice else ""
+
+    @property
+    def seconds(self) -> float:
+        """What it took: the sum of all phases."""
+        return sum(self.timings.values())
+
+    @property
+    def differs(self) -> Difference | None:
+        """Why its program is new: how it differs from the nearest one that ran before.
+
+        Worked out when it is asked for first. None for a program that had run before.
+        """
+        if self._differs is None and self.is_new and self.program is not None:
+            # slow to import
+            from .difference import UNLIKE, Difference, difference_of
+
+            found = difference_of(
+                self.program.structure, str(self.site), hooks.ran_before(self.number))
+            if not found.known and self._known:
+                # they are forgotten
+                found = Difference(UNLIKE, self._known)
+            self._differs = found
+        return self._differs
+
+    @property
+    def difference(self) -> str | None:
+        """:attr:`differs` in words."""
+        differs = self.differs
+        return None if differs is None else differs.text()
+
+    def difference_from(self, other: Evaluation) -> Difference:
+        """How its program differs from another record's: without changes if they are equal.
+
+        Raises ArgumentError if one of the two ran no program.
+        """
+        if self.program is None or other.program is None:
+            raise ArgumentError(
+                "difference_from: evaluation "
+                f"{self.number if self.program is None else other.number} ran no program, expected "
+                "records of runs")
+        from .difference import CHANGED, Difference, changes_between
+
+        where = str(other.site)
+        a, b = self.program, other.program
+        return Difference(
+            CHANGED, 1, where, where == str(self.site),
+            [] if a == b else changes_between(a.structure, b.structure))
+
+    def ran_first(self, known: int) -> None:
+        """Note that no run had its structure before, and how many others there were."""
+        self.is_new = True
+        self._known = known
+
+    def returns_less(self) -> None:
+        """Note that its program was compiled again, as it did not return what is wanted."""
+        from .difference import RESULTS, Difference
+
+        self._differs = Difference(RESULTS, 1)
+
+    @property
     def bytes_in(self) -> int:
         """The size of the inputs."""
         if self.form == "op_by_op":
@@ -184,18 +275,39 @@ class Evaluation:
         self._asked = (structure, wanted, donatable)
 
     def looked_up(self, seconds: float) -> None:
-        """Note how long the program was looked for, unless the disk was: that has been noted."""
-        if "lookup" not in self.timings:
-            self.timings["lookup"] = seconds
+        """Note how long it was until the run began, less the phases that this had in it."""
+        timings = self.timings
+        if len(timings) > 1:
+            for phase in _BEFORE:
+                seconds -= timings.get(phase, 0.0)
+        # clocks of phases that others measure need not agree to the last bit
+        timings[LOOKUP] = seconds if seconds > 0.0 else 0.0
+
+    def started_up(self, since: float) -> float:
+        """Note what this thread spent on starting since a time; these seconds.
+
+        (:mod:`lazyloom.startup`)
+        """
+        seconds: float = taken(since)
+        if seconds > 0.0:
+            self.timings[START] = self.timings.get(START, 0.0) + seconds
+        return seconds
+
+    def waited(self, seconds: float) -> None:
+        """Note that a reader waited for its results."""
+        self.timings[WAIT] = self.timings.get(WAIT, 0.0) + seconds
 
     def chosen(
-        self, why: str, spent: float, saved: float, estimate: float, failure: str
-    ) -> None:
+        self, choice: str, runs: int, spent: float, saved: float, estimate: float, startup: float,
+        failure: str,
+    ) -> None:  # fmt: skip
         """Note why it ran op by op, what such runs have cost, and what compiling would."""
-        self.saved = saved
-        self.why = why
+        self.choice = choice
+        self.runs = runs
         self.spent = spent
+        self.saved = saved
         self.estimate = estimate
+        self.startup = startup
         self.failure = failure
 
     def ran_padded(
@@ -216,19 +328,19 @@ class Evaluation:
         on = f" on {self.backend}" if self.backend else ""
         found = self.found.replace("_", " ") or "not run"
         lines = [
-            f"evaluation {self.number}: {self.reason} at {self.site}",
+            f"evaluation {self.number}: {self.reason} at {self.site.text()}",
             f"  program  {self.key[:16]}, {self.ops} ops{on}, {found}",
         ]
-        if self.difference:
-            lines += ["  compiled because " + self.difference.replace("\n", "\n    ")]
+        difference = self.difference
+        if difference:
+            new = "compiled" if self.found == "compiled" else "new"
+            lines.append(f"  {new} because " + difference.replace("\n", "\n    "))
         if self.form == "compiled" and self.why:
             lines.append(f"  form     compiled; {self.why}")
         if self.form == "op_by_op":
-            compiling = f": {self.failure}" if self.estimate == math.inf else (
-                f"; compiling is estimated to take {self.estimate * 1e3:.0f} ms")
-            lines.append(
-                f"  form     op by op, {self.spent * 1e3:.1f} ms so far, {self.saved * 1e3:.1f} ms "
-                f"of which compiled runs could have saved; {self.why}{compiling}")
+            lines.append(f"  form     op by op: {self.why}" + (
+                f": {self.failure}" if self.failure else ""))
+            lines.append(f"  so far   {self._so_far()}")
         if self.kernel_failure:
             lines.append(f"  kernel   {self.kernel_failure}; the op was compiled in its place")
         if self.unpadded:
@@ -252,10 +364,12 @@ class Evaluation:
                          f"{bytes_together(self.collectives)}")
             lines += [f"    {c.text()}" for c in self.collectives]
         phases = ", ".join(
-            f"{k.replace('_', ' ')} {v * 1e3:.2f} ms" for k, v in self.timings.items())
+            f"{k.replace('_', ' ')} {self.timings[k] * 1e3:.2f} ms"
+            for k in PHASES if k in self.timings)
         lines.append(f"  time     {phases}")
+        uploaded = f" ({self.bytes_uploaded} from the host)" if self.bytes_uploaded else ""
         lines.append(
-            f"  memory   {self.bytes_in} bytes in, {self.bytes_out} out, "
+            f"  memory   {self.bytes_in} bytes in{uploaded}, {self.bytes_out} out, "
             f"{self.bytes_donated} donated")
         if self.copied:
             lines.append(f"  copied   inputs {self.copied}: the program reuses their memory and "
@@ -263,6 +377,17 @@ class Evaluation:
         if self.error is not None:
             lines.append(f"  failed   {self.error}")
         return "\n".join(lines)
+
+    def _so_far(self) -> str:
+        """What runs op by op have cost, beside what compiling would."""
+        text = (f"{self.runs} runs took" if self.runs != 1 else "1 run took") + (
+            f" {self.spent * 1e3:.1f} ms, of which compiled ones could have saved "
+            f"{self.saved * 1e3:.1f} ms")
+        if self.estimate != math.inf:
+            text += f"; compiling is estimated to take {self.estimate * 1e3:.0f} ms"
+            if self.startup:
+                text += f", {self.startup * 1e3:.0f} ms of it until what compiles has started"
+        return text
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the text."""

@@ -17,10 +17,12 @@ from ..counters import counters
 from ..dtypes import DType, as_dtype, dtype_named
 from ..errors import ArgumentError, type_name
 from ..evaluate.reading import await_data, blind, materialize, read, read_awaited
+from ..hooks import hooks
 from ..host import host_arrays
 from ..placements import DEFAULT_PLACEMENT
 from ..settings import tuning, watching
 from ..trace.graph import (
+    FRESH,
     Buffer,
     Node,
     Value,
@@ -78,9 +80,15 @@ def from_host(
     ):
         if not share:
             counters["bytes_taken_over"] += source.nbytes
-        return leaf_value(tensor_type(source.shape, dtype), Buffer(source, None, share))
-    data = host_arrays.copied(source, dtype.numpy)
-    return leaf_value(tensor_type(data.shape, dtype), Buffer(data, None, False))
+        return leaf_value(tensor_type(source.shape, dtype), _fresh(source, share))
+    return _copied(source, dtype)
+
+
+def _fresh(data: Any, shared: bool) -> Buffer:
+    """A buffer of data from the host, which count once a run takes them."""
+    buffer = Buffer(data, None, shared)
+    buffer.given = FRESH
+    return buffer
 
 
 def from_memory(memory: Any, dtype: DType, shape: tuple[int, ...]) -> Value:
@@ -93,8 +101,17 @@ def from_memory(memory: Any, dtype: DType, shape: tuple[int, ...]) -> Value:
     """
     if watching[0] and prod(shape) > 1:
         _tell(shape, dtype)
-    data = host_arrays.copied(np.ndarray(shape, dtype.numpy, memory), dtype.numpy)
-    return leaf_value(tensor_type(shape, dtype), Buffer(data, None, False))
+    return _copied(np.ndarray(shape, dtype.numpy, memory), dtype)
+
+
+def _copied(source: Any, dtype: DType) -> Value:
+    observer: Any = hooks.observer
+    waited = None if observer is None else observer.waits()
+    data = host_arrays.copied(source, dtype.numpy)
+    buffer = _fresh(data, False)
+    if observer is not None:
+        observer.uploaded(waited, user_site(), source, buffer)
+    return leaf_value(tensor_type(data.shape, dtype), buffer)
 
 
 def _tell(shape: tuple[int, ...], dtype: DType) -> None:

@@ -17,10 +17,12 @@ from ..dtypes import bool_ as _bool
 from ..dtypes import float32 as _float32
 from ..evaluate.elements import is_watched, number_leaf
 from ..evaluate.reading import element_number
+from ..hooks import hooks
 from ..trace import graph
 from ..trace.graph import Value
 from ..trace.recording import record_number, record_one, record_two
 from ..trace.scalars import Scalar
+from ..trace.source import user_site
 from ..types import TensorType, scalar_type
 from .elements import element_value, starts_of
 from .operators import (
@@ -175,8 +177,12 @@ def read_later(later: Later) -> Any:
     """The number, which the user reads; None if it has to be recorded for that."""
     if settings.forbids_reads():
         return None
+    observer: Any = hooks.observer
+    waited = None if observer is None else observer.waits()
     number = number_of(later)
     if number is not None:
+        if observer is not None:
+            observer.read(waited, user_site(), None, later.type.dtype.itemsize)
         counters["reads"] += 1
         counters["bytes_read"] += later.type.dtype.itemsize
     return number

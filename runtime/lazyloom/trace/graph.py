@@ -77,11 +77,13 @@ class Buffer:
         used: a compiled program received the array, and may still be reading it.
         written: it is a copy of others' data to which elements were written.
         placement: how XLA divided the data over a mesh, where it chose; else None.
+        given: FRESH for data of the host's arrays that no run has taken, COUNTED once one has.
+        number: what a profile knows it by, or 0.
     """
 
     __slots__ = (
         "host", "array", "owners", "holds", "shared", "origin", "checks", "range", "recoverable",
-        "slot", "epoch", "marks", "used", "written", "placement",
+        "slot", "epoch", "marks", "used", "written", "placement", "given", "number",
     )  # fmt: skip
 
     def __init__(self, host: Any, array: Any, shared: bool, origin: Any = None) -> None:
@@ -100,7 +102,12 @@ class Buffer:
         self.used: bool = False
         self.written: bool = False
         self.placement: Placement | None = None
+        self.given: int = 0
+        self.number: int = 0
 
+
+FRESH: Final = 1
+COUNTED: Final = 2
 
 Input: TypeAlias = "Node | Scalar | None"
 

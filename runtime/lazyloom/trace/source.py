@@ -13,6 +13,7 @@ from types import CodeType
 from typing import Any, Final, final
 
 from ..compiled import mypyc_attr
+from ..errors import ArgumentError
 from ..extension import in_c
 from ..locks import new_lock
 
@@ -24,18 +25,53 @@ _thread: Final[Any] = threading.local()
 _getframe: Final[Any] = sys._getframe
 
 
+# whose file it is
+
+#: the user's
+USER: Final = 0
+#: of the standard library, or a script that an installed package put among the programs
+STANDARD: Final = 1
+#: of an installed package
+INSTALLED: Final = 2
+
+#: what is in the paths of installed packages
+_INSTALLED: Final = (
+    f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_STANDARD: Final = os.path.dirname(str(os.__file__)) + os.sep
+_SCRIPTS: Final = os.path.dirname(sys.executable or os.sep)
+#: by file
+_kinds: Final[dict[str, int]] = {}
+
+
+def _named(variable: str, skipped: bool) -> dict[str, bool]:
+    names = os.environ.get(variable, "").replace(" ", "").split(",")
+    return {name: skipped for name in names if name}
+
+
+#: packages, by name, whose lines are passed over (True), or are the user's though installed
+_told: Final[dict[str, bool]] = {
+    **_named("LAZYLOOM_SKIP_PACKAGES", True), **_named("LAZYLOOM_USER_PACKAGES", False)}
+
+
 @mypyc_attr(acyclic=True)
 @final
 class Site:
-    """A place in the user's program; ``str()`` gives ``file:line``."""
+    """A place in the user's program; ``str()`` gives ``file:line``.
 
-    __slots__ = ("code", "offset", "file", "_line")
+    Attributes:
+        file, line: where it is; ``<unknown>`` and 0 where nothing is known.
+        library: the innermost place in an installed package or the standard library through which
+            the program came here, a Site; None where there is none.
+    """
+
+    __slots__ = ("code", "offset", "file", "_line", "library")
 
     def __init__(self, code: CodeType | None, offset: int, file: str = "", line: int = 0) -> None:
         self.code: Any = code
         self.offset: int = offset
         self.file: str = file or (code.co_filename if code is not None else "<unknown>")
         self._line: int = line
+        self.library: Site | None = None
 
     @property
     def line(self) -> int:
@@ -49,6 +85,16 @@ class Site:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+    def text(self) -> str:
+        """The place for people to read, with the package through which the program came here."""
+        if self.library is None:
+            return str(self)
+        file = self.library.file
+        for folder in _INSTALLED:
+            if folder in file:
+                file = file.rpartition(folder)[2]
+        return f"{self} (in {file}:{self.library.line})"
 
     def __repr__(self) -> str:
         return f"<site {self}>"
@@ -94,6 +140,118 @@ def is_internal(file: str) -> bool:
     """Return True for a file of lazyloom, a frontend or a frozen module: its frames are skipped."""
     internal = _internal_files.get(file)
     return _is_internal(file) if internal is None else internal
+
+
+def user_packages(*names: str) -> None:
+    """Count lines of packages as the user's although these are installed.
+
+    Records and messages name the nearest line that is neither Lazyloom's nor of an installed
+    package or the standard library. ``LAZYLOOM_USER_PACKAGES`` in the environment names such
+    packages, too, separated by commas.
+
+    Args:
+        names: of packages or modules as they are imported, such as ``"mine"`` or ``"mine.models"``;
+            the longest name that fits a module counts.
+
+    Raises ArgumentError for what is no such name.
+    """
+    _tell(names, False, "user_packages")
+
+
+def skip_packages(*names: str) -> None:
+    """Pass over lines of packages as if these were installed; see :func:`user_packages`.
+
+    ``LAZYLOOM_SKIP_PACKAGES`` in the environment names such packages, too.
+    """
+    _tell(names, True, "skip_packages")
+
+
+def _tell(names: Any, skipped: bool, function: str) -> None:
+    for name in names:
+        if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
+            raise ArgumentError(
+                f"{function}: {name!r} was given, expected the name of a package or module as it "
+                "is imported, such as 'mine' or 'mine.models'")
+    for name in names:
+        _told[name] = skipped
+    _kinds.clear()
+
+
+def is_users(file: str) -> bool:
+    """Return True for a file that is neither lazyloom's, a frontend's nor an installed one."""
+    return not is_internal(file) and _kind(file) == USER and not file.startswith("<")
+
+
+def _kind(file: str) -> int:
+    """Whose file it is: :data:`USER`, :data:`STANDARD` or :data:`INSTALLED`."""
+    found = _kinds.get(file)
+    if found is None:
+        found = _kinds[file] = _kind_of(file)
+    return found
+
+
+def _kind_of(file: str) -> int:
+    longest = ""
+    for name in _told:
+        if len(name) > len(longest) and _is_of(file, sys.modules.get(name)):
+            longest = name
+    if longest:
+        return INSTALLED if _told[longest] else USER
+    for folder in _INSTALLED:
+        if folder in file:
+            return INSTALLED
+    standard = file.startswith(_STANDARD) or os.path.dirname(file) == _SCRIPTS
+    return STANDARD if standard else USER
+
+
+def _is_of(file: str, module: Any) -> bool:
+    """Whether a file belongs to a module or package that was imported."""
+    if file == getattr(module, "__file__", None):
+        return True
+    folders: Any = getattr(module, "__path__", ())
+    return any(file.startswith(str(folder) + os.sep) for folder in folders)
+
+
+def _outside(code: Any, offset: int) -> Site:
+    """The place of the nearest frame outside of installed packages, for an innermost one in them.
+
+    Where there is none, as in a program that is installed itself (``python -m package``), it is the
+    nearest one of that program's package: of what is outermost but the standard library.
+    """
+    library = Site(code, offset)
+    frame = _getframe(0)
+    inside: list[tuple[Any, int]] = []
+    while frame is not None:
+        found: Any = frame.f_code
+        file: str = found.co_filename
+        if not is_internal(file):
+            if _kind(file) == USER:
+                site = Site(found, frame.f_lasti)
+                site.library = library
+                return site
+            inside.append((found, frame.f_lasti))
+        frame = frame.f_back
+    package = ""
+    for place in inside:
+        if _kind(place[0].co_filename) == INSTALLED:
+            package = _package(place[0].co_filename)
+    for place in inside:
+        if package and _package(place[0].co_filename) == package:
+            if place[0] is code and place[1] == offset:
+                return library
+            site = Site(place[0], place[1])
+            site.library = library
+            return site
+    return library
+
+
+def _package(file: str) -> str:
+    """The folder, or the file, of the package that a file is part of among installed ones."""
+    for folder in _INSTALLED:
+        before, found, rest = file.rpartition(folder)
+        if found:
+            return before + folder + rest.partition(os.sep)[0]
+    return os.path.dirname(file)
 
 
 def set_site(file: str, line: int) -> Site | None:
@@ -166,9 +324,19 @@ def named_site() -> Site | None:
 
 
 def user_site() -> Site:
-    """The innermost frame that belongs to neither lazyloom nor a frontend, as a Site."""
+    """The innermost frame that belongs to neither lazyloom, a frontend nor an installed package.
+
+    For reads and errors. The Site's ``library`` is the innermost frame of all but lazyloom's and
+    frontends', where that is another one.
+    """
     named = named_site()
     if named is not None:
         return named
     code, offset = user_place()
-    return UNKNOWN if code is None else Site(code, offset)
+    if code is None:
+        return UNKNOWN
+    kind = _kinds.get(code.co_filename)
+    if kind is None:
+        kind = _kind(code.co_filename)
+    # recording keeps the innermost frame, as it goes no farther than it has to
+    return Site(code, offset) if kind == USER else _outside(code, offset)

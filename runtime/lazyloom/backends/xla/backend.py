@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from ...interrupts import Deferred
 from ...jaxprs import tracing
 from ...ops.spec import OpDef
 from ...program.program import Program
+from ...startup import starting
 from ...trace.specs import Spec, spec_of
 from ...types import TensorType
 from ..backend import Backend, Executable, Request
@@ -50,15 +52,25 @@ class Xla(Backend):
     parts_shape = staticmethod(placing.parts_shape)
     parts = staticmethod(placing.parts)
 
+    def wait_for_all(self) -> None:
+        """Wait until all arrays that somebody has are computed; raises nothing."""
+        for array in tracing.live_arrays():
+            # one that was donated is none any more, and what failed is told to whoever reads it
+            with contextlib.suppress(Exception):
+                if not array.is_deleted():
+                    jax_compat.wait(array)
+
     def compile(self, request: Request) -> Executable:
         """Lower each op, assemble the module's text, and compile it."""
-        from . import compiling
+        with starting():
+            from . import compiling
 
         return compiling.compile(request)
 
     def timed(self, generator: Generator, region: Region) -> list[tuple[float, float]]:
         """Time programs whose arrays lie in memory as the generator wants them."""
-        from . import compiling
+        with starting():
+            from . import compiling
 
         return compiling.timed(generator, region)
 
@@ -78,7 +90,8 @@ class Xla(Backend):
 
     def loops(self, program: Program) -> list[tuple[int, int]]:
         """Return the program's ``stablehlo.while`` loops, except those that are ops."""
-        from . import compiling
+        with starting():
+            from . import compiling
 
         return compiling.loops(program)
 
@@ -92,7 +105,8 @@ class Xla(Backend):
 
     def load(self, data: bytes, request: Request) -> Executable:
         """Load a program from machine code that was stored under this fingerprint."""
-        from . import compiling
+        with starting():
+            from . import compiling
 
         return compiling.load(data, request)
 

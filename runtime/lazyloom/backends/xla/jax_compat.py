@@ -21,6 +21,7 @@ from ...installed import entry_points
 from ...interrupts import Deferred, Postponed
 from ...jaxprs.tracing import load, versions, x64
 from ...settings import tuning
+from ...startup import starting
 from ..backend import Executable
 from .flags import check_flags
 from .jax_targets import DeviceTarget
@@ -47,7 +48,7 @@ def _start() -> None:
     global _device, _client, _device_list, _sharding, _put
     load()
     # a signal handler that computes arrays would wait for the lock
-    with Deferred(True), _lock:
+    with Deferred(True), _lock, starting():
         if _client is not None:
             return
         import jax

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from ... import logs
+from ... import logs, startup
 from ...backends.backend import NotPadded, Request
 from ...backends.selection import backend
 from ...cache import disk, memory
@@ -214,15 +214,20 @@ class _Compiler:
             if not self.on_disk(job):
                 if programs.deadly(entry, job.donate):
                     raise NotCompiled(history.failure)
+                why = ""
                 with entry.lock:
                     request = programs.asked(entry, job.wanted, job.donatable, job.donate)
+                    if logs.hears("compile", logs.INFO):
+                        why = programs.why_new(entry)
                 if not self.elsewhere(job, request):
                     self.here(job, request)
+                # of no run
+                startup.taken(math.inf)
                 counters["background_compiles"] += 1
                 if logs.hears("compile", logs.INFO):
                     logs.say("compile", logs.INFO, "compiled the program first run at "
                              f"{job.site}, of {len(request.structure.instructions)} ops, beside "
-                             f"the program; {programs.in_one_line(programs.difference_of(entry))}")
+                             f"the program; {why}")
             history.compiled_beside()
             counters["promotions"] += 1
         except NotPadded as error:
@@ -305,7 +310,7 @@ class _Compiler:
                 # say, a region that cannot be built here
                 return False
             with job.entry.lock:
-                programs.take(job.entry, request, executable, job.site)
+                programs.take(job.entry, request, executable)
         return True
 
     def by_process(self, compiled: Callable[[], _T]) -> _T:
@@ -339,7 +344,7 @@ class _Compiler:
             executable = programs.compiled(request)
             _cost_of(job, time.thread_time() - before, True)
             with job.entry.lock:
-                programs.keep(job.entry, request, job.donate, executable, job.site)
+                programs.keep(job.entry, request, job.donate, executable)
 
 
 def _cost_of(job: _Job, seconds: float, alone: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import sys
 import time
 from typing import Final, NamedTuple
 
@@ -18,11 +19,12 @@ from ...counters import counters
 from ...host import storage
 from ...interrupts import reraise_from_handler
 from ...ops.spec import TABLE
-from ...program.difference import explain
+from ...program.difference import RESULTS, Difference, difference_of
 from ...program.donation import match_donations, program_of_plan
 from ...program.evaluations import Evaluation
 from ...program.plan import Plan
 from ...program.program import Structure
+from ...startup import starting
 from ..history import History, history_of
 from ..measuring import watch
 from . import messages
@@ -94,20 +96,21 @@ def find(
         raise DeadlyError(
             f"the program is not compiled in this process, as {history_of(entry).failure}. "
             "It runs op by op without options(reproducible=True)")
-    difference = difference_of(entry)
-    if tell and strict.asked("compiles") and (entry.program is not None or never_ran(entry)):
-        _tell(entry, evaluation, difference)
+    returns_less = entry.program is not None
+    if tell and strict.asked("compiles") and (returns_less or never_ran(entry)):
+        _tell(entry, evaluation)
     request = asked(entry, wanted, donatable, donate, stored)
     with messages.told(entry.structure, evaluation, entry.choice.watched):
         executable = compiled(request)
     evaluation.timings.update(executable.timings)
-    evaluation.difference = difference
+    if returns_less:
+        evaluation.returns_less()
     evaluation.found = "compiled"
     if logs.hears("compile", logs.INFO):
         seconds = sum(executable.timings.values())
         logs.say("compile", logs.INFO, f"compiled {text_of(entry, evaluation)} in "
-                 f"{seconds * 1e3:.0f} ms; {in_one_line(difference)}")
-    keep(entry, request, donate, executable, str(evaluation.site))
+                 f"{seconds * 1e3:.0f} ms; {why_new(entry)}")
+    keep(entry, request, donate, executable)
 
 
 def never_ran(entry: memory.Entry) -> bool:
@@ -125,16 +128,33 @@ def tell_new(entry: memory.Entry, plan: Plan, donate: bool) -> None:
         if entry.program is not None or look(
             entry, plan.wanted, donate, plan.evaluation) is None:
             return
-        difference = difference_of(entry)
-    _tell(entry, plan.evaluation, difference)
+    _tell(entry, plan.evaluation)
 
 
-def _tell(entry: memory.Entry, evaluation: Evaluation, difference: str) -> None:
+def _tell(entry: memory.Entry, evaluation: Evaluation) -> None:
     ops = len(entry.structure.instructions)
-    strict.occurred(
-        "compiles", evaluation.site,
-        f"a new program of {ops} op{'s' if ops > 1 else ''} was to run for a {evaluation.reason}",
-        in_one_line(difference) or "expected one that has run before")
+    try:
+        strict.occurred(
+            "compiles", evaluation.site,
+            f"a new program of {ops} op{'s' if ops > 1 else ''} was to run for a "
+            f"{evaluation.reason}", why_new(entry))
+    except BaseException:
+        if evaluation.is_new:
+            # it does not run
+            entry.first_run = None
+        raise
+
+
+def why_new(entry: memory.Entry) -> str:
+    """Why a program is to be compiled, as a part of a sentence.
+
+    It is compared with those that ran before it did first, or with all if it never ran by itself.
+    """
+    number, site = entry.first_run or (sys.maxsize, "")
+    known = memory.ran_before(number)
+    difference = Difference(RESULTS, len(known)) if entry.program is not None else (
+        difference_of(entry.structure, str(site), known))
+    return difference.in_one_line()
 
 
 def text_of(entry: memory.Entry, evaluation: Evaluation) -> str:
@@ -220,13 +240,13 @@ def _set(
 
 
 def keep(
-    entry: memory.Entry, request: Request, donate: bool, executable: Executable, site: str
+    entry: memory.Entry, request: Request, donate: bool, executable: Executable
 ) -> None:
     """Make a compiled program the entry's, and store it; the caller holds the entry's lock.
 
     One without a region that failed here is not stored: it would be that for ever, for all.
     """
-    take(entry, request, executable, site)
+    take(entry, request, executable)
     if disk.enabled() and not executable.regions.failed and not (
         request.verify or request.segmented
     ):
@@ -240,10 +260,9 @@ def keep(
         store(request, donate, code)
 
 
-def take(entry: memory.Entry, request: Request, executable: Executable, site: str) -> None:
+def take(entry: memory.Entry, request: Request, executable: Executable) -> None:
     """Make a compiled program the entry's; the caller holds the entry's lock."""
     _set(entry, request.outputs, dict(request.aliases), executable)
-    entry.site = site
 
 
 def store(request: Request, donate: bool, code: bytes) -> None:
@@ -310,13 +329,27 @@ def _description(
 ) -> bytes | None:
     """What an executable on disk is found by; None where the program cannot be told from others."""
     description = _of_structure(structure, donate)
-    versions = registry.versions(generators)
+    versions = _versions(generators)
     if description is not None and versions:
         description += f"\ngenerators {versions}".encode()
         measured = verdicts.current().key(structure, generators)
         if measured:
             description += f"\nmeasured {measured}".encode()
     return description
+
+
+def _versions(generators: tuple[str, ...]) -> str:
+    """The versions of code generators; those in use are imported for it."""
+    global _imported
+    if _imported:
+        return registry.versions(generators)
+    with starting():
+        found = registry.versions(generators)
+    _imported = True
+    return found
+
+
+_imported = False
 
 
 def _of_structure(structure: Structure, donate: bool) -> bytes | None:
@@ -360,28 +393,12 @@ def _load(entry: memory.Entry, stored: _Stored, evaluation: Evaluation) -> bool:
         return False
     _set(entry, stored.outputs, stored.aliases, executable)
     evaluation.found = "disk"
-    entry.site = str(evaluation.site)
     evaluation.timings["load"] = time.perf_counter() - started
     counters["programs_from_disk"] += 1
     if logs.hears("cache", logs.INFO):
         logs.say("cache", logs.INFO, f"loaded {text_of(entry, evaluation)} from disk in "
                  f"{evaluation.timings['load'] * 1e3:.0f} ms")
     return True
-
-
-def difference_of(entry: memory.Entry) -> str:
-    """Why the entry's program has to be compiled."""
-    if entry.program is not None:
-        return "a result was wanted that the known program does not return"
-    return explain(
-        entry.structure,
-        [(e.structure, e.site) for e in reversed(memory.entries_that_ran())
-         if e is not entry])
-
-
-def in_one_line(difference: str) -> str:
-    """A difference as a part of a sentence."""
-    return difference.replace(":\n", ": ").replace("\n", "; ")
 
 
 def _unpack(data: bytes) -> _Stored | None:

@@ -28,8 +28,10 @@ from ...ops.spec import lookup
 from ...program.evaluations import Evaluation
 from ...program.plan import Plan
 from ...program.program import Structure
+from ...program.reasons import PREPARE
 from ...program.stream import INDEX_BITS, INDEX_MASK
 from ...settings import watching
+from ...startup import starting, unnoted
 from ...trace.graph import Node
 from ...trace.scalars import Baked
 from ...trace.specs import Spec
@@ -112,7 +114,7 @@ def _host_kernels() -> Any:
     found = _find
     if found is None:
         # a signal's handler that computes arrays would find half of it
-        with Deferred(True):
+        with Deferred(True), starting():
             from ...host import find
         found = _find = find
     return found
@@ -300,8 +302,11 @@ def _run(plan: Plan, donate: bool) -> None:
             except NotLowered as error:
                 assert error.__cause__ is not None
                 raise NotLowered(slot, error.__cause__) from error.__cause__  # type: ignore[arg-type]
+            spent = time.perf_counter() - started
+            if unnoted:
+                spent -= evaluation.started_up(started)
             timings = evaluation.timings
-            timings["prepare"] = timings.get("prepare", 0.0) + time.perf_counter() - started
+            timings[PREPARE] = timings.get(PREPARE, 0.0) + spent
         kernel = op.kernel
         if donate and _is_large(n) and getattr(kernel, "over", None):
             after = _passing(plan, slot)

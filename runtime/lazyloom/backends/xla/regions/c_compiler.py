@@ -28,7 +28,7 @@ def library_of(text: str, flags: Sequence[str]) -> ctypes.CDLL:
     with tempfile.TemporaryDirectory(prefix="lazyloom-") as folder:
         path = os.path.join(folder, "region.so")
         if data is not None:
-            with open(path, "wb") as file:
+            with private.limit_is_an_error(), open(path, "wb") as file:
                 file.write(data)
             try:
                 return ctypes.CDLL(path)
@@ -36,7 +36,7 @@ def library_of(text: str, flags: Sequence[str]) -> ctypes.CDLL:
                 # from another system than this one claims to be: compile again
                 os.remove(path)
         source = os.path.join(folder, "region.c")
-        with open(source, "w", encoding="utf-8") as written:
+        with private.limit_is_an_error(), open(source, "w", encoding="utf-8") as written:
             written.write(text)
         run([*command, source, "-o", path, "-lm"])
         with open(path, "rb") as file:

@@ -1,0 +1,61 @@
+"""``python -m lazyloom profile SCRIPT``: a program in a profile."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import runpy
+import sys
+
+from .watching import Profile
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument(
+        "--output", "-o", default="profile.html",
+        help="a page for .html, data for .json, a timeline for Perfetto for .trace.json "
+        "(default: %(default)s)")
+    parser.add_argument("--no-sources", action="store_true",
+                        help="leave the program's source lines out of the report")
+    parser.add_argument("-m", dest="module", action="store_true",
+                        help="the program is a module's name")
+    parser.add_argument("program", help="the program's file, or with -m a module")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what is passed on to it")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the program, write the report and print its findings; return the exit status."""
+    sys.argv = [options.program, *options.arguments]
+    if options.module:
+        sys.path[0] = os.getcwd()
+    elif not os.path.isfile(options.program):
+        print(f"lazyloom profile: {options.program} is no file; give the program's file, or -m "
+              "and a module's name", file=sys.stderr)
+        return 2
+    else:
+        sys.path[0] = os.path.dirname(os.path.abspath(options.program))
+    status = 0
+    watched = Profile(options.output, not options.no_sources)
+    try:
+        with watched:
+            try:
+                if options.module:
+                    runpy.run_module(options.program, run_name="__main__", alter_sys=True)
+                else:
+                    runpy.run_path(options.program, run_name="__main__")
+            except SystemExit as ended:
+                status = _status(ended.code)
+    finally:
+        print(watched.report.text(), file=sys.stderr)
+        print(f"\nwritten to {options.output}", file=sys.stderr)
+    return status
+
+
+def _status(code: object) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code
+    print(code, file=sys.stderr)
+    return 1

@@ -1,0 +1,169 @@
+"""A profile as data: what the page, the JSON file and the text are made of."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import platform
+import sys
+from collections import Counter, defaultdict
+from typing import Any, Final
+
+from ..program.evaluations import Evaluation
+from ..program.reasons import (
+    COLLECT,
+    COMPILE,
+    DISPATCH,
+    LOAD,
+    LOOKUP,
+    LOWER,
+    OP_BY_OP,
+    PREPARE,
+    START,
+    WAIT,
+)
+from .comparing import contrast
+from .events import Events, Line, Run
+from .findings import Finding
+from .rules import line_of
+
+FORMAT: Final = 1
+#: phases of a run by what they are called in a report
+KINDS: Final = {
+    START: "starting", COLLECT: "scheduling", LOOKUP: "scheduling", LOWER: "compiling",
+    COMPILE: "compiling", LOAD: "compiling", PREPARE: "compiling", DISPATCH: "running",
+    OP_BY_OP: "running", WAIT: "waiting",
+}
+#: what is measured of a line; the rest of its time is Python, and recording ops
+MEASURED: Final = ("starting", "scheduling", "compiling", "running", "waiting", "uploading")
+#: programs of more ops are told without their text
+LONGEST_TEXT: Final = 400
+
+
+def phases_of(evaluation: Evaluation) -> dict[str, float]:
+    """Seconds of an evaluation that went into what, but for waiting, which reads are told to."""
+    seconds = dict.fromkeys(("starting", "scheduling", "compiling", "running"), 0.0)
+    for name, took in evaluation.timings.items():
+        if name != WAIT:
+            seconds[KINDS[name]] += took
+    return seconds
+
+
+def document_of(events: Events, found: list[Finding], sources: bool) -> dict[str, Any]:
+    """The profile as JSON has it.
+
+    Columns that are long stand as lists of equal length, one for each column.
+    """
+    return {
+        "format": FORMAT,
+        "about": _about(events),
+        "findings": [_finding(f, sources) for f in found],
+        "lines": lines_of(events, sources),
+        "programs": _programs(events),
+        "evaluations": _evaluations(events),
+        "counters": {k: v for k, v in events.counters.items() if v},
+    }
+
+
+def _about(events: Events) -> dict[str, Any]:
+    from .. import __version__
+
+    return {
+        "lazyloom": __version__, "python": platform.python_version(),
+        "program": sys.argv[0] if sys.argv else "", "machine": platform.machine(),
+        "cores": len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
+        "seconds": events.seconds, "processor_seconds": events.processor,
+        "runs": len(events.runs), "runs_not_noted": events.dropped,
+    }
+
+
+def _finding(f: Finding, sources: bool) -> dict[str, Any]:
+    return {
+        "rule": str(f.rule), "page": f.rule.name, "file": f.line.file, "line": f.line.line,
+        "source": f.source if sources else "", "seconds": f.seconds, "text": f.text,
+        "advice": f.rule.advice, "evidence": f.evidence,
+    }
+
+
+def lines_of(events: Events, sources: bool) -> list[dict[str, Any]]:
+    """By line of the user's: seconds in all, and for what, the costliest first."""
+    rows: defaultdict[Line, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for run in events.runs:
+        row = rows[line_of(run)]
+        row["runs"] += 1
+        for phase, seconds in phases_of(run.evaluation).items():
+            row[phase] += seconds
+    for line, reads in events.reads.items():
+        rows[line]["reads"] += reads.count
+        rows[line]["waiting"] += reads.seconds
+    for (line, _), uploads in events.uploads.items():
+        rows[line]["uploads"] += uploads.count
+        rows[line]["uploading"] += uploads.seconds
+    for line, seconds in events.samples.items():
+        rows[line]["seconds"] += seconds
+    told = []
+    for line, row in rows.items():
+        known = sum(row[k] for k in MEASURED)
+        seconds = max(row["seconds"], known)
+        told.append({
+            "file": line.file, "line": line.line,
+            "source": linecache.getline(line.file, line.line).strip() if sources else "",
+            "seconds": seconds, "recording": max(0.0, seconds - known),
+            **{k: row[k] for k in MEASURED},
+            **{k: int(row[k]) for k in ("runs", "reads", "uploads")},
+        })
+    return sorted(told, key=lambda row: -row["seconds"])
+
+
+def _programs(events: Events) -> list[dict[str, Any]]:
+    runs: defaultdict[int, list[Run]] = defaultdict(list)
+    for run in events.runs:
+        runs[run.program].append(run)
+    latest: dict[Line, int] = {}
+    told = []
+    for number, program in enumerate(events.programs):
+        of = runs[number]
+        first = of[0]
+        line = line_of(first)
+        before = latest.get(line)
+        latest[line] = number
+        structure = program.structure
+        ops = len(structure.specs)
+        whole = first.evaluation.program
+        told.append({
+            "key": "" if whole is None else whole.key[:16], "ops": ops,
+            "file": line.file, "line": line.line, "runs": len(of),
+            "seconds": sum(run.seconds for run in of),
+            "fastest": min(run.seconds for run in of),
+            "forms": dict(Counter(run.evaluation.form for run in of)),
+            "found": dict(Counter(run.evaluation.found for run in of)),
+            "why": first.evaluation.why,
+            "differs_from": before,
+            "difference": "" if before is None else contrast(
+                events.programs[before].structure, structure).text,
+            "names": dict(Counter(s.op.name for s in structure.specs).most_common(8)),
+            "bytes_in": sum(t.nbytes for t in structure.leaf_types),
+            "bytes_out": sum(program.result_bytes()),
+            "text": whole.text() if whole is not None and ops <= LONGEST_TEXT else "",
+        })
+    return told
+
+
+def _evaluations(events: Events) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {name: [] for name in (
+        "number", "began", "seconds", "thread", "program", "reason", "file", "line", "form",
+        "found", "starting", "scheduling", "compiling", "running", "donated", "copied", "error")}
+    threads: dict[int, int] = {}
+    for run in events.runs:
+        e: Evaluation = run.evaluation
+        line = line_of(run)
+        phases = phases_of(e)
+        row = (
+            e.number, run.began - events.began, run.seconds,
+            threads.setdefault(run.thread, len(threads)), run.program, e.reason, line.file,
+            line.line, e.form, e.found, phases["starting"], phases["scheduling"],
+            phases["compiling"], phases["running"], e.bytes_donated, len(e.copied),
+            "" if e.error is None else str(e.error))
+        for column, item in zip(columns.values(), row, strict=True):
+            column.append(round(item, 7) if isinstance(item, float) else item)
+    return columns

@@ -1,0 +1,168 @@
+"""What an observer notes while a program runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final, NamedTuple
+
+from ..trace.source import Site
+
+
+class Line(NamedTuple):
+    """A line of the user's program."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Run:
+    """A run of a program.
+
+    Attributes:
+        thread: the identity of the thread that ran it.
+        began, ended: seconds of ``time.perf_counter``.
+        evaluation: its record.
+        program: number of its program in :attr:`Events.programs`.
+        leaves: what the profile knows the inputs by; 0 for what is older than the profile.
+        first: what it knows the first result by; the others follow.
+    """
+
+    __slots__ = ("thread", "began", "ended", "evaluation", "program", "leaves", "first")
+
+    def __init__(
+        self, thread: int, began: float, evaluation: Any, program: int, leaves: tuple[int, ...],
+        first: int,
+    ) -> None:
+        self.thread: Final = thread
+        self.began: Final = began
+        self.ended = began
+        self.evaluation: Final = evaluation
+        self.program: Final = program
+        self.leaves: Final = leaves
+        self.first: Final = first
+
+    @property
+    def seconds(self) -> float:
+        return self.ended - self.began
+
+
+class SeenProgram:
+    """A program as it ran first.
+
+    Attributes:
+        structure: its ops and the types of its inputs.
+        wanted: its results, as (op, result).
+    """
+
+    __slots__ = ("structure", "wanted", "_places")
+
+    def __init__(self, structure: Any, wanted: list[tuple[int, int]], places: list[Any]) -> None:
+        self.structure: Final = structure
+        self.wanted: Final = wanted
+        #: for each op the Site, or code object and offset, where it was recorded
+        self._places: Final = places
+
+    def line(self, op: int) -> Line:
+        """The line that recorded an op."""
+        place = self._places[op]
+        site = place if isinstance(place, Site) else Site(*place)
+        return Line(site.file, site.line)
+
+    def often(self) -> list[tuple[Line, int]]:
+        """The lines that recorded ops, the most frequent first, with how often each ran."""
+        lines: Counter[Line] = Counter()
+        for place, count in Counter(self._places).items():
+            site = place if isinstance(place, Site) else Site(*place)
+            line = Line(site.file, site.line)
+            # a line that has several ops recorded each of them each time that it ran
+            lines[line] = max(lines[line], count)
+        return lines.most_common(16)
+
+    def result_bytes(self) -> list[int]:
+        """The size of each result in bytes."""
+        instructions = self.structure.instructions
+        return [instructions[slot].types[index].nbytes for slot, index in self.wanted]
+
+
+class Reads:
+    """The reads at one line: how many, their bytes, and seconds besides those of runs."""
+
+    __slots__ = ("count", "nbytes", "seconds")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.nbytes = 0
+        self.seconds = 0.0
+
+
+class Uploads:
+    """Copies of the same data of the host at one line: how many, their bytes and seconds."""
+
+    __slots__ = ("count", "nbytes", "seconds", "longest", "text")
+
+    def __init__(self, text: str) -> None:
+        self.count = 0
+        self.nbytes = 0
+        self.seconds = 0.0
+        self.longest = 0.0
+        self.text: Final = text
+
+
+class NotedCall(NamedTuple):
+    """A call of a captured function that was recorded.
+
+    Attributes:
+        function: ``id()`` of the function.
+        name, code: its name and its code object.
+        first: nothing of that function object was captured before.
+        line: where it was called.
+    """
+
+    function: int
+    name: str
+    code: Any
+    first: bool
+    line: Line
+
+
+class Events:
+    """All that was noted between the beginning and the end of a profile.
+
+    Attributes:
+        runs: in the order in which they began.
+        programs: those of the runs, by number.
+        reads: by line.
+        uploads: by line and a checksum of the data.
+        calls: of captured functions, those that were recorded.
+        read_results: what was read, as the profile knows it.
+        samples: seconds by line in which the program was there.
+        dropped: how many runs were not noted since there were too many.
+        began, ended: seconds of ``time.perf_counter``.
+        processor: seconds of processor time that the process used.
+        counters: by how much each of ``lazyloom.stats()`` grew.
+    """
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self.programs: list[SeenProgram] = []
+        self.reads: dict[Line, Reads] = {}
+        self.uploads: dict[tuple[Line, int], Uploads] = {}
+        self.calls: list[NotedCall] = []
+        self.read_results: set[int] = set()
+        self.samples: dict[Line, float] = {}
+        self.dropped = 0
+        self.began = 0.0
+        self.ended = 0.0
+        self.processor = 0.0
+        self.counters: dict[str, int] = {}
+
+    @property
+    def seconds(self) -> float:
+        return self.ended - self.began
+
+    def at(self, line: Line) -> float:
+        """Seconds for which the program was at a line, as far as samples tell."""
+        return self.samples.get(line, 0.0)

@@ -1,0 +1,124 @@
+"""Takes notes of what a program runs, reads, uploads and captures, for a profile."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from threading import Lock, get_ident
+from typing import Any, Final
+
+from ..program.plan import Plan
+from ..trace.source import Site
+from .events import Events, Line, NotedCall, Reads, Run, SeenProgram, Uploads
+
+_clock: Final = time.perf_counter
+#: how many runs are noted; a run takes about a kilobyte
+MOST_RUNS: Final = 200_000
+#: smaller arrays are no uploads that anybody looks for
+WORTHWHILE: Final = 4096
+#: as many elements of an upload make its checksum
+SAMPLED: Final = 4096
+
+
+class Observer:
+    """What ``hooks.observer`` is while a profile is made. Any thread may call it.
+
+    Attributes:
+        events: the notes.
+        threads: the threads that ran, read or uploaded something.
+    """
+
+    def __init__(self, events: Events) -> None:
+        self.events: Final = events
+        self.threads: Final[set[int]] = set()
+        self._programs: Final[dict[Any, int]] = {}
+        self._next = 1
+        self._lock: Final = Lock()
+        #: seconds of all runs so far, by thread
+        self._ran: Final[dict[int, float]] = {}
+
+    def begins(self, plan: Plan) -> Run | None:
+        """Note that a plan is about to run; return what :meth:`ended` is to be told."""
+        events = self.events
+        with self._lock:
+            if len(events.runs) >= MOST_RUNS:
+                events.dropped += 1
+                return None
+            program = self._programs.get(plan.structure)
+            if program is None:
+                program = self._programs[plan.structure] = len(events.programs)
+                events.programs.append(_seen(plan))
+            first = self._next
+            self._next += len(plan.results)
+            for number, buffer in enumerate(plan.results, first):
+                buffer.number = number
+            thread = get_ident()
+            self.threads.add(thread)
+            run = Run(thread, _clock(), plan.evaluation, program,
+                      tuple([b.number for b in plan.leaves]), first)
+            events.runs.append(run)
+            return run
+
+    def ended(self, run: Run | None) -> None:
+        """Note that the run ended, or failed."""
+        if run is not None:
+            run.ended = _clock()
+            self._ran[run.thread] = self._ran.get(run.thread, 0.0) + run.seconds
+
+    def waits(self) -> tuple[float, float]:
+        """What a read, or an upload, is to be told when it has ended."""
+        return _clock(), self._ran.get(get_ident(), 0.0)
+
+    def read(self, waited: tuple[float, float], site: Site, value: Any, nbytes: int) -> None:
+        """Note a read of so many bytes, 0 for a mere wait."""
+        began, ran = waited
+        thread = get_ident()
+        line = Line(site.file, site.line)
+        seconds = _clock() - began - self._ran.get(thread, 0.0) + ran
+        with self._lock:
+            self.threads.add(thread)
+            reads = self.events.reads.get(line)
+            if reads is None:
+                reads = self.events.reads[line] = Reads()
+            reads.count += 1
+            reads.nbytes += nbytes
+            reads.seconds += max(0.0, seconds)
+        if value is not None:
+            buffers = value.node.buffers
+            buffer = None if buffers is None else buffers[value.index]
+            if buffer is not None and buffer.number:
+                self.events.read_results.add(buffer.number)
+
+    def uploaded(self, waited: tuple[float, float], site: Site, source: Any, buffer: Any) -> None:
+        """Note that an array of the host was copied into a buffer."""
+        seconds = _clock() - waited[0]
+        if source.nbytes < WORTHWHILE:
+            return
+        line = Line(site.file, site.line)
+        step = -(-source.size // SAMPLED)
+        mark = zlib.crc32(source.flat[::step].tobytes(), source.size)
+        with self._lock:
+            buffer.number = self._next
+            self._next += 1
+            self.threads.add(get_ident())
+            uploads = self.events.uploads.get((line, mark))
+            if uploads is None:
+                shape = ", ".join(map(str, source.shape))
+                uploads = self.events.uploads[line, mark] = Uploads(f"{source.dtype}[{shape}]")
+            uploads.count += 1
+            uploads.nbytes += source.nbytes
+            uploads.seconds += seconds
+            uploads.longest = max(uploads.longest, seconds)
+
+    def recorded_call(self, function: Any, first: bool, site: Site) -> None:
+        """Note that a call of a captured function is recorded, ``first`` as it had no capture."""
+        name = getattr(function, "__qualname__", type(function).__qualname__)
+        code = getattr(function, "__code__", None)
+        self.events.calls.append(
+            NotedCall(id(function), name, code, first, Line(site.file, site.line)))
+
+
+
+def _seen(plan: Plan) -> SeenProgram:
+    return SeenProgram(plan.structure, list(plan.wanted), [
+        n.place if isinstance(n.place, Site) else (n.place, n.offset) for n in plan.nodes])

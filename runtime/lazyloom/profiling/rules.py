@@ -1,0 +1,356 @@
+"""The rules by which a report finds faults. Each looks at what an observer noted."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from statistics import median
+from typing import Any, Final
+
+from ..codegen.report import explain
+from . import comparing, findings
+from .comparing import contrast
+from .events import Events, Line, Run
+from .findings import Finding, Rule, noticeable
+
+#: bytes that a core writes to memory in a second, where nothing was measured
+BANDWIDTH: Final = 8e9
+#: the same thing happens at least as often, or nobody would call it a habit
+OFTEN: Final = 4
+#: as many reads of single numbers at one line
+MANY_READS: Final = 400
+#: a line that recorded as many ops of one program is in a loop
+MANY_TURNS: Final = 64
+
+
+def found_in(events: Events, least: float | None = None) -> list[Finding]:
+    """All findings that cost at least so many seconds, the costliest first."""
+    if least is None:
+        least = noticeable(events)
+    found: list[Finding] = []
+    for rule in (
+        _reads_in_steps, _programs_that_change, _unused_results, _captured_anew, _donated_kept,
+        _reads_by_element, _unrolled_loops, _uploaded_again, _left_on_xla,
+    ):  # fmt: skip
+        found += [f for f in rule(events) if f.seconds >= least]
+    found.sort(key=lambda f: -f.seconds)
+    return _once(found)
+
+
+def _once(found: list[Finding]) -> list[Finding]:
+    """Of findings of one rule at one line, only the costliest."""
+    seen: set[tuple[int, Line]] = set()
+    kept: list[Finding] = []
+    for f in found:
+        if (f.rule.number, f.line) not in seen:
+            seen.add((f.rule.number, f.line))
+            kept.append(f)
+    return kept
+
+
+def line_of(run: Run) -> Line:
+    """The line that made a program run."""
+    site = run.evaluation.site
+    return Line(site.file, site.line)
+
+
+def _by_thread(events: Events) -> Iterator[list[Run]]:
+    threads: defaultdict[int, list[Run]] = defaultdict(list)
+    for run in events.runs:
+        threads[run.thread].append(run)
+    yield from threads.values()
+
+
+def _producers(events: Events) -> dict[int, Run]:
+    return {run.first + k: run for run in events.runs
+            for k in range(len(events.programs[run.program].wanted))}
+
+
+def _reads_in_steps(events: Events) -> Iterator[Finding]:
+    """A program whose results the next one takes, whose results it takes in turn."""
+    for runs in _by_thread(events):
+        yield from _reads_of_thread(events, runs)
+
+
+def _reads_of_thread(events: Events, runs: list[Run]) -> Iterator[Finding]:
+    place = {id(run): n for n, run in enumerate(runs)}
+    producer = _producers(events)
+    consumers: defaultdict[int, list[int]] = defaultdict(list)
+    for n, run in enumerate(runs):
+        for leaf in run.leaves:
+            source = producer.get(leaf)
+            if source is not None and id(source) in place:
+                consumers[leaf].append(n)
+    splits: defaultdict[tuple[Line, int, int], list[tuple[Run, int]]] = defaultdict(list)
+    for n, run in enumerate(runs[:-1]):
+        if run.evaluation.reason != "read":
+            continue
+        after = runs[n + 1]
+        if after.program == run.program or line_of(after) == line_of(run):
+            continue
+        sizes = events.programs[run.program].result_bytes()
+        # what is made here for the rest of the step alone
+        handed = sum(
+            size for k, size in enumerate(sizes)
+            if consumers.get(run.first + k) == [n + 1]
+            and run.first + k not in events.read_results)
+        if handed:
+            splits[line_of(run), run.program, after.program].append((run, handed))
+    for (line, program, after_program), seen in splits.items():
+        if len(seen) < OFTEN:
+            continue
+        follows = sum(1 for run in runs if run.program == program) >= OFTEN
+        if not follows:
+            continue
+        reads = events.reads.get(line)
+        waited = 0.0 if reads is None else reads.seconds
+        seconds = waited + sum(run.seconds for run, _ in seen[1:])
+        handed = seen[0][1]
+        ops = [len(events.programs[p].structure.specs) for p in (program, after_program)]
+        yield Finding(
+            findings.READ_IN_STEP, line, seconds,
+            f"a read in the middle of a step runs the step as two programs, of {ops[0]} and "
+            f"{ops[1]} ops, {len(seen)} times; the first hands {_size(handed)} to the second",
+            [f"seconds at this read: {seconds:.2f}"])
+
+
+_CHANGES: Final[dict[str, tuple[Rule, str]]] = {
+    comparing.SHAPE: (findings.SHAPES_CHANGE, "the shape changes"),
+    comparing.ATTRIBUTE: (findings.ATTRIBUTE_CHANGES, "an attribute changes"),
+    comparing.DTYPE: (findings.DTYPE_CHANGES, "the dtype changes"),
+    comparing.LENGTH: (findings.GROWING_WORK, "the work grows"),
+}
+
+
+def _programs_that_change(events: Events) -> Iterator[Finding]:
+    """Programs of one line that differ in shapes, attributes, dtypes, or in length."""
+    lines: defaultdict[tuple[int, Line], list[Run]] = defaultdict(list)
+    for run in events.runs:
+        if run.evaluation.error is None:
+            lines[run.thread, line_of(run)].append(run)
+    for (_, line), runs in lines.items():
+        by_kind: defaultdict[str, list[tuple[Run, str]]] = defaultdict(list)
+        seen = {runs[0].program}
+        before = runs[0]
+        switches: Counter[str] = Counter()
+        for run in runs[1:]:
+            if run.program == before.program:
+                continue
+            d = contrast(events.programs[before.program].structure,
+                           events.programs[run.program].structure)
+            switches[d.kind] += 1
+            if run.program not in seen or d.kind == comparing.DTYPE:
+                seen.add(run.program)
+                by_kind[d.kind].append((run, d.text))
+            before = run
+        for kind, (rule, text) in _CHANGES.items():
+            changed = by_kind.get(kind, ())
+            if len(changed) < OFTEN:
+                continue
+            if kind == comparing.LENGTH and not _grows(events, changed):
+                continue
+            seconds = _extra_seconds(runs, [run for run, _ in changed], kind)
+            distinct = len({run.program for run, _ in changed})
+            yield Finding(
+                rule, line, seconds,
+                f"{text} from run to run: {switches[kind]} times in {len(runs)} runs, "
+                f"{distinct} programs of one line",
+                [t for _, t in changed[:3]])
+
+
+def _grows(events: Events, changed: Any) -> bool:
+    sizes = [sum(map(len, (s.stream, s.leaf_types))) for s in (
+        events.programs[run.program].structure for run, _ in changed)]
+    return sum(b > a for a, b in zip(sizes, sizes[1:], strict=False)) >= 0.8 * (len(sizes) - 1)
+
+
+def _extra_seconds(runs: list[Run], changed: list[Run], kind: str) -> float:
+    """What runs took that a change caused, beyond what runs of the line usually take."""
+    others = [run.seconds for run in runs if run not in changed]
+    usual = median(others) if len(others) >= OFTEN else min(run.seconds for run in runs)
+    if kind == comparing.DTYPE:
+        by_program: defaultdict[int, list[float]] = defaultdict(list)
+        for run in runs:
+            by_program[run.program].append(run.seconds)
+        usual = min(median(s) for s in by_program.values())
+        return sum(run.seconds - usual for run in runs)
+    return sum(max(0.0, run.seconds - usual) for run in changed)
+
+
+def _unused_results(events: Events) -> Iterator[Finding]:
+    """Large results that no later program takes and nobody reads."""
+    used = set(events.read_results)
+    for run in events.runs:
+        used.update(run.leaves)
+    by_program: defaultdict[int, list[Run]] = defaultdict(list)
+    for run in events.runs:
+        by_program[run.program].append(run)
+    for number, runs in by_program.items():
+        if len(runs) < OFTEN:
+            continue
+        program = events.programs[number]
+        sizes = program.result_bytes()
+        lines: defaultdict[Line, int] = defaultdict(int)
+        for k, size in enumerate(sizes):
+            # what the last runs made may be used after the profile
+            if all(run.first + k not in used for run in runs[:-2]):
+                lines[program.line(program.wanted[k][0])] += size
+        total = sum(lines.values())
+        if not total:
+            continue
+        line = max(lines, key=lambda place: lines[place])
+        # a run op by op writes all values, whether something refers to them or not
+        fused = [run for run in runs if run.evaluation.form != "op_by_op"]
+        moved = sum(sizes) + sum(t.nbytes for t in program.structure.leaf_types)
+        seconds = sum(min(total / BANDWIDTH, run.seconds * total / moved) for run in fused)
+        yield Finding(
+            findings.UNUSED_RESULT, line, seconds,
+            f"values computed here are alive when their program runs, and nothing uses them: "
+            f"{_size(total)} a run, {len(fused)} runs; estimated from what writing them takes",
+            [f"{_size(size)} from {place}" for place, size in sorted(
+                lines.items(), key=lambda item: -item[1])[:4]])
+
+
+def _captured_anew(events: Events) -> Iterator[Finding]:
+    """One function's code, captured as many function objects at one line."""
+    groups: defaultdict[tuple[Line, Any], list[Any]] = defaultdict(list)
+    for call in events.calls:
+        if call.code is not None:
+            groups[call.line, call.code].append(call)
+    for (line, _), calls in groups.items():
+        first = sum(call.first for call in calls)
+        if first < OFTEN:
+            continue
+        seconds = events.at(line)
+        yield Finding(
+            findings.CAPTURED_ANEW, line, seconds,
+            f"{calls[0].name} is captured anew: {first} calls at this line were the first of a "
+            "function that was just made, and so recorded",
+            [])
+
+
+def _donated_kept(events: Events) -> Iterator[Finding]:
+    """Programs that had to copy inputs whose memory they reuse."""
+    groups: defaultdict[int, list[Run]] = defaultdict(list)
+    for run in events.runs:
+        if run.evaluation.copied:
+            groups[run.program].append(run)
+    for number, runs in groups.items():
+        if len(runs) < OFTEN:
+            continue
+        types = events.programs[number].structure.leaf_types
+        copied = Counter(k for run in runs for k in run.evaluation.copied)
+        nbytes = sum(types[k].nbytes * count for k, count in copied.items())
+        seconds = nbytes / BANDWIDTH
+        yield Finding(
+            findings.DONATED_KEPT, line_of(runs[-1]), seconds,
+            f"{len(runs)} runs copied inputs whose memory their program reuses, since something "
+            "still referred to them; estimated from what copying takes",
+            [f"input {k}, {types[k].text}: {count} times" for k, count in copied.most_common(4)])
+
+
+def _reads_by_element(events: Events) -> Iterator[Finding]:
+    """Many reads of single numbers at one line."""
+    runs = Counter(map(line_of, events.runs))
+    for line, reads in events.reads.items():
+        if reads.count < max(MANY_READS, 10 * runs[line]) or reads.nbytes > 16 * reads.count:
+            continue
+        seconds = max(events.at(line), reads.seconds)
+        yield Finding(
+            findings.READS_BY_ELEMENT, line, seconds,
+            f"{reads.count} numbers are read one by one",
+            [f"{seconds / reads.count * 1e6:.1f} us each"])
+
+
+def _unrolled_loops(events: Events) -> Iterator[Finding]:
+    """Programs most of whose ops were recorded by a loop of the host, or that were cut."""
+    yield from _cut_traces(events)
+    for number, program in enumerate(events.programs):
+        if len(program.structure.specs) < MANY_TURNS:
+            continue
+        often = program.often()
+        turns = often[0][1]
+        if turns < MANY_TURNS:
+            continue
+        body = sorted(line for line, count in often if 2 * count >= turns)
+        seconds = sum(events.at(line) for line in set(body))
+        runs = [run for run in events.runs if run.program == number]
+        seconds += runs[0].seconds - min(run.seconds for run in runs)
+        line = max(body, key=events.at)
+        ops = len(program.structure.specs)
+        yield Finding(
+            findings.UNROLLED_LOOP, line, seconds,
+            f"a loop around this line recorded its body {turns} times: a program of {ops} ops, "
+            f"run {len(runs)} times",
+            [f"{count} times {place}" for place, count in often[:4]])
+
+
+def _cut_traces(events: Events) -> Iterator[Finding]:
+    """Traces that had grown so long that parts of them were run."""
+    cuts = [run for run in events.runs if run.evaluation.reason == "cut"]
+    if len(cuts) < OFTEN:
+        return
+    lines = Counter(line_of(run) for run in cuts)
+    line = max(lines, key=lambda place: (events.at(place), lines[place]))
+    seconds = sum(map(events.at, lines)) or sum(run.seconds for run in cuts)
+    ops = sum(run.evaluation.ops for run in cuts)
+    yield Finding(
+        findings.UNROLLED_LOOP, line, seconds,
+        f"what a loop around this line records grew so long that it was cut {len(cuts)} times, "
+        f"{ops} ops in all", [f"{count} cuts at {place}" for place, count in lines.most_common(4)])
+
+
+def _uploaded_again(events: Events) -> Iterator[Finding]:
+    """The same data of the host, copied again and again by one line."""
+    for (line, _), uploads in events.uploads.items():
+        if uploads.count < OFTEN:
+            continue
+        seconds = uploads.seconds - uploads.longest
+        yield Finding(
+            findings.UPLOADED_AGAIN, line, seconds,
+            f"the same {uploads.text} is copied from the host {uploads.count} times, "
+            f"{_size(uploads.nbytes)} in all", [])
+
+
+def _left_on_xla(events: Events) -> Iterator[Finding]:
+    """Heavy ops that no code generator takes, in programs of which one takes others."""
+    seconds: defaultdict[int, float] = defaultdict(float)
+    first: dict[int, Run] = {}
+    for run in events.runs:
+        seconds[run.program] += run.seconds
+        first.setdefault(run.program, run)
+    for number, took in seconds.items():
+        if took < noticeable(events):
+            continue
+        program = first[number].evaluation.program
+        if program is None:
+            continue
+        report = explain(program)
+        left = report.left_behind()
+        if not left:
+            continue
+        instructions = program.structure.instructions
+        work = {n: _work(i) for n, i in enumerate(instructions) if i.spec.heavy}
+        heaviest = max(left, key=lambda n: work[n])
+        part = sum(work[n] for n in left) / sum(work.values())
+        yield Finding(
+            findings.LEFT_ON_XLA, events.programs[number].line(heaviest), took * part,
+            f"{len(left)} of {len(work)} products, convolutions and their like stay with XLA, with "
+            f"{part:.0%} of that work, where a code generator takes the others",
+            [report.line(n) for n in left[:4]])
+
+
+def _work(i: Any) -> float:
+    """Floating-point operations of a heavy op, as of a product of its first two operands."""
+    product = float(i.types[0].size)
+    for t in i.operand_types[:2]:
+        product *= 1 if t is None else t.size
+    return 2 * math.sqrt(product)
+
+
+def _size(nbytes: int) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if nbytes >= size:
+            return f"{nbytes / size:.1f} {unit}"
+    return f"{nbytes} bytes"

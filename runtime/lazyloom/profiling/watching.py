@@ -1,0 +1,112 @@
+"""Profiles: a part of a program that is watched."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import time
+from types import TracebackType
+from typing import Any, Final
+
+from .. import logs
+from ..errors import ArgumentError
+from ..hooks import hooks
+from ..program.evaluations import stats
+from .events import Events
+from .observer import Observer
+from .reports import Report
+from .sampler import Sampler
+
+#: the environment variable that names the file
+VARIABLE: Final = "LAZYLOOM_PROFILE"
+
+
+class Profile:
+    """A context in which a program is watched; :attr:`report` tells what was found.
+
+    Entered twice, it begins anew.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None, sources: bool) -> None:
+        self._path: Final = path
+        self._sources: Final = sources
+        self._events: Events | None = None
+        self._sampler: Any = None
+        self._before: dict[str, int] = {}
+        self._report: Report | None = None
+
+    def __enter__(self) -> Profile:
+        if hooks.observer is not None:
+            raise ArgumentError(
+                "profile: another profile is being made in this process; end it first, as one "
+                "watches all threads")
+        events = self._events = Events()
+        self._report = None
+        observer = Observer(events)
+        self._before = dict(stats())
+        self._sampler = Sampler(observer.threads, events.samples)
+        events.began = time.perf_counter()
+        events.processor = time.process_time()
+        hooks.observer = observer
+        self._sampler.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:  # fmt: skip
+        self.end()
+
+    def end(self, quiet: bool = False) -> None:
+        """End the profile and write its report; a ``quiet`` one writes none if nothing ran."""
+        events = self._events
+        assert events is not None
+        hooks.observer = None
+        events.ended = time.perf_counter()
+        events.processor = time.process_time() - events.processor
+        self._sampler.stop()
+        events.counters = {k: v - self._before.get(k, 0) for k, v in stats().items()}
+        if self._path is not None and (events.runs or not quiet):
+            self.report.save(self._path)
+
+    @property
+    def report(self) -> Report:
+        """What was found. Raises ArgumentError before the profile has ended."""
+        if self._events is None or not self._events.ended:
+            raise ArgumentError(
+                "report: the profile has not ended; ask for it after the with block")
+        if self._report is None:
+            self._report = Report(self._events, self._sources)
+        return self._report
+
+
+
+_process: Profile | None = None
+
+
+def watch_process(path: str) -> None:
+    """Watch the process from now to its end, and write the report then.
+
+    ``%p`` in the path is the process's number; without it the processes that this one starts are
+    not watched. Nothing is written where no program ran.
+    """
+    global _process
+    if "%p" not in path:
+        # they would write the same file
+        os.environ.pop(VARIABLE, None)
+    _process = Profile(path.replace("%p", str(os.getpid())), True)
+    _process.__enter__()
+    hooks.end_profile = end_process
+    atexit.register(end_process)
+
+
+def end_process() -> None:
+    """Write the report that :func:`watch_process` began, once."""
+    global _process
+    watched, _process = _process, None
+    if watched is not None:
+        try:
+            watched.end(quiet=True)
+        except OSError as error:
+            logs.say("profile", logs.WARNING,
+                     f"Lazyloom could not write the profile that {VARIABLE} asks for: {error}")

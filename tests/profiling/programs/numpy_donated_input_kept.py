@@ -1,0 +1,22 @@
+"""The array of the step before is kept, so that it cannot be updated in place."""
+
+import sys
+import time
+
+import lazyloom_numpy as np
+
+FAULTY = sys.argv[1:] == ["faulty"]
+
+rng = np.random.default_rng(0)
+x = rng.random((2048, 2048), dtype=np.float32)
+started = time.perf_counter()
+before = None
+for n in range(150):
+    after = np.sin(x) * 0.999 + x.mean() * 0.001 + np.cos(x * 0.5)
+    if FAULTY and n > 100:
+        before = x
+    x = after
+    del after
+    if float(x[0, 0]) > 1e6:  # fault
+        break
+print(f"{float(x.mean()):.3f}", f"{time.perf_counter() - started:.3f}")
