@@ -17,7 +17,7 @@ from typing import Any, Final, final
 
 from .errors import ArgumentError
 
-#: the options of a thread that are True or False
+#: the options of a thread that are True or False, and what they are to begin with
 FLAGS: Final[dict[str, bool]] = {
     "donate": True,
     "reproducible": os.environ.get("LAZYLOOM_REPRODUCIBLE", "0") not in ("", "0"),
@@ -67,8 +67,8 @@ STRICT: Final[dict[str, str]] = {
            "as with `eager=True`.",
 }
 
-#: the options of a thread
-_DEFAULTS: Final[dict[str, Any]] = {
+#: the options of a thread that has set none
+DEFAULTS: Final[dict[str, Any]] = {
     **FLAGS, **{name: _mode_in_environment(name) for name in STRICT},
     "warmup": _warmup_in_environment(),
 }
@@ -276,11 +276,11 @@ _local = threading.local()
 #: one flag: whether any thread has ever set an option; until then no lookup is needed
 _ever_set: Final[list[bool]] = [False]
 #: one flag: whether a strict mode was ever other than "allow", or occurrences are counted
-watching: Final[list[bool]] = [any(_DEFAULTS[name] != "allow" for name in STRICT)]
+watching: Final[list[bool]] = [any(DEFAULTS[name] != "allow" for name in STRICT)]
 
 
 #: one flag: whether a thread has ever asked for ops that run at their lines
-eager: Final[list[bool]] = [bool(_DEFAULTS["eager"]) or _DEFAULTS["nan"] != "allow"]
+eager: Final[list[bool]] = [bool(DEFAULTS["eager"]) or DEFAULTS["nan"] != "allow"]
 
 
 @final
@@ -308,23 +308,23 @@ def get_option(name: str) -> Any:
     """
     if name in NUMBERS:
         return getattr(tuning, name)
-    current: dict[str, Any] = getattr(_local, "options", None) or _DEFAULTS
+    current: dict[str, Any] = getattr(_local, "options", None) or DEFAULTS
     if name not in current:
         raise ArgumentError(
-            f"option {name!r} is not known, expected one of {', '.join([*_DEFAULTS, *NUMBERS])}")
+            f"option {name!r} is not known, expected one of {', '.join([*DEFAULTS, *NUMBERS])}")
     return current[name]
 
 
 def thread_options() -> dict[str, Any]:
     """All options of this thread, to be set in another one that goes on with its work."""
-    current: dict[str, Any] = getattr(_local, "options", None) or _DEFAULTS
+    current: dict[str, Any] = getattr(_local, "options", None) or DEFAULTS
     return dict(current)
 
 
 def option_table() -> dict[str, dict[str, Any]]:
     """What options there are: of each its scope; of a number its bounds and what it decides, of a
     strict mode its values."""
-    table: dict[str, dict[str, Any]] = {name: {"scope": "thread"} for name in _DEFAULTS}
+    table: dict[str, dict[str, Any]] = {name: {"scope": "thread"} for name in DEFAULTS}
     for name, what in STRICT.items():
         table[name] = {"scope": "thread", "values": list(MODES), "doc": what}
     for n in NUMBERS.values():
@@ -359,7 +359,7 @@ def donates() -> bool:
 
 def reproducible() -> bool:
     """The option ``reproducible`` of this thread; read at every run that is not known yet."""
-    return FLAGS["reproducible"] if not _ever_set[0] else bool(get_option("reproducible"))
+    return bool(DEFAULTS["reproducible"]) if not _ever_set[0] else bool(get_option("reproducible"))
 
 
 def whole_only() -> bool:
@@ -399,7 +399,7 @@ def set_option(name: str, value: Any) -> Any:
             if name == "nan":
                 eager[0] = True
     _ever_set[0] = True
-    _local.options = {**(getattr(_local, "options", None) or _DEFAULTS), name: value}
+    _local.options = {**(getattr(_local, "options", None) or DEFAULTS), name: value}
     return before
 
 
