@@ -13,6 +13,7 @@ import gc
 import hashlib
 import importlib.metadata
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -87,9 +88,10 @@ def deallocators_mended(source: str) -> str:
 def sources_named(source: str) -> str:
     """mypyc's C, whose tracebacks name files as they are in the package, not in the checkout.
 
-    ``lazyloom/sources.py`` has their lines shown.
+    ``lazyloom/sources.py`` has their lines shown. In the table of texts they stay as they are, as
+    their lengths stand there, too.
     """
-    return source.replace('"runtime/lazyloom/', '"lazyloom/')
+    return re.sub(r'(?<!\\)"runtime/lazyloom/', '"lazyloom/', source)
 
 
 #: what calls functions in C on arrays; without it kernels call NumPy

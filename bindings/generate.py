@@ -20,8 +20,10 @@ LANGUAGES = (
 
 def texts() -> dict[str, str]:
     """Path below bindings/ to contents."""
+    from generator import r_help
+
     modules = (importlib.import_module(f"generator.{name}") for name in LANGUAGES)
-    return {module.PATH: module.text() for module in modules}
+    return {**{module.PATH: module.text() for module in modules}, **r_help.texts()}
 
 
 def stale() -> list[str]:
@@ -42,6 +44,7 @@ def main() -> int:
             print(f"bindings/{path} is stale; run: python bindings/generate.py", file=sys.stderr)
         return 1 if stale() else 0
     for path, text in texts().items():
+        (HERE / path).parent.mkdir(exist_ok=True)
         (HERE / path).write_text(text)
     return 0
 

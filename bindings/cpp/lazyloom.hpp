@@ -111,13 +111,15 @@ class Tensor {
   loom_tensor handle() const noexcept { return handle_; }
   loom_tensor release() noexcept { return std::exchange(handle_, loom_tensor{0}); }
 
-  DType dtype() const {
+  DType dtype(Site at = Site::here()) const {
     loom_dtype found;
+    at.note();
     check((loom_tensor_dtype)(handle_, &found));
     return static_cast<DType>(found);
   }
-  std::vector<std::int64_t> shape() const {
+  std::vector<std::int64_t> shape(Site at = Site::here()) const {
     std::size_t ndim = 0;
+    at.note();
     check((loom_tensor_ndim)(handle_, &ndim));
     std::vector<std::int64_t> found(ndim);
     // a pointer that is not null is asked for also where nothing is written
@@ -125,18 +127,21 @@ class Tensor {
     check((loom_tensor_shape)(handle_, ndim ? found.data() : &none, ndim, nullptr));
     return found;
   }
-  std::size_t nbytes() const {
+  std::size_t nbytes(Site at = Site::here()) const {
     std::size_t found = 0;
+    at.note();
     check((loom_tensor_nbytes)(handle_, &found));
     return found;
   }
-  bool is_pending() const {
+  bool is_pending(Site at = Site::here()) const {
     bool found = false;
+    at.note();
     check((loom_tensor_is_pending)(handle_, &found));
     return found;
   }
-  bool requires_grad() const {
+  bool requires_grad(Site at = Site::here()) const {
     bool found = false;
+    at.note();
     check((loom_tensor_requires_grad)(handle_, &found));
     return found;
   }
@@ -146,8 +151,7 @@ class Tensor {
   std::vector<T> read(Site at = Site::here()) const {
     static_assert(!std::is_same_v<T, bool>, "std::vector<bool> is packed: read into std::uint8_t");
     same_dtype<T>(at);
-    std::vector<T> found(nbytes() / sizeof(T));
-    at.note();
+    std::vector<T> found(nbytes(at) / sizeof(T));
     check((loom_tensor_read)(handle_, found.data(), found.size() * sizeof(T)));
     return found;
   }
@@ -199,12 +203,16 @@ class Tensor {
     check((loom_backward)(&handle_, 1, nullptr));
   }
   // What backward() collected for this leaf; null if nothing was.
-  Tensor gradient() const {
+  Tensor gradient(Site at = Site::here()) const {
     loom_tensor found;
+    at.note();
     check((loom_tensor_gradient)(handle_, &found));
     return Tensor(found);
   }
-  void clear_gradient() { check((loom_tensor_clear_gradient)(handle_)); }
+  void clear_gradient(Site at = Site::here()) {
+    at.note();
+    check((loom_tensor_clear_gradient)(handle_));
+  }
   // A copy on another device; nullptr for the default one.
   Tensor to_device(const char *device, Site at = Site::here()) const {
     loom_tensor found;
@@ -216,7 +224,7 @@ class Tensor {
  private:
   template <class T>
   void same_dtype(Site at) const {
-    const DType own = dtype();
+    const DType own = dtype(at);
     if (own == dtype_of<T>() || (own == DType::bool_ && sizeof(T) == 1)) return;
     at.note();
     const std::string message = std::string("read: the tensor's dtype is ") +
@@ -410,7 +418,14 @@ class Callback {
             " tensors, expected " + std::to_string(output_count);
         return (loom_set_error)(LOOM_ERROR_ARGUMENT, message.c_str());
       }
-      for (std::size_t i = 0; i < output_count; ++i) outputs[i] = results[i].release();
+      for (std::size_t i = 0; i < output_count; ++i) {
+        outputs[i] = results[i].handle();
+        bool own = false;
+        for (std::size_t k = 0; k < input_count; ++k)
+          own = own || inputs[k].bits == outputs[i].bits;
+        // the library takes one owner of each; of its own inputs it has that already
+        if (!own) results[i].release();
+      }
       return LOOM_OK;
     } catch (const Error &error) {
       self.thrown_ = std::current_exception();
@@ -460,5 +475,6 @@ struct Two {
 
 #include "lazyloom_ops.hpp"
 #include "lazyloom_programs.hpp"
+#include "lazyloom_transforms.hpp"
 
 #endif  // LAZYLOOM_HPP

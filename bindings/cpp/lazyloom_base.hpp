@@ -9,10 +9,13 @@
 #endif
 #include "lazyloom.h"
 
+#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -147,13 +150,76 @@ enum class DType : int {
   complex128 = LOOM_COMPLEX128
 };
 
+namespace detail {
+
+inline std::uint32_t bits_of(float value) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+// Divided by a power of two, rounded to the nearest, to even between two.
+inline std::uint32_t shifted(std::uint32_t bits, int by) {
+  return (bits + (1u << (by - 1)) - 1 + (bits >> by & 1)) >> by;
+}
+
+}  // namespace detail
+
 inline loom_dtype c_dtype(DType dtype) { return static_cast<loom_dtype>(dtype); }
 
-// The dtype of elements of a C++ type; float16 and bfloat16 have none and go as bytes.
+// The bits of a float16 or a bfloat16. A float becomes the nearest one, the even one between two.
+struct float16_t {
+  std::uint16_t bits = 0;
+
+  float16_t() = default;
+  explicit float16_t(float value) {
+    const std::uint32_t all = detail::bits_of(value), sign = all >> 16 & 0x8000u;
+    const std::uint32_t size = all & 0x7fffffffu;
+    std::uint32_t found = detail::shifted(size - 0x38000000u, 13);
+    // below the smallest normal number the unit is 2 to the power of -24
+    if (size < 0x38800000u)
+      found = static_cast<std::uint32_t>(std::nearbyint(std::ldexp(std::fabs(value), 24)));
+    if (size >= 0x47800000u) found = size > 0x7f800000u ? 0x7e00u : 0x7c00u;
+    bits = static_cast<std::uint16_t>(sign | found);
+  }
+  explicit operator float() const {
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    float size = exponent ? std::ldexp(1024.0f + static_cast<float>(fraction), exponent - 25)
+                          : std::ldexp(static_cast<float>(fraction), -24);
+    if (exponent == 31)
+      size = fraction ? std::numeric_limits<float>::quiet_NaN()
+                      : std::numeric_limits<float>::infinity();
+    return bits & 0x8000 ? -size : size;
+  }
+};
+
+struct bfloat16_t {
+  std::uint16_t bits = 0;
+
+  bfloat16_t() = default;
+  explicit bfloat16_t(float value) {
+    const std::uint32_t all = detail::bits_of(value);
+    const bool nan = (all & 0x7fffffffu) > 0x7f800000u;
+    bits = static_cast<std::uint16_t>(nan ? (all >> 16 & 0x8000u) | 0x7fc0u
+                                          : detail::shifted(all, 16));
+  }
+  explicit operator float() const {
+    const std::uint32_t wide = static_cast<std::uint32_t>(bits) << 16;
+    float value;
+    std::memcpy(&value, &wide, sizeof value);
+    return value;
+  }
+};
+
+// The dtype of elements of a C++ type.
 template <class T>
 constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, bool>) {
     return DType::bool_;
+  } else if constexpr (std::is_same_v<T, float16_t>) {
+    return DType::float16;
+  } else if constexpr (std::is_same_v<T, bfloat16_t>) {
+    return DType::bfloat16;
   } else if constexpr (std::is_same_v<T, std::complex<float>>) {
     return DType::complex64;
   } else if constexpr (std::is_same_v<T, std::complex<double>>) {

@@ -343,6 +343,14 @@ inline Tensor broadcast_to(const Operand &x, const Ints &shape, Site at = Site::
   return detail::record<1>("broadcast_to", {x.c()}, {detail::attribute("shape", shape)}, at)[0];
 }
 
+// The results of the function main of a StableHLO module, which is given as text.
+// Gives what the function gives
+inline std::vector<Tensor> call_module(
+    const Operands &operands, const char *module, Site at = Site::here()) {
+  return detail::record_many(
+      "call_module", {}, operands, {detail::attribute("module", module)}, 9 + operands.size(), at);
+}
+
 // x converted to dtype.
 inline Tensor cast(const Operand &x, DType dtype, Site at = Site::here()) {
   return detail::record<1>("cast", {x.c()}, {detail::attribute("dtype", dtype)}, at)[0];

@@ -24,6 +24,7 @@ module lazyloom
       tensor, loom_failure, loom_stop_on_error, loom_last_error, loom_at, loom_start, loom_stop, &
       loom_scope_begin, loom_scope_end, loom_keep, loom_release
   use lazyloom_tensors
+  use lazyloom_programs
   use lazyloom_ops
   implicit none
 

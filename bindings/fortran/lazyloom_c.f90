@@ -82,6 +82,9 @@ module lazyloom_c
   type, bind(c) :: loom_quantized_t
     integer(c_int64_t) :: bits = 0
   end type
+  type, bind(c) :: loom_exported_t
+    integer(c_int64_t) :: bits = 0
+  end type
   type, bind(c) :: loom_operand_t
     integer(c_int) :: kind
     integer(c_int) :: dtype
@@ -983,6 +986,39 @@ module lazyloom_c
       type(c_ptr), value :: needed
       integer(c_int) :: found
     end function
+    function c_loom_cache_save(path, timeout, entries) &
+        bind(c, name="loom_cache_save") result(found)
+      import
+      type(c_ptr), value :: path
+      real(c_double), value :: timeout
+      type(c_ptr), value :: entries
+      integer(c_int) :: found
+    end function
+    function c_loom_cache_load(path, usable, refused) &
+        bind(c, name="loom_cache_load") result(found)
+      import
+      type(c_ptr), value :: path
+      type(c_ptr), value :: usable
+      type(c_ptr), value :: refused
+      integer(c_int) :: found
+    end function
+    function c_loom_cache_report_json(buffer, capacity, needed) &
+        bind(c, name="loom_cache_report_json") result(found)
+      import
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
+    function c_loom_cache_list_json(path, buffer, capacity, needed) &
+        bind(c, name="loom_cache_list_json") result(found)
+      import
+      type(c_ptr), value :: path
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
     function c_loom_program_collectives(program, buffer, capacity, needed) &
         bind(c, name="loom_program_collectives") result(found)
       import
@@ -1072,6 +1108,58 @@ module lazyloom_c
         bind(c, name="loom_quantized_release") result(found)
       import
       type(loom_quantized_t), value :: quantized
+      integer(c_int) :: found
+    end function
+    function c_loom_export(path, inputs, input_names, input_count, results, result_count, &
+        parameters, parameter_names, parameter_count) bind(c, name="loom_export") result(found)
+      import
+      type(c_ptr), value :: path
+      type(c_ptr), value :: inputs
+      type(c_ptr), value :: input_names
+      integer(c_size_t), value :: input_count
+      type(c_ptr), value :: results
+      integer(c_size_t), value :: result_count
+      type(c_ptr), value :: parameters
+      type(c_ptr), value :: parameter_names
+      integer(c_size_t), value :: parameter_count
+      integer(c_int) :: found
+    end function
+    function c_loom_load_program(path, program) bind(c, name="loom_load_program") result(found)
+      import
+      type(c_ptr), value :: path
+      type(c_ptr), value :: program
+      integer(c_int) :: found
+    end function
+    function c_loom_exported_run(program, inputs, input_count, results, result_count) &
+        bind(c, name="loom_exported_run") result(found)
+      import
+      type(loom_exported_t), value :: program
+      type(c_ptr), value :: inputs
+      integer(c_size_t), value :: input_count
+      type(c_ptr), value :: results
+      integer(c_size_t), value :: result_count
+      integer(c_int) :: found
+    end function
+    function c_loom_exported_seed(program, seed) &
+        bind(c, name="loom_exported_seed") result(found)
+      import
+      type(loom_exported_t), value :: program
+      integer(c_int64_t), value :: seed
+      integer(c_int) :: found
+    end function
+    function c_loom_exported_json(program, buffer, capacity, needed) &
+        bind(c, name="loom_exported_json") result(found)
+      import
+      type(loom_exported_t), value :: program
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
+    function c_loom_exported_release(program) &
+        bind(c, name="loom_exported_release") result(found)
+      import
+      type(loom_exported_t), value :: program
       integer(c_int) :: found
     end function
     function c_loom_distributed_barrier(timeout) &

@@ -1,6 +1,7 @@
 ! Errors, scopes and handles.
 module lazyloom_core
   use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: error_unit
   use lazyloom_c
   implicit none
   private
@@ -22,7 +23,7 @@ module lazyloom_core
 
   public :: loom_stop_on_error, loom_last_error, loom_at, loom_start, loom_stop
   public :: loom_scope_begin, loom_scope_end, loom_keep, loom_release
-  public :: check, own, handles_of, letters_of, text_of, failed
+  public :: check, own, handles_of, letters_of, text_of, failed, status_so_far
 
   ! scopes within each other: the tensors of all, and how many there were when each began
   type(loom_tensor_t), allocatable :: owned(:)
@@ -42,7 +43,8 @@ contains
     stops = stop_then
   end subroutine
 
-  ! The last failure, which is then forgotten; its status is loom_ok if there was none.
+  ! The first failure since it was asked for last, which is then forgotten; its status is loom_ok if
+  ! there was none.
   function loom_last_error() result(found)
     type(loom_failure) :: found
     found = last
@@ -85,10 +87,11 @@ contains
     else
       failure%message = text_of(c_loom_error_message())
     end if
-    last = failure
+    ! the first one says what was wrong: those after it are of what it gave
+    if (last%status == loom_ok) last = failure
     if (.not. stops) return
     if (len(failure%site) > 0) failure%message = failure%site // ": " // failure%message
-    print "(a)", failure%message
+    write (error_unit, "(a)") failure%message
     error stop 1
   end subroutine
 
@@ -124,6 +127,7 @@ contains
   end subroutine
 
   subroutine loom_scope_begin()
+    if (.not. allocated(begins)) allocate (owned(64), begins(0))
     begins = [begins, count_owned]
   end subroutine
 
@@ -131,6 +135,7 @@ contains
   subroutine loom_scope_end()
     integer :: i
     integer(c_int) :: status
+    if (.not. allocated(begins)) return
     if (size(begins) == 0) return
     do i = begins(size(begins)) + 1, count_owned
       status = c_loom_tensor_release(owned(i))
@@ -205,6 +210,14 @@ contains
     do i = 1, size(tensors)
       found(i) = tensors(i)%handle
     end do
+  end function
+
+  ! The status and the message of a failure that waits to be looked at.
+  integer(c_int) function status_so_far(message)
+    character(:), allocatable, intent(out) :: message
+    status_so_far = int(last%status, c_int)
+    message = ""
+    if (allocated(last%message)) message = last%message
   end function
 
   ! Whether a failure waits to be looked at.

@@ -57,6 +57,7 @@ module lazyloom_ops
   public :: loom_bitwise_or
   public :: loom_bitwise_xor
   public :: loom_broadcast_to
+  public :: loom_call_module
   public :: loom_cast
   public :: loom_cbrt
   public :: loom_ceil
@@ -953,6 +954,17 @@ contains
     call call_%operand(x)
     call call_%attribute("shape", shape)
     found = call_%one("broadcast_to")
+  end function
+
+  ! The results of the function main of a StableHLO module, which is given as text.
+  function loom_call_module(operands, module) result(found)
+    type(tensor), intent(in) :: operands(:)
+    character(*), intent(in) :: module
+    type(tensor), allocatable :: found(:)
+    type(recording) :: call_
+    call call_%operands(operands)
+    call call_%attribute("module", module)
+    found = call_%list("call_module")
   end function
 
   ! x converted to dtype.

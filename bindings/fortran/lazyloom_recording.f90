@@ -74,6 +74,10 @@ contains
       type is (logical)
         made%kind = loom_operand_bool
         made%integer = merge(1, 0, value)
+      type is (complex(real32))
+        made%kind = loom_operand_complex
+        made%real = real(value)
+        made%imaginary = aimag(value)
       type is (complex(real64))
         made%kind = loom_operand_complex
         made%real = real(value)
@@ -103,7 +107,7 @@ contains
     integer(c_int64_t), intent(in) :: value
     integer, intent(in) :: place, count
     self%names = [self%names, size(self%texts) + 1]
-    self%texts = [self%texts, letters_of(name)]
+    self%texts = [character(kind=c_char, len=1) :: self%texts, letters_of(name)]
     self%places = [self%places, place]
     self%attributes = [self%attributes, &
         loom_attr_t(c_null_ptr, kind, int(count, c_size_t), value)]
@@ -147,7 +151,7 @@ contains
     integer :: place
     call begin(self)
     place = size(self%texts) + 1
-    self%texts = [self%texts, letters_of(value)]
+    self%texts = [character(kind=c_char, len=1) :: self%texts, letters_of(value)]
     call put(self, name, loom_attr_str, 0_c_int64_t, place, 0)
   end subroutine
 

@@ -13,6 +13,8 @@ module lazyloom_tensors
     module procedure new_real32, new_real64, new_int32, new_int64
     module procedure new_real32_scalar, new_real64_scalar, new_int32_scalar
     module procedure new_real32_matrix, new_real64_matrix
+    module procedure new_logical, new_logical_scalar, new_int64_scalar
+    module procedure new_complex32, new_complex64, new_complex32_scalar, new_complex64_scalar
   end interface
 
   ! The contents, computed if they are pending: a scalar, a list by rows, or a matrix. The type has
@@ -21,7 +23,12 @@ module lazyloom_tensors
     module procedure read_real32, read_real64, read_int32, read_int64, read_logical
     module procedure read_real32_scalar, read_real64_scalar, read_int64_scalar
     module procedure read_real32_matrix, read_real64_matrix
+    module procedure read_int32_scalar, read_logical_scalar
+    module procedure read_complex32, read_complex64, read_complex32_scalar, read_complex64_scalar
   end interface
+
+  ! that of a scalar, which cannot be told from none where an argument is optional
+  integer, parameter :: no_shape(0) = [integer ::]
 
   public :: loom_new, loom_read, loom_shape, loom_dtype_of, loom_require_grad, loom_assign
   public :: loom_requires_grad, loom_detach, loom_backward, loom_gradient, loom_clear_gradient
@@ -99,19 +106,87 @@ contains
   function new_real32_scalar(value) result(found)
     real(real32), intent(in) :: value
     type(tensor) :: found
-    found = new_real32([value], [integer ::])
+    real(real32), target :: copy
+    copy = value
+    found = from_memory(c_loc(copy), 4_c_size_t, loom_float32, no_shape)
   end function
 
   function new_real64_scalar(value) result(found)
     real(real64), intent(in) :: value
     type(tensor) :: found
-    found = new_real64([value], [integer ::])
+    real(real64), target :: copy
+    copy = value
+    found = from_memory(c_loc(copy), 8_c_size_t, loom_float64, no_shape)
   end function
 
   function new_int32_scalar(value) result(found)
     integer(int32), intent(in) :: value
     type(tensor) :: found
-    found = new_int32([value], [integer ::])
+    integer(int32), target :: copy
+    copy = value
+    found = from_memory(c_loc(copy), 4_c_size_t, loom_int32, no_shape)
+  end function
+
+  function new_int64_scalar(value) result(found)
+    integer(int64), intent(in) :: value
+    type(tensor) :: found
+    integer(int64), target :: copy
+    copy = value
+    found = from_memory(c_loc(copy), 8_c_size_t, loom_int64, no_shape)
+  end function
+
+  function new_logical(values, shape) result(found)
+    logical, intent(in) :: values(:)
+    integer, intent(in), optional :: shape(:)
+    type(tensor) :: found
+    integer(int8), target :: copy(size(values))
+    copy = merge(1_int8, 0_int8, values)
+    found = from_memory(c_loc(copy), size(copy, kind=c_size_t), loom_bool, &
+        extents_of(size(values), shape))
+  end function
+
+  function new_logical_scalar(value) result(found)
+    logical, intent(in) :: value
+    type(tensor) :: found
+    integer(int8), target :: copy
+    copy = merge(1_int8, 0_int8, value)
+    found = from_memory(c_loc(copy), 1_c_size_t, loom_bool, no_shape)
+  end function
+
+  function new_complex32(values, shape) result(found)
+    complex(real32), intent(in) :: values(:)
+    integer, intent(in), optional :: shape(:)
+    type(tensor) :: found
+    complex(real32), target :: copy(size(values))
+    copy = values
+    found = from_memory(c_loc(copy), 8 * size(copy, kind=c_size_t), loom_complex64, &
+        extents_of(size(values), shape))
+  end function
+
+  function new_complex64(values, shape) result(found)
+    complex(real64), intent(in) :: values(:)
+    integer, intent(in), optional :: shape(:)
+    type(tensor) :: found
+    complex(real64), target :: copy(size(values))
+    copy = values
+    found = from_memory(c_loc(copy), 16 * size(copy, kind=c_size_t), loom_complex128, &
+        extents_of(size(values), shape))
+  end function
+
+  function new_complex32_scalar(value) result(found)
+    complex(real32), intent(in) :: value
+    type(tensor) :: found
+    complex(real32), target :: copy
+    copy = value
+    found = from_memory(c_loc(copy), 8_c_size_t, loom_complex64, no_shape)
+  end function
+
+  function new_complex64_scalar(value) result(found)
+    complex(real64), intent(in) :: value
+    type(tensor) :: found
+    complex(real64), target :: copy
+    copy = value
+    found = from_memory(c_loc(copy), 16_c_size_t, loom_complex128, no_shape)
   end function
 
   function new_real32_matrix(values) result(found)
@@ -153,8 +228,10 @@ contains
     character(kind=c_char), allocatable, target :: message(:)
     integer :: own_dtype
     own_dtype = loom_dtype_of(t)
+    readable = -1
+    if (own_dtype == 0) return
     readable = product(loom_shape(t))
-    if (own_dtype == dtype .or. own_dtype == 0) return
+    if (own_dtype == dtype) return
     message = letters_of("loom_read: the tensor's dtype is " // &
         text_of(c_loom_dtype_name(int(own_dtype, c_int))) // &
         ", expected elements of that type, given " // text_of(c_loom_dtype_name(dtype)) // &
@@ -233,6 +310,60 @@ contains
     integer(int64), intent(out) :: value
     integer(int64), allocatable :: values(:)
     call read_int64(t, values)
+    value = 0
+    if (one_of(size(values))) value = values(1)
+  end subroutine
+
+  subroutine read_int32_scalar(t, value)
+    type(tensor), intent(in) :: t
+    integer(int32), intent(out) :: value
+    integer(int32), allocatable :: values(:)
+    call read_int32(t, values)
+    value = 0
+    if (one_of(size(values))) value = values(1)
+  end subroutine
+
+  subroutine read_logical_scalar(t, value)
+    type(tensor), intent(in) :: t
+    logical, intent(out) :: value
+    logical, allocatable :: values(:)
+    call read_logical(t, values)
+    value = .false.
+    if (one_of(size(values))) value = values(1)
+  end subroutine
+
+  subroutine read_complex32(t, values)
+    type(tensor), intent(in) :: t
+    complex(real32), intent(out), allocatable, target :: values(:)
+    integer :: n
+    n = readable(t, loom_complex64)
+    allocate (values(max(n, 0)))
+    if (n >= 0) call check(c_loom_tensor_read(t%handle, c_loc(values), 8 * int(n, c_size_t)))
+  end subroutine
+
+  subroutine read_complex64(t, values)
+    type(tensor), intent(in) :: t
+    complex(real64), intent(out), allocatable, target :: values(:)
+    integer :: n
+    n = readable(t, loom_complex128)
+    allocate (values(max(n, 0)))
+    if (n >= 0) call check(c_loom_tensor_read(t%handle, c_loc(values), 16 * int(n, c_size_t)))
+  end subroutine
+
+  subroutine read_complex32_scalar(t, value)
+    type(tensor), intent(in) :: t
+    complex(real32), intent(out) :: value
+    complex(real32), allocatable :: values(:)
+    call read_complex32(t, values)
+    value = 0
+    if (one_of(size(values))) value = values(1)
+  end subroutine
+
+  subroutine read_complex64_scalar(t, value)
+    type(tensor), intent(in) :: t
+    complex(real64), intent(out) :: value
+    complex(real64), allocatable :: values(:)
+    call read_complex64(t, values)
     value = 0
     if (one_of(size(values))) value = values(1)
   end subroutine

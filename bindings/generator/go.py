@@ -32,15 +32,16 @@ def _with(name: str) -> str:
 
 
 def _attributes() -> list[str]:
-    """A function for each name and kind; a name of two kinds has the kind in its function's."""
+    """A function for each name and kind; the rarer kinds of a name are in their function's."""
     kinds: dict[str, dict[str, list[str]]] = {}
     for op in OPS:
         for a in optional(op):
             kinds.setdefault(a["name"], {}).setdefault(a["kind"], []).append(camel(op["name"]))
     found = []
     for name, of_kind in sorted(kinds.items()):
+        usual = max(of_kind, key=lambda kind: len(of_kind[kind]))
         for kind, ops in sorted(of_kind.items()):
-            function = _with(name) + (camel(kind) if len(of_kind) > 1 else "")
+            function = _with(name) + ("" if kind == usual else camel(kind))
             parameter = "value ..." + _TYPES[kind][2:] if kind in ("ints", "floats") else (
                 f"value {_TYPES[kind]}")
             some = ", ".join(ops[:4]) + (" and others" if len(ops) > 4 else "")

@@ -43,17 +43,21 @@ def _filled(head: str, parts: list[str], tail: str, indent: str) -> str:
     return "\n".join([*lines, current + ")" + tail])
 
 
-def _function(op: Entry) -> str:
-    operands = [o for o in fixed(op) if not o["optional"]]
-    left_out = [o for o in fixed(op) if o["optional"]]
+def signature(op: Entry) -> list[str]:
+    """The parameters of an op's function, with their defaults."""
     many = variadic(op)
-    attributes = [*required(op), *optional(op)]
-    parameters = [_safe(o["name"]) for o in operands]
+    parameters = [_safe(o["name"]) for o in fixed(op) if not o["optional"]]
     if many:
         parameters.append(_safe(many["name"]))
     parameters += [_safe(a["name"]) for a in required(op)]
-    parameters += [f"{_safe(o['name'])} = NULL" for o in left_out]
-    parameters += [f"{_safe(a['name'])} = {_default(a)}" for a in optional(op)]
+    parameters += [f"{_safe(o['name'])} = NULL" for o in fixed(op) if o["optional"]]
+    return parameters + [f"{_safe(a['name'])} = {_default(a)}" for a in optional(op)]
+
+
+def _function(op: Entry) -> str:
+    many = variadic(op)
+    attributes = [*required(op), *optional(op)]
+    parameters = signature(op)
     given = "list(" + ", ".join(_safe(o["name"]) for o in fixed(op)) + ")"
     if many:
         given = f"c({given}, {_safe(many['name'])})" if fixed(op) else _safe(many["name"])
@@ -70,7 +74,7 @@ def _function(op: Entry) -> str:
     if count != 1:
         call.append(f"results = {count}L")
     lines.append(_filled(f"loom_{op['name']} <- function", parameters, "", "  "))
-    lines.append(_filled("  loom_record", call, "", "    "))
+    lines.append(_filled("  record_op", call, "", "    "))
     return "\n".join(lines)
 
 

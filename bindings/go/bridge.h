@@ -82,9 +82,10 @@ static inline loom_error *go_detach(loom_tensor tensor, loom_tensor *result) {
   return taken(loom_tensor_detach(tensor, result));
 }
 
-static inline loom_error *go_backward(const char *file, int line, loom_tensor output) {
+static inline loom_error *go_backward(const char *file, int line, loom_tensor output,
+                                      const loom_tensor *cotangent) {
   loom_copy_source_location(file, line);
-  return taken(loom_backward(&output, 1, NULL));
+  return taken(loom_backward(&output, 1, cotangent));
 }
 
 static inline loom_error *go_gradient(loom_tensor tensor, loom_tensor *result) {
@@ -97,9 +98,11 @@ static inline loom_error *go_clear_gradient(loom_tensor tensor) {
 
 static inline loom_error *go_grad(const char *file, int line, const loom_tensor *outputs,
                                   size_t output_count, const loom_tensor *inputs,
-                                  size_t input_count, loom_tensor *gradients) {
+                                  size_t input_count, const loom_tensor *cotangents,
+                                  bool create_graph, loom_tensor *gradients) {
   loom_copy_source_location(file, line);
-  return taken(loom_grad(outputs, output_count, inputs, input_count, NULL, false, gradients));
+  return taken(loom_grad(outputs, output_count, inputs, input_count, cotangents, create_graph,
+                         gradients));
 }
 
 static inline loom_error *go_set_grad_enabled(bool enabled, bool *previous) {
@@ -134,19 +137,29 @@ static inline loom_error *go_capture_run(const char *file, int line, loom_captur
   return taken(loom_capture_run(capture, inputs, input_count, results, result_count));
 }
 
-loom_status goFunction(loom_tensor *inputs, size_t input_count, loom_tensor *outputs,
-                       size_t output_count, void *context);
+loom_status goFunction(uintptr_t functions, int which, loom_tensor *inputs, size_t input_count,
+                       loom_tensor *outputs, size_t output_count);
 
-loom_status goSecond(loom_tensor *inputs, size_t input_count, loom_tensor *outputs,
-                     size_t output_count, void *context);
+/* A handle of Go's goes as a context, a pointer that is not followed: in Go it is a number again,
+   because a pointer of Go's has to be one. */
+static loom_status go_first(const loom_tensor *inputs, size_t input_count, loom_tensor *outputs,
+                            size_t output_count, void *context) {
+  return goFunction((uintptr_t)context, 0, (loom_tensor *)inputs, input_count, outputs,
+                    output_count);
+}
 
-/* A handle of Go's goes as a context, which is a pointer that is not followed. */
+static loom_status go_second(const loom_tensor *inputs, size_t input_count, loom_tensor *outputs,
+                             size_t output_count, void *context) {
+  return goFunction((uintptr_t)context, 1, (loom_tensor *)inputs, input_count, outputs,
+                    output_count);
+}
+
 static inline loom_error *go_while_loop(const char *file, int line, uintptr_t functions,
                                         const loom_tensor *init, size_t carry_count,
                                         int64_t max_steps, loom_tensor *results) {
   loom_copy_source_location(file, line);
-  return taken(loom_while_loop((loom_function)goFunction, (loom_function)goSecond,
-                               (void *)functions, init, carry_count, max_steps, results));
+  return taken(loom_while_loop(go_first, go_second, (void *)functions, init, carry_count,
+                               max_steps, results));
 }
 
 static inline loom_error *go_cond(const char *file, int line, loom_tensor which,
@@ -154,15 +167,116 @@ static inline loom_error *go_cond(const char *file, int line, loom_tensor which,
                                   size_t operand_count, loom_tensor *results,
                                   size_t result_count) {
   loom_copy_source_location(file, line);
-  return taken(loom_cond(which, (loom_function)goFunction, (loom_function)goSecond,
-                         (void *)functions, operands, operand_count, results, result_count));
+  return taken(loom_cond(which, go_first, go_second, (void *)functions, operands, operand_count,
+                         results, result_count));
 }
 
 static inline loom_error *go_scan(const char *file, int line, uintptr_t function,
                                   const loom_tensor *init, size_t carry_count,
-                                  const loom_tensor *xs, size_t xs_count, size_t ys_count,
-                                  loom_tensor *results) {
+                                  const loom_tensor *xs, size_t xs_count, int64_t length,
+                                  size_t ys_count, bool reverse, loom_tensor *results) {
   loom_copy_source_location(file, line);
-  return taken(loom_scan((loom_function)goFunction, (void *)function, init, carry_count, xs,
-                         xs_count, -1, ys_count, false, results));
+  return taken(loom_scan(go_first, (void *)function, init, carry_count, xs, xs_count, length,
+                         ys_count, reverse, results));
+}
+
+/* ---- transforms: inputs are count tensors, and results as the C functions give them --------- */
+
+static inline loom_error *go_vjp(const char *file, int line, uintptr_t function,
+                                 const loom_tensor *inputs, size_t count, loom_tensor *outputs,
+                                 size_t output_count, bool forward, loom_linear_map *map) {
+  loom_copy_source_location(file, line);
+  return taken((forward ? loom_linearize : loom_vjp)(go_first, (void *)function, inputs, count,
+                                                     outputs, output_count, map));
+}
+
+static inline loom_error *go_linear_map_apply(const char *file, int line, loom_linear_map map,
+                                              const loom_tensor *given, size_t given_count,
+                                              loom_tensor *results, size_t result_count) {
+  loom_copy_source_location(file, line);
+  return taken(loom_linear_map_apply(map, given, given_count, results, result_count));
+}
+
+static inline loom_error *go_jvp(const char *file, int line, uintptr_t function,
+                                 const loom_tensor *inputs, const loom_tensor *tangents,
+                                 size_t count, loom_tensor *results, size_t output_count) {
+  loom_copy_source_location(file, line);
+  return taken(loom_jvp(go_first, (void *)function, inputs, tangents, count, results,
+                        results + output_count, output_count));
+}
+
+static inline loom_error *go_value_and_grad(const char *file, int line, uintptr_t function,
+                                            const loom_tensor *inputs, size_t count,
+                                            const size_t *positions, size_t position_count,
+                                            loom_tensor *results, size_t output_count) {
+  loom_copy_source_location(file, line);
+  return taken(loom_value_and_grad(go_first, (void *)function, inputs, count, positions,
+                                   position_count, results, output_count,
+                                   results + output_count));
+}
+
+static inline loom_error *go_jacobian(const char *file, int line, uintptr_t function,
+                                      const loom_tensor *inputs, size_t count,
+                                      const size_t *positions, size_t position_count,
+                                      size_t output_count, bool second, loom_tensor *results) {
+  loom_copy_source_location(file, line);
+  if (second)
+    return taken(loom_hessian(go_first, (void *)function, inputs, count, positions,
+                              position_count, output_count, results));
+  return taken(loom_jacobian(go_first, (void *)function, inputs, count, positions,
+                             position_count, output_count, LOOM_DIRECTION_ANY, false, results));
+}
+
+static inline loom_error *go_vmap(const char *file, int line, uintptr_t function,
+                                  const loom_tensor *inputs, size_t count, const int64_t *in_axes,
+                                  int64_t axis_size, const int64_t *out_axes,
+                                  loom_tensor *results, size_t result_count) {
+  loom_copy_source_location(file, line);
+  return taken(loom_vmap(go_first, (void *)function, inputs, count, in_axes, axis_size, out_axes,
+                         results, result_count));
+}
+
+/* ---- waits, options, reports ---------------------------------------------------------------- */
+
+static inline loom_error *go_wait(const char *file, int line, const loom_tensor *tensors,
+                                  size_t count, double timeout) {
+  loom_copy_source_location(file, line);
+  return taken(loom_wait(tensors, count, timeout));
+}
+
+static inline loom_error *go_is_ready(loom_tensor tensor, bool *found) {
+  return taken(loom_tensor_is_ready(tensor, found));
+}
+
+static inline loom_error *go_option_set(const char *name, double value, double *previous) {
+  return taken(loom_option_set(name, value, previous));
+}
+
+static inline loom_error *go_option_get(const char *name, double *value) {
+  return taken(loom_option_get(name, value));
+}
+
+static inline loom_error *go_stats_reset(void) { return taken(loom_stats_reset()); }
+
+static inline loom_error *go_memory(loom_memory_figures *figures) {
+  figures->size = sizeof *figures;
+  return taken(loom_memory(figures));
+}
+
+static inline loom_error *go_random_key(uint64_t seed, loom_tensor *result) {
+  return taken(loom_random_key(seed, result));
+}
+
+/* The texts that the library gives, by number: options, counters, records, the last record, the
+   kind of device, the folder of the cache. */
+static inline loom_error *go_text(int which, size_t argument, char *buffer, size_t capacity,
+                                  size_t *needed) {
+  switch (which) {
+    case 0: return taken(loom_options_json(buffer, capacity, needed));
+    case 1: return taken(loom_stats_json(buffer, capacity, needed));
+    case 2: return taken(loom_evaluations_json(argument, buffer, capacity, needed));
+    case 3: return taken(loom_last_evaluation(buffer, capacity, needed));
+    case 4: return taken(loom_platform(buffer, capacity, needed));
+    default: return taken(loom_cache_dir(buffer, capacity, needed));
+  }
 }

@@ -23,7 +23,9 @@ import "C"
 
 import (
 	"fmt"
+	"math"
 	"runtime"
+	"strings"
 	"sync"
 	"unsafe"
 )
@@ -38,6 +40,7 @@ const (
 	ErrDType     Status = C.LOOM_ERROR_DTYPE
 	ErrExecution Status = C.LOOM_ERROR_EXECUTION
 	ErrHandle    Status = C.LOOM_ERROR_HANDLE
+	ErrTimeout   Status = C.LOOM_ERROR_TIMEOUT
 )
 
 func (s Status) String() string { return C.GoString(C.loom_status_name(C.loom_status(s))) }
@@ -100,11 +103,40 @@ func site(skip int) (*C.char, C.int) {
 	return nil, 0
 }
 
+// outside is the line of who called into this package, however many of its functions stand between.
+func outside() (file string, line int) {
+	var frames [24]uintptr
+	found := runtime.CallersFrames(frames[:runtime.Callers(3, frames[:])])
+	for {
+		frame, more := found.Next()
+		if !strings.HasPrefix(frame.Function, "lazyloom.") ||
+			strings.HasSuffix(frame.File, "_test.go") {
+			return frame.File, frame.Line
+		}
+		if !more {
+			return "", 0
+		}
+	}
+}
+
+// place is that line as errors name it.
+func place() string {
+	file, line := outside()
+	return fmt.Sprintf("%s:%d", file, line)
+}
+
 // Start starts the runtime; one that runs is joined.
 func Start() error { return failure(C.go_initialize()) }
 
-// Shutdown ends it and releases everything. No other goroutine may be inside a call.
-func Shutdown() { C.loom_shutdown() }
+// waits counts the calls that ReadContext and Wait left behind when their context ended.
+var waits sync.WaitGroup
+
+// Shutdown ends it and releases everything. No other goroutine may be inside a call; waits whose
+// context has ended are waited for.
+func Shutdown() {
+	waits.Wait()
+	C.loom_shutdown()
+}
 
 // NoGrad calls f on one thread, on which gradients are not recorded meanwhile.
 func NoGrad(f func()) error {
@@ -133,7 +165,7 @@ func LiveHandles() (int, error) {
 	return int(count), err
 }
 
-// Operand is a *Tensor, a number (float64, float32, int, int64, complex128, bool), or nil for an
+// Operand is a *Tensor, a number (of any of Go's types of numbers, or a bool), or nil for an
 // operand that is left out. A number takes the dtype of the tensors beside it, and another one
 // does not compile the program again.
 type Operand = interface{}
@@ -150,29 +182,53 @@ func (s *Scope) operand(o Operand) (C.loom_operand, error) {
 	case nil:
 	case *Tensor:
 		if value == nil {
-			return found, &Error{Status: ErrHandle, Message: "an operand is a nil *Tensor", Index: -1}
+			return found, &Error{Status: ErrHandle, Index: -1,
+				Message: "an operand is a nil *Tensor"}
 		}
 		found.kind, found.tensor = C.LOOM_OPERAND_TENSOR, value.handle.bits
-	case float64:
-		found.kind, found.real = C.LOOM_OPERAND_REAL, C.double(value)
-	case float32:
-		found.kind, found.real = C.LOOM_OPERAND_REAL, C.double(value)
-	case int:
-		found.kind, found.integer = C.LOOM_OPERAND_INTEGER, C.int64_t(value)
-	case int64:
-		found.kind, found.integer = C.LOOM_OPERAND_INTEGER, C.int64_t(value)
 	case bool:
 		found.kind = C.LOOM_OPERAND_BOOL
 		if value {
 			found.integer = 1
 		}
+	case float64:
+		found.kind, found.real = C.LOOM_OPERAND_REAL, C.double(value)
+	case float32:
+		found.kind, found.real = C.LOOM_OPERAND_REAL, C.double(value)
 	case complex128:
 		found.kind = C.LOOM_OPERAND_COMPLEX
 		found.real, found.imaginary = C.double(real(value)), C.double(imag(value))
+	case complex64:
+		found.kind = C.LOOM_OPERAND_COMPLEX
+		found.real, found.imaginary = C.double(real(value)), C.double(imag(value))
+	case int:
+		found.kind, found.integer = C.LOOM_OPERAND_INTEGER, C.int64_t(value)
+	case int8:
+		found.kind, found.integer = C.LOOM_OPERAND_INTEGER, C.int64_t(value)
+	case int16:
+		found.kind, found.integer = C.LOOM_OPERAND_INTEGER, C.int64_t(value)
+	case int32:
+		found.kind, found.integer = C.LOOM_OPERAND_INTEGER, C.int64_t(value)
+	case int64:
+		found.kind, found.integer = C.LOOM_OPERAND_INTEGER, C.int64_t(value)
+	case uint8:
+		found.kind, found.integer = C.LOOM_OPERAND_INTEGER, C.int64_t(value)
+	case uint16:
+		found.kind, found.integer = C.LOOM_OPERAND_INTEGER, C.int64_t(value)
+	case uint32:
+		found.kind, found.integer = C.LOOM_OPERAND_INTEGER, C.int64_t(value)
+	case uint:
+		return s.operand(uint64(value))
+	case uint64:
+		if value > math.MaxInt64 {
+			return found, &Error{Status: ErrArgument, Index: -1, Message: fmt.Sprintf(
+				"an operand is the number %d, expected one up to %d; New makes a tensor of it",
+				value, math.MaxInt64)}
+		}
+		found.kind, found.integer = C.LOOM_OPERAND_INTEGER, C.int64_t(value)
 	default:
 		return found, &Error{Status: ErrArgument, Index: -1, Message: fmt.Sprintf(
-			"an operand is a %T, expected a *Tensor, a float64, float32, int, int64, complex128 "+
-				"or bool, or nil", o)}
+			"an operand is a %T, expected a *Tensor, a number, a bool, or nil", o)}
 	}
 	return found, nil
 }

@@ -17,6 +17,8 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	status := m.Run()
+	// what a context left behind holds its tensors until it is computed
+	waits.Wait()
 	if alive, err := LiveHandles(); err != nil || alive != 0 {
 		fmt.Println("handles that are alive at the end:", alive, err)
 		status = 1
@@ -140,6 +142,9 @@ func TestGradientsLoopsAndCaptures(t *testing.T) {
 		func(s *Scope, in []*Tensor) []*Tensor { return []*Tensor{s.Subtract(in[0], 1)} },
 		[]*Tensor{New(s, []float32{3})}, 1)
 	expect[float32](t, either[0], 4)
+	same := func(s *Scope, in []*Tensor) []*Tensor { return []*Tensor{in[0], in[0]} }
+	twice := s.Cond(New(s, []bool{true}), same, same, []*Tensor{New(s, []float32{3})}, 2)
+	expect[float32](t, twice[1], 3)
 	own := NewScope()
 	mine := errors.New("mine")
 	own.Scan(func(s *Scope, in []*Tensor) []*Tensor { s.Fail(mine); return nil },

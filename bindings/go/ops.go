@@ -23,8 +23,8 @@ func WithAmsgrad(value bool) Attr { return Attr{"amsgrad", value} }
 // WithApproximate is the attribute approximate of Gelu.
 func WithApproximate(value string) Attr { return Attr{"approximate", value} }
 
-// WithAxesInts is the attribute axes of All, Any, CountNonzero, Flip and others.
-func WithAxesInts(value ...int) Attr { return Attr{"axes", value} }
+// WithAxes is the attribute axes of All, Any, CountNonzero, Flip and others.
+func WithAxes(value ...int) Attr { return Attr{"axes", value} }
 
 // WithAxesStr is the attribute axes of AllGather, AllReduce, AllToAll, AxisIndex and others.
 func WithAxesStr(value string) Attr { return Attr{"axes", value} }
@@ -532,6 +532,11 @@ func (s *Scope) BitwiseXor(x Operand, y Operand) *Tensor {
 // BroadcastTo: x repeated to shape by NumPy's broadcasting rules. Raises ShapeError.
 func (s *Scope) BroadcastTo(x Operand, shape []int) *Tensor {
 	return s.recordOne("broadcast_to", []Operand{x}, []Attr{{"shape", shape}})
+}
+
+// CallModule: The results of the function main of a StableHLO module, which is given as text.
+func (s *Scope) CallModule(operands []Operand, module string) []*Tensor {
+	return s.recordList("call_module", operands, []Attr{{"module", module}})
 }
 
 // Cast: x converted to dtype.

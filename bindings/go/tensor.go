@@ -35,7 +35,7 @@ func (d DType) String() string { return C.GoString(C.loom_dtype_name(C.loom_dtyp
 // Element is a Go type whose values are elements of a tensor as they are.
 type Element interface {
 	bool | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 |
-		float32 | float64 | complex64 | complex128
+		F16 | BF16 | float32 | float64 | complex64 | complex128
 }
 
 func dtypeOf[T Element]() DType {
@@ -59,6 +59,10 @@ func dtypeOf[T Element]() DType {
 		return Uint32
 	case uint64:
 		return Uint64
+	case F16:
+		return Float16
+	case BF16:
+		return BFloat16
 	case float32:
 		return Float32
 	case float64:
@@ -80,6 +84,7 @@ type Tensor struct {
 type Scope struct {
 	tensors map[*Tensor]struct{}
 	err     error
+	closed  bool
 }
 
 // NewScope makes one.
@@ -88,11 +93,14 @@ func NewScope() *Scope { return &Scope{tensors: map[*Tensor]struct{}{}} }
 // Err is the first error of what was recorded in the scope.
 func (s *Scope) Err() error { return s.err }
 
-// Fail makes an error of the caller's own the scope's, unless it has one: for a Function that fails.
+// Fail makes an error of the caller's own the scope's, unless it has one: for a Function that
+// fails.
 func (s *Scope) Fail(err error) { s.fail(err) }
 
-// Close releases what is still in the scope, and gives its error.
+// Close releases what is still in the scope, and gives its error. It may be called again; what is
+// recorded in the scope afterwards is an error.
 func (s *Scope) Close() error {
+	s.closed = true
 	for t := range s.tensors {
 		C.loom_tensor_release(t.handle)
 		t.handle = C.loom_tensor{}
@@ -103,12 +111,21 @@ func (s *Scope) Close() error {
 
 // Keep moves a tensor into this scope from the one that it is in.
 func (s *Scope) Keep(t *Tensor) *Tensor {
-	if t != nil && t.scope != s {
+	if t != nil && t.scope != s && !s.stopped() {
 		delete(t.scope.tensors, t)
 		t.scope = s
 		s.tensors[t] = struct{}{}
 	}
 	return t
+}
+
+// stopped says whether nothing is recorded in it any more: after an error, and when it is closed.
+func (s *Scope) stopped() bool {
+	if s.err == nil && s.closed {
+		s.err = &Error{Status: ErrHandle, Index: -1, Site: place(),
+			Message: "the scope is closed, expected one that is open; NewScope makes one"}
+	}
+	return s.err != nil
 }
 
 func (s *Scope) owned(handle C.loom_tensor) *Tensor {
@@ -126,7 +143,7 @@ func (s *Scope) fail(err error) bool {
 
 // apply records an op unless something failed before; skip functions stand between it and the user.
 func (s *Scope) apply(op string, operands []Operand, attrs []Attr, capacity, skip int) []*Tensor {
-	if s.err != nil {
+	if s.stopped() {
 		return nil
 	}
 	file, line := site(skip + 1)
@@ -195,7 +212,7 @@ func (s *Scope) recordList(op string, operands []Operand, attrs []Attr) []*Tenso
 
 // New makes a tensor with a copy of a slice, row-major.
 func New[T Element](s *Scope, data []T, shape ...int) *Tensor {
-	if s.err != nil {
+	if s.stopped() {
 		return nil
 	}
 	var start unsafe.Pointer
@@ -209,8 +226,8 @@ func New[T Element](s *Scope, data []T, shape ...int) *Tensor {
 	}
 	file, line := site(0)
 	var found C.loom_tensor
-	if s.fail(failure(C.go_from_host(file, line, start, C.size_t(len(data))*C.size_t(unsafe.Sizeof(one)),
-		C.loom_dtype(dtypeOf[T]()), &extents[0], C.size_t(len(shape)), &found))) {
+	nbytes := C.size_t(len(data)) * C.size_t(unsafe.Sizeof(one))
+	if s.fail(failure(C.go_from_host(file, line, start, nbytes, C.loom_dtype(dtypeOf[T]()), &extents[0], C.size_t(len(shape)), &found))) {
 		return nil
 	}
 	return s.owned(found)
@@ -219,8 +236,13 @@ func New[T Element](s *Scope, data []T, shape ...int) *Tensor {
 // about gives what a tensor is; its scope's error where it is none.
 func (t *Tensor) about() (dtype DType, nbytes int, shape []int, err error) {
 	if t == nil {
-		err = &Error{Status: ErrHandle, Message: "the *Tensor is nil; the scope that it was made in " +
-			"has the error, see Err()", Index: -1}
+		err = &Error{Status: ErrHandle, Index: -1, Site: place(),
+			Message: "the *Tensor is nil; the scope that it was made in has the error, see Err()"}
+		return
+	}
+	if t.handle.bits == 0 {
+		err = &Error{Status: ErrHandle, Index: -1, Site: place(), Message: "the scope that " +
+			"the *Tensor was made in is closed; Keep moves a tensor to another one"}
 		return
 	}
 	var kind C.loom_dtype
@@ -249,6 +271,11 @@ func (t *Tensor) DType() (DType, error) {
 
 // Read gives the contents, computed if they are pending. T has to be of the tensor's dtype.
 func Read[T Element](t *Tensor) ([]T, error) {
+	file, line := site(0)
+	return read[T](t, file, line)
+}
+
+func read[T Element](t *Tensor, file *C.char, line C.int) ([]T, error) {
 	if t != nil && t.scope.err != nil {
 		return nil, t.scope.err
 	}
@@ -256,7 +283,6 @@ func Read[T Element](t *Tensor) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, line := site(0)
 	if dtype != dtypeOf[T]() {
 		return nil, &Error{Status: ErrDType, Index: -1,
 			Site: fmt.Sprintf("%s:%d", C.GoString(file), int(line)),
@@ -308,14 +334,24 @@ func (t *Tensor) Detach(s *Scope) *Tensor {
 	return s.owned(found)
 }
 
-// Backward adds its gradients to what the leaves have collected.
-func (t *Tensor) Backward() error {
+// Backward adds the gradients of a 0-d tensor to what the leaves have collected.
+func (t *Tensor) Backward() error { return t.backward(nil) }
+
+// BackwardFrom does so for a tensor of any shape, given its cotangent.
+func (t *Tensor) BackwardFrom(cotangent *Tensor) error {
+	if _, _, _, err := cotangent.about(); err != nil {
+		return err
+	}
+	return t.backward(&cotangent.handle)
+}
+
+func (t *Tensor) backward(cotangent *C.loom_tensor) error {
 	if t == nil {
 		_, _, _, err := t.about()
 		return err
 	}
-	file, line := site(0)
-	err := failure(C.go_backward(file, line, t.handle))
+	file, line := site(1)
+	err := failure(C.go_backward(file, line, t.handle, cotangent))
 	t.scope.fail(err)
 	return err
 }
@@ -330,4 +366,9 @@ func (t *Tensor) Gradient(s *Scope) *Tensor {
 }
 
 // ClearGradient forgets it.
-func (t *Tensor) ClearGradient() error { return failure(C.go_clear_gradient(t.handle)) }
+func (t *Tensor) ClearGradient() error {
+	if _, _, _, err := t.about(); err != nil {
+		return err
+	}
+	return failure(C.go_clear_gradient(t.handle))
+}

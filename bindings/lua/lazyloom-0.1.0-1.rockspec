@@ -10,5 +10,13 @@ description = {
 dependencies = {"lua == 5.1"}
 build = {
   type = "builtin",
-  modules = {lazyloom = "lazyloom.lua", lazyloom_ops = "lazyloom_ops.lua"},
+  modules = {
+    lazyloom = "lazyloom.lua",
+    lazyloom_halves = "lazyloom_halves.lua",
+    lazyloom_json = "lazyloom_json.lua",
+    lazyloom_ops = "lazyloom_ops.lua",
+    lazyloom_programs = "lazyloom_programs.lua",
+    lazyloom_reports = "lazyloom_reports.lua",
+    lazyloom_safetensors = "lazyloom_safetensors.lua",
+  },
 }

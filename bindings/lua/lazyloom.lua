@@ -16,6 +16,7 @@
 -- asked (python3 if PYTHON is not set).
 local ffi = require("ffi")
 local declared = require("lazyloom_ops")
+local halves = require("lazyloom_halves")
 
 ffi.cdef(declared.declarations)
 ffi.cdef("typedef struct { loom_tensor handle; } lazyloom_lua_tensor;")
@@ -23,7 +24,8 @@ ffi.cdef("typedef struct { loom_tensor handle; } lazyloom_lua_tensor;")
 local M = {}
 local C -- the library, once start() has opened it
 local Tensor
-local own_source = debug.getinfo(1, "S").source
+-- the sources of this binding, which no error of the user's is in
+local own_sources = {[debug.getinfo(1, "S").source] = true}
 
 -- ---- errors ----------------------------------------------------------------------------------
 
@@ -39,16 +41,16 @@ local function user_line()
   while true do
     local info = debug.getinfo(level, "Sl")
     if info == nil then return "", 0 end
-    if info.source ~= own_source and info.currentline > 0 then
+    if not own_sources[info.source] and info.currentline > 0 then
       return info.short_src, info.currentline
     end
     level = level + 1
   end
 end
 
-local function fail(status, message, argument)
+local function fail(status, message, argument, op)
   local file, line = user_line()
-  error(setmetatable({status = status, message = message, op = "", argument = argument or "",
+  error(setmetatable({status = status, message = message, op = op or "", argument = argument or "",
                       site = file ~= "" and file .. ":" .. line or "", index = nil}, Error), 0)
 end
 
@@ -97,12 +99,41 @@ function M.start()
 end
 
 -- Ends it and releases everything.
-function M.shutdown() check(C.loom_shutdown()) end
+function M.shutdown()
+  if C ~= nil then check(C.loom_shutdown()) end
+end
 
 -- ---- tensors ---------------------------------------------------------------------------------
 
 -- Scopes within each other: what is made is released at the end of the innermost one.
 local scopes = {}
+
+-- What a value is, for messages.
+local function described(value)
+  if type(value) == "string" then return ("%q"):format(value) end
+  if type(value) == "table" then return "a table" end
+  return tostring(value)
+end
+
+local function one_tensor(value, name)
+  if not ffi.istype(Tensor, value) then
+    fail("LOOM_ERROR_ARGUMENT", ("%s is %s, expected a tensor"):format(name, described(value)),
+         name)
+  end
+  return value.handle
+end
+
+-- The handles of a list of tensors, and how many they are.
+local function handles(tensors, name)
+  if type(tensors) ~= "table" then
+    fail("LOOM_ERROR_ARGUMENT", ("%s is %s, expected a list of tensors"):format(
+      name, described(tensors)), name)
+  end
+  local count = table.maxn(tensors)
+  local c = ffi.new("loom_tensor[?]", count + 1)
+  for i = 1, count do c[i - 1] = one_tensor(tensors[i], ("%s[%d]"):format(name, i)) end
+  return c, count
+end
 
 local function owned(handle)
   local tensor = Tensor(handle)
@@ -147,42 +178,101 @@ local ELEMENTS = {
   complex64 = "complex float", complex128 = "complex double",
 }
 
-local function dtype_code(name)
+local function dtype_code(name, argument)
   if ELEMENTS[name] == nil then
     fail("LOOM_ERROR_DTYPE", ("%s is no dtype, expected one such as \"float32\""):format(
-      tostring(name)), "dtype")
+      tostring(name)), argument or "dtype")
   end
   return ffi.new("loom_dtype", "LOOM_" .. name:upper())
 end
 
 local function flatten(values, shape, depth, flat)
   if type(values) ~= "table" then
+    if depth <= #shape then
+      fail("LOOM_ERROR_SHAPE", "an element stands beside a list, expected lists of one depth",
+           "values")
+    end
     flat[#flat + 1] = values
     return
   end
-  shape[depth] = shape[depth] or #values
+  if shape[depth] == nil then
+    if #flat > 0 then
+      fail("LOOM_ERROR_SHAPE", "a list stands beside an element, expected lists of one depth",
+           "values")
+    end
+    shape[depth] = #values
+  end
   if shape[depth] ~= #values then
     fail("LOOM_ERROR_SHAPE", ("a list of %d entries beside one of %d, expected as many"):format(
-      #values, shape[depth]))
+      #values, shape[depth]), "values")
   end
   for _, v in ipairs(values) do flatten(v, shape, depth + 1, flat) end
 end
 
--- A tensor of a number, a list, or lists of lists; of a C array with options.shape. options: dtype
--- ("float32" if none is given), shape.
+local BOUNDS = {
+  int8 = {-128, 127}, int16 = {-32768, 32767}, int32 = {-2147483648, 2147483647},
+  uint8 = {0, 255}, uint16 = {0, 65535}, uint32 = {0, 4294967295},
+  int64 = {-2 ^ 63, 2 ^ 63}, uint64 = {0, 2 ^ 64},
+}
+
+local function is_integer_of_64(value)
+  return ffi.istype("int64_t", value) or ffi.istype("uint64_t", value)
+end
+
+local function is_complex(value)
+  return ffi.istype("complex double", value) or ffi.istype("complex float", value)
+end
+
+-- An element as memory of its dtype holds it; what it does not hold is an error.
+local function element(value, dtype)
+  local bounds, kind = BOUNDS[dtype], type(value)
+  if kind == "boolean" and dtype == "bool" then return value end
+  if kind == "boolean" then value = value and 1 or 0 end
+  if dtype == "bool" and kind == "number" then return value ~= 0 end
+  if is_complex(value) and dtype:match("^complex") then return value end
+  if bounds and is_integer_of_64(value) then
+    local wide = dtype:match("64$")
+    -- of 64 bits, what has another sign is beyond
+    if wide and (ffi.istype(dtype .. "_t", value) or ffi.cast("int64_t", value) >= 0) then
+      return value
+    end
+    value = wide and math.huge or tonumber(value)
+  end
+  local number = type(value) == "number" and value
+    or not bounds and is_integer_of_64(value) and tonumber(value)
+  if bounds then
+    local below = dtype:match("64$") and number and number < bounds[2]
+    if not number or number % 1 ~= 0 or number < bounds[1] or number > bounds[2]
+        or dtype:match("64$") and not below then
+      fail("LOOM_ERROR_ARGUMENT", ("an element is %s, expected an integer that %s holds"):format(
+        described(value), dtype), "values")
+    end
+  elseif not number then
+    fail("LOOM_ERROR_ARGUMENT", ("an element is %s, expected a number for %s"):format(
+      described(value), dtype), "values")
+  end
+  if halves[dtype] then return halves[dtype].bits(number) end
+  return number
+end
+
+-- A tensor of a number, a list, or lists of lists; of a C array of the dtype's elements with
+-- options.shape. options: dtype ("float32" if none is given), shape.
 function M.tensor(values, options)
   options = options or {}
   local dtype, shape = options.dtype or "float32", {}
   local code, flat, count = dtype_code(dtype), values, nil
-  if type(values) == "cdata" then
+  if type(values) == "cdata" and not is_integer_of_64(values) and not is_complex(values) then
     if not options.shape then
       fail("LOOM_ERROR_ARGUMENT", "a C array was given without a shape", "shape")
     end
   else
     local list = {}
     flatten(values, shape, 1, list)
+    if values == nil then
+      fail("LOOM_ERROR_ARGUMENT", "nil was given, expected values", "values")
+    end
     flat, count = ffi.new(ELEMENTS[dtype] .. "[?]", math.max(#list, 1)), #list
-    for i, v in ipairs(list) do flat[i - 1] = v end
+    for i, v in ipairs(list) do flat[i - 1] = element(v, dtype) end
   end
   shape = options.shape or shape
   local size = 1
@@ -204,13 +294,15 @@ function methods.release(self) release(self) end
 
 function methods.dtype(self)
   local found = ffi.new("loom_dtype[1]")
+  note()
   check(C.loom_tensor_dtype(self.handle, found))
   return ffi.string(C.loom_dtype_name(found[0]))
 end
 
 function methods.shape(self)
-  local ndim, extents, found = ffi.new("size_t[1]"), ffi.new("int64_t[32]"), {}
-  check(C.loom_tensor_shape(self.handle, extents, 32, ndim))
+  local ndim, extents, found = ffi.new("size_t[1]"), ffi.new("int64_t[64]"), {}
+  note()
+  check(C.loom_tensor_shape(self.handle, extents, 64, ndim))
   for i = 1, tonumber(ndim[0]) do found[i] = tonumber(extents[i - 1]) end
   return found
 end
@@ -226,12 +318,25 @@ function methods.array(self)
   return found, count
 end
 
--- The contents as a list, row by row; integers of 64 bits become numbers.
+-- The contents as a list, row by row; integers of 64 bits become numbers, as float16 and bfloat16.
 function methods.read(self)
   local found, count = self:array()
-  local list, wide = {}, self:dtype():match("int64")
-  for i = 1, count do list[i] = wide and tonumber(found[i - 1]) or found[i - 1] end
+  local list, dtype = {}, self:dtype()
+  local convert = dtype:match("int64") and tonumber or halves[dtype] and halves[dtype].value
+  for i = 1, count do
+    local x = found[i - 1]
+    if convert then x = convert(x) end
+    list[i] = x
+  end
   return list
+end
+
+-- Whether read() would not wait.
+function methods.is_ready(self)
+  local found = ffi.new("bool[1]")
+  note()
+  check(C.loom_tensor_is_ready(self.handle, found))
+  return found[0]
 end
 
 -- The one element of a tensor of one.
@@ -251,6 +356,7 @@ end
 
 function methods.requires_grad(self)
   local found = ffi.new("bool[1]")
+  note()
   check(C.loom_tensor_requires_grad(self.handle, found))
   return found[0]
 end
@@ -258,7 +364,7 @@ end
 -- Writes value's contents into it, in place.
 function methods.assign(self, value)
   note()
-  check(C.loom_tensor_assign(self.handle, value.handle))
+  check(C.loom_tensor_assign(self.handle, one_tensor(value, "value")))
 end
 
 function methods.detach(self)
@@ -277,11 +383,15 @@ end
 -- What backward() collected for this leaf; nil if nothing was.
 function methods.gradient(self)
   local found = ffi.new("loom_tensor[1]")
+  note()
   check(C.loom_tensor_gradient(self.handle, found))
   if found[0].bits ~= 0 then return owned(found[0]) end
 end
 
-function methods.clear_gradient(self) check(C.loom_tensor_clear_gradient(self.handle)) end
+function methods.clear_gradient(self)
+  note()
+  check(C.loom_tensor_clear_gradient(self.handle))
+end
 
 -- ---- ops -------------------------------------------------------------------------------------
 
@@ -292,37 +402,79 @@ local KINDS = {bool = "LOOM_ATTR_BOOL", int = "LOOM_ATTR_INT", float = "LOOM_ATT
                str = "LOOM_ATTR_STR", dtype = "LOOM_ATTR_DTYPE", ints = "LOOM_ATTR_INTS",
                floats = "LOOM_ATTR_FLOATS"}
 
+local function whole(value)
+  return type(value) == "number" and value % 1 == 0 and value or is_integer_of_64(value) and value
+end
+
+local function whole_number(value) return whole(value) or nil end
+local function number_of(value) return type(value) == "number" and value or nil end
+
+-- What an attribute may be, of each kind: what gives nil for another value, and its name.
+local EXPECTED = {
+  bool = {function(v) if type(v) == "boolean" then return v end end, "a boolean"},
+  int = {whole_number, "an integer"}, float = {number_of, "a number"},
+  str = {function(v) return type(v) == "string" and v or nil end, "a string"},
+  ints = {whole_number, "an integer or a list of integers"},
+  floats = {number_of, "a number or a list of numbers"},
+}
+
 -- Fills in an attribute; kept holds what it points to until the call is over.
-local function set_attribute(attr, name, kind, value, kept)
+local function set_attribute(attr, op, name, kind, value, kept)
   attr.name = name
   if value == M.none then
     attr.kind = "LOOM_ATTR_NONE"
     return
   end
   attr.kind = KINDS[kind]
-  if kind == "bool" then
+  if kind == "dtype" then
+    attr.value.dtype = dtype_code(value, name)
+    return
+  end
+  local convert, expected = unpack(EXPECTED[kind])
+  local several = kind == "ints" or kind == "floats"
+  local list = several and type(value) == "table" and value or {value}
+  for i = 1, #list do
+    if convert(list[i]) == nil then
+      fail("LOOM_ERROR_ARGUMENT", ("%s: the attribute %s is %s, expected %s, or loom.none"):format(
+        op, name, described(value), expected), name, op)
+    end
+  end
+  if several then
+    local c = ffi.new(kind == "ints" and "int64_t[?]" or "double[?]", #list + 1, list)
+    kept[#kept + 1], attr.count = c, #list
+    attr.value[kind == "ints" and "integers" or "reals"] = c
+  elseif kind == "bool" then
     attr.value.boolean = value
   elseif kind == "int" then
     attr.value.integer = value
   elseif kind == "float" then
     attr.value.real = value
-  elseif kind == "dtype" then
-    attr.value.dtype = dtype_code(value)
-  elseif kind == "str" then
+  else
     kept[#kept + 1] = value
     attr.value.text = value
-  else
-    local list = type(value) == "table" and value or {value}
-    local c = ffi.new(kind == "ints" and "int64_t[?]" or "double[?]", #list + 1, list)
-    kept[#kept + 1], attr.count = c, #list
-    attr.value[kind == "ints" and "integers" or "reals"] = c
   end
 end
 
-local function set_operand(operand, value, op)
+-- Lua does not tell 1 from 1.0: beside tensors of integers, whole numbers are integers.
+local function beside_integers(operands, count)
+  local numbers, found = false, ffi.new("loom_dtype[1]")
+  for i = 1, count do numbers = numbers or type(operands[i]) == "number" end
+  for i = 1, numbers and count or 0 do
+    if ffi.istype(Tensor, operands[i]) and
+        C.loom_tensor_dtype(operands[i].handle, found) == 0 then
+      local code = tonumber(found[0])
+      if code >= 2 and code <= 9 then return true end
+    end
+  end
+  return false
+end
+
+local function set_operand(operand, value, op, integers)
   local kind = type(value)
   if value == nil then
     operand.kind = "LOOM_OPERAND_NONE"
+  elseif kind == "number" and integers and value % 1 == 0 and math.abs(value) < 2 ^ 53 then
+    operand.kind, operand.integer = "LOOM_OPERAND_INTEGER", value
   elseif kind == "number" then
     operand.kind, operand.real = "LOOM_OPERAND_REAL", value
   elseif kind == "boolean" then
@@ -331,13 +483,17 @@ local function set_operand(operand, value, op)
     operand.kind, operand.tensor = "LOOM_OPERAND_TENSOR", value.handle.bits
   elseif ffi.istype("int64_t", value) then
     operand.kind, operand.integer = "LOOM_OPERAND_INTEGER", value
+  elseif is_complex(value) then
+    operand.kind, operand.real, operand.imaginary = "LOOM_OPERAND_COMPLEX", value.re, value.im
   else
-    fail("LOOM_ERROR_ARGUMENT", ("%s: an operand is a %s, expected a tensor, a number, a boolean "
-         .. "or an int64_t"):format(op, kind))
+    fail("LOOM_ERROR_ARGUMENT", ("%s: an operand is %s, expected a tensor, a number, a boolean, "
+         .. "an int64_t or a complex number; loom.tensor() makes a tensor of a list"):format(
+           op, described(value)), "", op)
   end
 end
 
 local function apply(op, spec, ...)
+  note()
   local given, operands, attributes, at = {...}, {}, nil, 0
   for i = 1, #spec.operands do
     -- a table in an operand's place is the attributes, with the operands after it left out
@@ -348,8 +504,8 @@ local function apply(op, spec, ...)
   if spec.list then
     local list = given[rest]
     if type(list) ~= "table" then
-      fail("LOOM_ERROR_ARGUMENT", ("%s: %s is a %s, expected a list of operands"):format(
-        op, spec.list, type(list)), spec.list)
+      fail("LOOM_ERROR_ARGUMENT", ("%s: %s is %s, expected a list of operands"):format(
+        op, spec.list, described(list)), spec.list, op)
     end
     for i = 1, #list do operands[count + i] = list[i] end
     count, rest = count + #list, rest + 1
@@ -357,8 +513,13 @@ local function apply(op, spec, ...)
     rest = at + 1
   end
   attributes = given[rest] or {}
-  local c = ffi.new("loom_operand[?]", count + 1)
-  for i = 1, count do set_operand(c[i - 1], operands[i], op) end
+  local extra = type(attributes) ~= "table" and attributes or given[rest + 1]
+  if extra ~= nil then
+    fail("LOOM_ERROR_ARGUMENT", ("%s: %s was given after the operands (%s), expected one table of "
+         .. "attributes"):format(op, described(extra), table.concat(spec.operands, ", ")), "", op)
+  end
+  local c, integers = ffi.new("loom_operand[?]", count + 1), beside_integers(operands, count)
+  for i = 1, count do set_operand(c[i - 1], operands[i], op, integers) end
   local number, kept, entries = 0, {}, 0
   for _ in pairs(attributes) do number = number + 1 end
   local attrs, n = ffi.new("loom_attr[?]", number + 1), 0
@@ -366,15 +527,14 @@ local function apply(op, spec, ...)
     local kind = spec.attributes[name]
     if kind == nil then
       fail("LOOM_ERROR_ARGUMENT", ("%s has no attribute %s"):format(op, tostring(name)),
-           tostring(name))
+           tostring(name), op)
     end
-    set_attribute(attrs[n], name, kind, value, kept)
+    set_attribute(attrs[n], op, name, kind, value, kept)
     entries, n = entries + tonumber(attrs[n].count), n + 1
   end
   -- where the number depends on the call: one for each operand and each entry of a list, a few more
   local capacity = spec.results > 0 and spec.results or count + entries + 8
   local found, got = ffi.new("loom_tensor[?]", capacity), ffi.new("size_t[1]")
-  note()
   check(C.loom_apply(op, c, count, attrs, number, found, capacity, got))
   local results = {}
   for i = 1, tonumber(got[0]) do results[i] = owned(found[i - 1]) end
@@ -398,165 +558,22 @@ Tensor = ffi.metatype("lazyloom_lua_tensor", {
   __mod = function(x, y) return M.remainder(x, y) end,
   __pow = function(x, y) return M.power(x, y) end,
   __unm = function(x) return M.negative(x) end,
+  -- what it is, without its contents
+  __tostring = function(x)
+    if x.handle.bits == 0 then return "tensor (released)" end
+    return ("tensor %s[%s]"):format(x:dtype(), table.concat(x:shape(), ", "))
+  end,
 })
 
--- ---- programs --------------------------------------------------------------------------------
+-- ---- the rest of the module, by what it is about ----------------------------------------------
 
-local function handles(tensors)
-  local c = ffi.new("loom_tensor[?]", #tensors + 1)
-  for i, t in ipairs(tensors) do c[i - 1] = t.handle end
-  return c
-end
-
-local function owned_list(c, count)
-  local found = {}
-  for i = 1, count do found[i] = owned(c[i - 1]) end
-  return found
-end
-
--- Calls f(...) without recording gradients.
-function M.no_grad(f, ...)
-  local before = ffi.new("bool[1]")
-  check(C.loom_set_grad_enabled(false, before))
-  local results = {pcall(f, ...)}
-  check(C.loom_set_grad_enabled(before[0], nil))
-  if not results[1] then error(results[2], 0) end
-  return unpack(results, 2, table.maxn(results))
-end
-
--- The gradients of 0-d outputs with respect to inputs, both lists.
-function M.grad(outputs, inputs)
-  local found = ffi.new("loom_tensor[?]", #inputs + 1)
-  note()
-  check(C.loom_grad(handles(outputs), #outputs, handles(inputs), #inputs, nil, false, found))
-  return owned_list(found, #inputs)
-end
-
--- Schedules the tensors of a list; with wait, until they have been computed.
-function M.sync(tensors, wait)
-  note()
-  check(C.loom_sync(handles(tensors), #tensors, wait or false))
-end
-
--- A step that was recorded once; gives a function that runs it: see loom_capture_begin(). step
--- takes nothing and gives a list of the results of each run.
-function M.capture(inputs, step)
-  note()
-  check(C.loom_capture_begin(handles(inputs), #inputs))
-  local fine, results = pcall(step)
-  if not fine then
-    C.loom_capture_cancel()
-    error(results, 0)
-  end
-  local count, made = #results, ffi.new("loom_capture[1]")
-  check(C.loom_capture_end(handles(results), count, made))
-  local capture = ffi.gc(ffi.new("loom_capture", made[0]), C.loom_capture_release)
-  return function(given)
-    local found = ffi.new("loom_tensor[?]", count + 1)
-    note()
-    check(C.loom_capture_run(capture, handles(given), #given, found, count))
-    return owned_list(found, count)
-  end
-end
-
--- A function of C's that calls f with the list of its inputs and takes a list of tensors; what f
--- raises is kept in failed.
-local function callback_of(f, failed)
-  local function called(inputs, input_count, outputs, output_count)
-    local fine, problem = pcall(function()
-      local given = {}
-      for i = 1, tonumber(input_count) do
-        check(C.loom_tensor_retain(inputs[i - 1])) -- the inputs stay the library's
-        given[i] = owned(inputs[i - 1])
-      end
-      local results = f(given)
-      if #results ~= tonumber(output_count) then
-        fail("LOOM_ERROR_ARGUMENT", ("the function gave %d tensors, expected %d"):format(
-          #results, tonumber(output_count)))
-      end
-      for i, t in ipairs(results) do
-        check(C.loom_tensor_retain(t.handle))
-        outputs[i - 1] = t.handle
-      end
-    end)
-    if fine then return 0 end
-    failed.error = failed.error or problem -- it must not cross C, and goes on after the call
-    return C.loom_set_error(1, tostring(problem))
-  end
-  return ffi.cast("loom_function", function(inputs, n, outputs, m)
-    return M.scope(called, inputs, n, outputs, m)
-  end)
-end
-
--- Gives functions to C, and the list of the count tensors that the call fills in.
-local function with_callbacks(functions, count, call)
-  local failed, callbacks = {}, {}
-  for i, f in ipairs(functions) do callbacks[i] = callback_of(f, failed) end
-  local found = ffi.new("loom_tensor[?]", count + 1)
-  note()
-  local status = call(found, unpack(callbacks))
-  for _, callback in ipairs(callbacks) do callback:free() end
-  if failed.error then error(failed.error, 0) end
-  check(status)
-  return owned_list(found, count)
-end
-
--- The last carry, then what the steps gave, stacked. step takes the lists of the carry and of one
--- element of each of xs, and gives the list of the next carry and ys_count tensors.
-function M.scan(step, init, xs, ys_count)
-  xs, ys_count = xs or {}, ys_count or 0
-  local function both(given)
-    return step({unpack(given, 1, #init)}, {unpack(given, #init + 1)})
-  end
-  return with_callbacks({both}, #init + ys_count, function(found, callback)
-    return C.loom_scan(callback, nil, handles(init), #init, handles(xs), #xs, -1, ys_count, false,
-                       found)
-  end)
-end
-
--- The last carry of a loop of body, which takes and gives the list of it, while condition gives a
--- bool tensor that is true. max_steps: nil for no bound.
-function M.while_loop(condition, body, init, max_steps)
-  local function one(given) return {condition(given)} end
-  return with_callbacks({one, body}, #init, function(found, first, second)
-    return C.loom_while_loop(first, second, nil, handles(init), #init, max_steps or -1, found)
-  end)
-end
-
--- The list of what one of two functions of the list of operands gives, count tensors each.
-function M.cond(which, if_true, if_false, operands, count)
-  count = count or 1
-  return with_callbacks({if_true, if_false}, count, function(found, first, second)
-    return C.loom_cond(which.handle, first, second, nil, handles(operands), #operands, found, count)
-  end)
-end
--- a compiled call of C cannot be called back from
-jit.off(with_callbacks, true)
-jit.off(M.scan, true)
-jit.off(M.while_loop, true)
-jit.off(M.cond, true)
-
--- A counter of the process, such as "programs_compiled".
-function M.stat(name)
-  local value = ffi.new("int64_t[1]")
-  check(C.loom_stat(name, value))
-  return tonumber(value[0])
-end
-
--- The number of handles that are alive, for tests of leaks.
-function M.live_handles()
-  local count = ffi.new("size_t[1]")
-  check(C.loom_live_handles(count))
-  return tonumber(count[0])
-end
-
--- The record of the last evaluation, for people.
-function M.last_evaluation()
-  local needed = ffi.new("size_t[1]")
-  check(C.loom_last_evaluation(nil, 0, needed))
-  local text = ffi.new("char[?]", needed[0])
-  check(C.loom_last_evaluation(text, needed[0], needed))
-  return ffi.string(text)
+local internal = {
+  Error = Error, Tensor = Tensor, check = check, described = described, fail = fail,
+  handles = handles, library = function() return C end, note = note, one_tensor = one_tensor,
+  own_sources = own_sources, owned = owned,
+}
+for _, part in ipairs({"programs", "reports", "safetensors"}) do
+  require("lazyloom_" .. part)(M, internal)
 end
 
 return M

@@ -16,6 +16,7 @@ typedef struct loom_program { uint64_t bits; } loom_program;
 typedef struct loom_capture { uint64_t bits; } loom_capture;
 typedef struct loom_linear_map { uint64_t bits; } loom_linear_map;
 typedef struct loom_quantized { uint64_t bits; } loom_quantized;
+typedef struct loom_exported { uint64_t bits; } loom_exported;
 typedef struct loom_operand loom_operand;
 typedef struct loom_attr loom_attr;
 typedef struct loom_error loom_error;
@@ -147,6 +148,10 @@ loom_status loom_stats_reset(void);
 loom_status loom_finish_compiling(double timeout, bool *finished);
 loom_status loom_platform(char *buffer, size_t capacity, size_t *needed);
 loom_status loom_cache_dir(char *buffer, size_t capacity, size_t *needed);
+loom_status loom_cache_save(const char *path, double timeout, size_t *entries);
+loom_status loom_cache_load(const char *path, size_t *usable, size_t *refused);
+loom_status loom_cache_report_json(char *buffer, size_t capacity, size_t *needed);
+loom_status loom_cache_list_json(const char *path, char *buffer, size_t capacity, size_t *needed);
 loom_status loom_program_collectives(loom_program program, char *buffer, size_t capacity, size_t *needed);
 loom_status loom_tensor_picture(loom_tensor tensor, bool svg, char *buffer, size_t capacity, size_t *needed);
 loom_status loom_program_picture(loom_program program, char *buffer, size_t capacity, size_t *needed);
@@ -158,6 +163,12 @@ loom_status loom_quantize_function(loom_function function, void *context, void (
 loom_status loom_quantized_run(loom_quantized quantized, const loom_tensor *inputs, size_t input_count, loom_tensor *results, size_t result_count);
 loom_status loom_quantized_json(loom_quantized quantized, char *buffer, size_t capacity, size_t *needed);
 loom_status loom_quantized_release(loom_quantized quantized);
+loom_status loom_export(const char *path, const loom_tensor *inputs, const char *const *input_names, size_t input_count, const loom_tensor *results, size_t result_count, const loom_tensor *parameters, const char *const *parameter_names, size_t parameter_count);
+loom_status loom_load_program(const char *path, loom_exported *program);
+loom_status loom_exported_run(loom_exported program, const loom_tensor *inputs, size_t input_count, loom_tensor *results, size_t result_count);
+loom_status loom_exported_seed(loom_exported program, uint64_t seed);
+loom_status loom_exported_json(loom_exported program, char *buffer, size_t capacity, size_t *needed);
+loom_status loom_exported_release(loom_exported program);
 loom_status loom_distributed_barrier(double timeout);
 loom_status loom_tensor_local_part(loom_tensor tensor, loom_tensor *result);
 loom_status loom_tensor_from_local_part(loom_tensor tensor, const char *mesh, const char *devices, const char *spec, loom_tensor *result);
@@ -313,6 +324,8 @@ M.ops = {
   bitwise_xor = {operands = {"x", "y"}, attributes = {}, results = 1},
   -- x repeated to shape by NumPy's broadcasting rules. Raises ShapeError.
   broadcast_to = {operands = {"x"}, attributes = {shape = "ints"}, results = 1},
+  -- The results of the function main of a StableHLO module, which is given as text.
+  call_module = {operands = {}, list = "operands", attributes = {module = "str"}, results = 0},
   -- x converted to dtype.
   cast = {operands = {"x"}, attributes = {dtype = "dtype"}, results = 1},
   -- The real cube root, of the sign of x.

@@ -225,6 +225,10 @@ export function bitwise_xor(x: Operand, y: Operand): Tensor;
  */
 export function broadcast_to(x: Operand, attributes: { shape: number | Ints }): Tensor;
 /**
+ * The results of the function main of a StableHLO module, which is given as text.
+ */
+export function call_module(operands: Operand[], attributes: { module: string }): Tensor[];
+/**
  * x converted to dtype.
  */
 export function cast(x: Operand, attributes: { dtype: DType }): Tensor;

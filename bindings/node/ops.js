@@ -3,7 +3,7 @@
 
 // the types and functions of lazyloom.h
 exports.enums = ["loom_status", "loom_dtype", "loom_option", "loom_log_level", "loom_operand_kind", "loom_attr_kind", "loom_direction"];
-exports.handles = ["loom_tensor", "loom_buffer", "loom_program", "loom_capture", "loom_linear_map", "loom_quantized"];
+exports.handles = ["loom_tensor", "loom_buffer", "loom_program", "loom_capture", "loom_linear_map", "loom_quantized", "loom_exported"];
 exports.structs = ["loom_operand", "loom_attr", "loom_error", "loom_error_details", "loom_custom_op", "DLManagedTensorVersioned", "DLManagedTensor", "loom_memory_figures", "loom_quantize_options"];
 exports.callbacks = ["loom_log_function", "loom_function", "loom_ready_function"];
 exports.functions = [
@@ -120,6 +120,10 @@ exports.functions = [
   "loom_status loom_finish_compiling(double timeout, bool *finished)",
   "loom_status loom_platform(char *buffer, size_t capacity, size_t *needed)",
   "loom_status loom_cache_dir(char *buffer, size_t capacity, size_t *needed)",
+  "loom_status loom_cache_save(const char *path, double timeout, size_t *entries)",
+  "loom_status loom_cache_load(const char *path, size_t *usable, size_t *refused)",
+  "loom_status loom_cache_report_json(char *buffer, size_t capacity, size_t *needed)",
+  "loom_status loom_cache_list_json(const char *path, char *buffer, size_t capacity, size_t *needed)",
   "loom_status loom_program_collectives(loom_program program, char *buffer, size_t capacity, size_t *needed)",
   "loom_status loom_tensor_picture(loom_tensor tensor, bool svg, char *buffer, size_t capacity, size_t *needed)",
   "loom_status loom_program_picture(loom_program program, char *buffer, size_t capacity, size_t *needed)",
@@ -131,6 +135,12 @@ exports.functions = [
   "loom_status loom_quantized_run(loom_quantized quantized, const loom_tensor *inputs, size_t input_count, loom_tensor *results, size_t result_count)",
   "loom_status loom_quantized_json(loom_quantized quantized, char *buffer, size_t capacity, size_t *needed)",
   "loom_status loom_quantized_release(loom_quantized quantized)",
+  "loom_status loom_export(const char *path, const loom_tensor *inputs, const char *const *input_names, size_t input_count, const loom_tensor *results, size_t result_count, const loom_tensor *parameters, const char *const *parameter_names, size_t parameter_count)",
+  "loom_status loom_load_program(const char *path, loom_exported *program)",
+  "loom_status loom_exported_run(loom_exported program, const loom_tensor *inputs, size_t input_count, loom_tensor *results, size_t result_count)",
+  "loom_status loom_exported_seed(loom_exported program, uint64_t seed)",
+  "loom_status loom_exported_json(loom_exported program, char *buffer, size_t capacity, size_t *needed)",
+  "loom_status loom_exported_release(loom_exported program)",
   "loom_status loom_distributed_barrier(double timeout)",
   "loom_status loom_tensor_local_part(loom_tensor tensor, loom_tensor *result)",
   "loom_status loom_tensor_from_local_part(loom_tensor tensor, const char *mesh, const char *devices, const char *spec, loom_tensor *result)",
@@ -234,6 +244,12 @@ exports.ops = {
   bitwise_or: {"operands": ["x", "y"], "attributes": {}, "results": 1},
   bitwise_xor: {"operands": ["x", "y"], "attributes": {}, "results": 1},
   broadcast_to: {"operands": ["x"], "attributes": {"shape": "ints"}, "results": 1},
+  call_module: {
+    operands: [],
+    list: "operands",
+    attributes: {"module": "str"},
+    results: 0,
+  },
   cast: {"operands": ["x"], "attributes": {"dtype": "dtype"}, "results": 1},
   cbrt: {"operands": ["x"], "attributes": {}, "results": 1},
   ceil: {"operands": ["x"], "attributes": {}, "results": 1},

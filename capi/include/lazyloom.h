@@ -8,17 +8,19 @@
    lazyloom_ops.h check shapes and dtypes at once and compute nothing;
    loom_tensor_read(), loom_tensor_map() and loom_sync() compute.
 
-   Language. Plain C99, also valid C++17. Needs <stdbool.h>, <stddef.h>, <stdint.h>.
+   Language. Plain C99, also valid C11, C17, C23 and C++11 to C++23. Needs <stdbool.h>,
+   <stddef.h>, <stdint.h>.
 
    Status. Every function that can fail returns a loom_status, LOOM_OK (0) for
    success. The message of the last failure of a thread is kept for that thread
    (loom_error_message()); success does not clear it. No function prints, exits or
    aborts, and a message is data, never a format.
 
-   Handles. loom_tensor, loom_buffer, loom_program, loom_capture, loom_linear_map and
-   loom_quantized are 64-bit values, a type of their own each. A value is given out once and
-   never again, so a stale handle, a handle released twice, a handle of another kind and
-   arbitrary bits are all LOOM_ERROR_HANDLE and nothing worse. All bits zero is the null handle.
+   Handles. loom_tensor, loom_buffer, loom_program, loom_capture, loom_linear_map,
+   loom_quantized and loom_exported are 64-bit values, a type of their own each. A value
+   is given out once and never again, so a stale handle, a handle released twice, a
+   handle of another kind and arbitrary bits are all LOOM_ERROR_HANDLE and nothing
+   worse. All bits zero is the null handle.
 
    Ownership, said per parameter:
      in        read during the call, not kept; the caller may free it afterwards.
@@ -88,7 +90,9 @@
           loom_tensor_picture(), loom_codegen_measure(), _verify(), _segmented(), _failures(),
           loom_quantized, loom_quantize_function(), loom_quantized_run(), _json(), _release(),
           loom_program_picture(), loom_distributed_barrier(), loom_tensor_local_part(),
-          loom_tensor_from_local_part(), loom_memory()
+          loom_tensor_from_local_part(), loom_memory(), loom_cache_save(), loom_cache_load(),
+          loom_cache_report_json(), loom_cache_list_json(), loom_exported, loom_export(),
+          loom_load_program(), loom_exported_run(), _seed(), _json(), _release()
      1.8  loom_set_error(), loom_copy_source_location()
      1.7  loom_devices(), loom_tensor_to_device(), loom_tensor_shard(), loom_tensor_placement(),
           loom_distributed_initialize(), _rank(), _finalize()

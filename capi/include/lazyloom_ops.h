@@ -1062,6 +1062,27 @@ static inline LOOM_CHECK loom_status loom_broadcast_to(loom_tensor x, const int6
   return loom_record_("broadcast_to", fixed_, 1, attributes_, 1, result, 1);
 }
 
+#if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 9)
+/* The results of the function main of a StableHLO module, which is given as text.
+   The operands have the types that the function takes. Recorded by programs that
+   lazyloom.load reads. It has no derivative; vmap calls it once for each element. Raises
+   ArgumentError for a text that is no such module, or operands that do not fit.
+     operands_: any dtype, any number of them
+     module: str
+     results: what the function gives
+   Source: a function of StableHLO's func.call
+   Since 1.9 */
+static inline LOOM_CHECK loom_status loom_call_module(const loom_tensor *operands_,
+                                                      size_t operands__count, const char *module,
+                                                      loom_tensor *results,
+                                                      size_t results_count) {
+  loom_attr attributes_[1];
+  attributes_[0] = loom_attr_str("module", module);
+  return loom_record_many_("call_module", NULL, 0, operands_, NULL, operands__count, attributes_,
+                           1, results, results_count);
+}
+#endif
+
 /* x converted to dtype.
    To bool: whether x is not zero. Floating point to integer truncates towards zero. Where C
    and NumPy leave the result open it is the one that NumPy and PyTorch have on x86: what
@@ -7947,6 +7968,7 @@ static inline LOOM_CHECK loom_status loom_zeta_with(loom_operand x, loom_operand
 #define loom_bitwise_xor(...) (LOOM_HERE, loom_bitwise_xor(__VA_ARGS__))
 #define loom_bitwise_xor_with(...) (LOOM_HERE, loom_bitwise_xor_with(__VA_ARGS__))
 #define loom_broadcast_to(...) (LOOM_HERE, loom_broadcast_to(__VA_ARGS__))
+#define loom_call_module(...) (LOOM_HERE, loom_call_module(__VA_ARGS__))
 #define loom_cast(...) (LOOM_HERE, loom_cast(__VA_ARGS__))
 #define loom_cbrt(...) (LOOM_HERE, loom_cbrt(__VA_ARGS__))
 #define loom_ceil(...) (LOOM_HERE, loom_ceil(__VA_ARGS__))

@@ -393,6 +393,7 @@ static inline LOOM_CHECK loom_status loom_nn_xavier_uniform(loom_nn_list *list, 
   return loom_nn_uniform(list, name, random, -bound, bound);
 }
 
+/* The same, from a normal distribution: as loom_nn_xavier_uniform(). */
 static inline LOOM_CHECK loom_status loom_nn_xavier_normal(loom_nn_list *list, const char *name,
                                                            loom_nn_random *random, double gain) {
   double in, out;
@@ -426,6 +427,7 @@ static inline LOOM_CHECK loom_status loom_nn_kaiming_uniform(loom_nn_list *list,
   return loom_nn_uniform(list, name, random, -bound, bound);
 }
 
+/* The same, from a normal distribution: as loom_nn_kaiming_uniform(). */
 static inline LOOM_CHECK loom_status loom_nn_kaiming_normal(loom_nn_list *list, const char *name,
                                                             loom_nn_random *random, double slope,
                                                             bool by_outputs,

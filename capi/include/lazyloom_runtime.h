@@ -355,6 +355,35 @@ LOOM_API LOOM_CHECK loom_status loom_platform(char *buffer, size_t capacity, siz
    a machine of the same kind, is a cache that is warm. */
 LOOM_API LOOM_CHECK loom_status loom_cache_dir(char *buffer, size_t capacity, size_t *needed);
 
+/* Writes what this process has used of the disk cache to one file, for loom_cache_load() on
+   machines of the same kind: executables, kernels, lowerings, and what was learned of its programs.
+   path: in. timeout: seconds to wait for programs that are compiled beside this one, negative for
+   no limit; what is not compiled by then is left out. entries: out, how many were written, may be
+   NULL. Errors: LOOM_ERROR_ARGUMENT if the file cannot be written, or the disk cache is off. */
+LOOM_API LOOM_CHECK loom_status loom_cache_save(const char *path, double timeout,
+                                                size_t *entries);
+
+/* Takes such a file into the disk cache, before the first program runs. What is of no use here (of
+   another version, processor, flag or code generator, or damaged) is refused, entry by entry, and
+   compiled as without the file. Executables are machine code and are run: checksums find damage,
+   not malice. path: in. usable: out, how many entries are of use here, may be NULL. refused: out,
+   how many are not, may be NULL. Errors: LOOM_ERROR_ARGUMENT if it is no such file, its list of
+   contents is damaged, it cannot be read, or the disk cache is off. */
+LOOM_API LOOM_CHECK loom_status loom_cache_load(const char *path, size_t *usable,
+                                                size_t *refused);
+
+/* What this process's newest loom_cache_save() or loom_cache_load() has to say, as a JSON object:
+   "file", "nbytes", "compiling" (programs that were left out), "artifacts", of each "kind", "name",
+   "nbytes", "status" and "reason", and "environments", of each "scope", "fingerprint" and "about".
+   Before the first it is {}. */
+LOOM_API LOOM_CHECK loom_status loom_cache_report_json(char *buffer, size_t capacity,
+                                                       size_t *needed);
+
+/* The list of contents of a file of loom_cache_save(), likewise; nothing is loaded. path: in.
+   Errors: LOOM_ERROR_ARGUMENT as for loom_cache_load(). */
+LOOM_API LOOM_CHECK loom_status loom_cache_list_json(const char *path, char *buffer,
+                                                     size_t capacity, size_t *needed);
+
 /* What the devices or processes of a program do together, by op, for people. On a mesh it compiles
    the program, which a run then finds. Errors: LOOM_ERROR_HANDLE, those of compiling. */
 LOOM_API LOOM_CHECK loom_status loom_program_collectives(loom_program program, char *buffer,
@@ -433,6 +462,56 @@ LOOM_API LOOM_CHECK loom_status loom_quantized_json(loom_quantized quantized, ch
 /* Ends the use of it. Errors: LOOM_ERROR_HANDLE. */
 LOOM_API loom_status loom_quantized_release(loom_quantized quantized);
 
+/* ---- exported programs ------------------------------------------------------------- */
+
+typedef struct loom_exported {
+  uint64_t bits;
+} loom_exported; /* a program from a file; loom_exported_release() */
+
+/* Writes the program that computes pending tensors to a file, which loom_load_program(),
+   lazyloom.load() of Python and any reader of StableHLO read. What it reads beside its inputs is
+   stored with it, so sync what is still pending of it; all other pending work that leads to the
+   results is part of the program, and so are random numbers: give a key as an input where each run
+   is to draw anew. path: text, in the encoding of the system; a file that is there is replaced.
+   inputs: in, input_count, each once. input_names: in, input_count, NULL for input0, input1.
+   results: in, result_count, at least one of them pending. parameters, parameter_names: in,
+   parameter_count, names for tensors that the program reads; others are named constant.0,
+   constant.1. Errors: LOOM_ERROR_ARGUMENT, as for an op that cannot be exported, which it names,
+   and where the file cannot be written; _HANDLE; _READ_FORBIDDEN. */
+LOOM_API LOOM_CHECK loom_status loom_export(const char *path, const loom_tensor *inputs,
+                                            const char *const *input_names, size_t input_count,
+                                            const loom_tensor *results, size_t result_count,
+                                            const loom_tensor *parameters,
+                                            const char *const *parameter_names,
+                                            size_t parameter_count);
+
+/* Reads a program that loom_export() or lazyloom.export() of Python wrote. No byte of the file is
+   used before its checksum was compared, and nothing of it is code of Python. path: text. program:
+   new. Errors: LOOM_ERROR_ARGUMENT for a file that cannot be read, is none, is damaged, or is newer
+   than this library. */
+LOOM_API LOOM_CHECK loom_status loom_load_program(const char *path, loom_exported *program);
+
+/* Records it. Random numbers go on from where the last call ended. inputs: in, input_count, the
+   tensors of loom_exported_json(), in order. results: new, result_count. No gradient passes.
+   Errors: LOOM_ERROR_ARGUMENT, _SHAPE, _DTYPE, naming the input; _GRADIENT for one that requires a
+   gradient; _HANDLE. */
+LOOM_API LOOM_CHECK loom_status loom_exported_run(loom_exported program, const loom_tensor *inputs,
+                                                  size_t input_count, loom_tensor *results,
+                                                  size_t result_count);
+
+/* Starts its generators of random numbers again: the first from seed, the second from seed + 1 and
+   so on. seed: as of torch.manual_seed() in the torch-like frontend. Errors: LOOM_ERROR_HANDLE. */
+LOOM_API LOOM_CHECK loom_status loom_exported_seed(loom_exported program, uint64_t seed);
+
+/* What it takes and gives, as a JSON object: "name", "inputs" (of each "name", "dtype" and "shape",
+   with a text for an extent that varies), "specializations" (of each "extents" and "results"),
+   "draws" of each generator, "metadata". */
+LOOM_API LOOM_CHECK loom_status loom_exported_json(loom_exported program, char *buffer,
+                                                   size_t capacity, size_t *needed);
+
+/* Ends the use of it. Results stay. Errors: LOOM_ERROR_HANDLE. */
+LOOM_API loom_status loom_exported_release(loom_exported program);
+
 /* ---- parts of processes ------------------------------------------------------------ */
 
 /* Waits until all processes have come here, but no longer than timeout seconds, 0 for that of
@@ -491,6 +570,10 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_from_local_part(loom_tensor tensor, 
 #define loom_finish_compiling(...) (LOOM_HERE, loom_finish_compiling(__VA_ARGS__))
 #define loom_platform(...) (LOOM_HERE, loom_platform(__VA_ARGS__))
 #define loom_cache_dir(...) (LOOM_HERE, loom_cache_dir(__VA_ARGS__))
+#define loom_cache_save(...) (LOOM_HERE, loom_cache_save(__VA_ARGS__))
+#define loom_cache_load(...) (LOOM_HERE, loom_cache_load(__VA_ARGS__))
+#define loom_cache_report_json(...) (LOOM_HERE, loom_cache_report_json(__VA_ARGS__))
+#define loom_cache_list_json(...) (LOOM_HERE, loom_cache_list_json(__VA_ARGS__))
 #define loom_program_collectives(...) (LOOM_HERE, loom_program_collectives(__VA_ARGS__))
 #define loom_tensor_picture(...) (LOOM_HERE, loom_tensor_picture(__VA_ARGS__))
 #define loom_codegen_measure(...) (LOOM_HERE, loom_codegen_measure(__VA_ARGS__))
@@ -503,6 +586,12 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_from_local_part(loom_tensor tensor, 
 #define loom_distributed_barrier(...) (LOOM_HERE, loom_distributed_barrier(__VA_ARGS__))
 #define loom_tensor_local_part(...) (LOOM_HERE, loom_tensor_local_part(__VA_ARGS__))
 #define loom_tensor_from_local_part(...) (LOOM_HERE, loom_tensor_from_local_part(__VA_ARGS__))
+#define loom_export(...) (LOOM_HERE, loom_export(__VA_ARGS__))
+#define loom_load_program(...) (LOOM_HERE, loom_load_program(__VA_ARGS__))
+#define loom_exported_run(...) (LOOM_HERE, loom_exported_run(__VA_ARGS__))
+#define loom_exported_seed(...) (LOOM_HERE, loom_exported_seed(__VA_ARGS__))
+#define loom_exported_json(...) (LOOM_HERE, loom_exported_json(__VA_ARGS__))
+#define loom_exported_release(...) (LOOM_HERE, loom_exported_release(__VA_ARGS__))
 #define loom_quantized_json(...) (LOOM_HERE, loom_quantized_json(__VA_ARGS__))
 #define loom_program_picture(...) (LOOM_HERE, loom_program_picture(__VA_ARGS__))
 #define loom_memory(...) (LOOM_HERE, loom_memory(__VA_ARGS__))

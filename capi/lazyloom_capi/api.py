@@ -108,6 +108,11 @@ def _statement(text: str, at: int) -> tuple[str, int]:
         if text.startswith("/*", i):
             i = text.index("*/", i) + 2
             continue
+        if text[i] in "'\"":
+            # of characters in quotes none opens or ends anything
+            quoted = re.compile(r"(['\"])(?:\\.|(?!\1).)*\1").match(text, i)
+            i = quoted.end() if quoted is not None else i + 1
+            continue
         if text[i] == "{":
             depth += 1
         elif text[i] == "}":
@@ -353,6 +358,41 @@ def _since(found: Entry, changes: dict[str, int]) -> None:
             uses.append((entry["since"], text))
 
 
+# ---- inline functions -----------------------------------------------------------------------
+
+
+def header_only(text: str, name: str, handles: set[str]) -> tuple[list[Entry], list[Entry]]:
+    """The inline functions of a header that the library does not export, and its structures.
+
+    Names that end in an underscore are private.
+    """
+    macros = set(re.findall(r"^#define (loom_\w+)\(\.\.\.\)", text, flags=re.M))
+    functions: list[Entry] = []
+    structs: list[Entry] = []
+    comments: dict[str, str] = {}
+    names = set(re.findall(r"\bloom_\w+(?= \*)", text)) - handles
+    for s in _statements(text):
+        structure = re.match(r"typedef struct (\w+) \{", s.text)
+        prototype = re.sub(r"\)\s*\{.*", ");", s.text, count=1, flags=re.S)
+        private = re.search(r"_\(", prototype) is not None
+        if structure is not None and not structure[1].endswith("_"):
+            structs.append({"name": structure[1], "header": name, "doc": s.comment,
+                            "declaration": _bare(s.text)})  # fmt: skip
+        elif s.text.startswith("static inline") and not private:
+            entry = _function(s._replace(text=prototype), handles, macros, comments)
+            said = _clauses(s.comment)
+            for p in entry["parameters"]:
+                # a structure is changed, not only filled in, unless its clause says so
+                if p["type"].endswith(" *") and p["type"][:-2] in names and (
+                    p["direction"] == "out" and said.get(p["name"], (None, ""))[0] is None
+                ):
+                    p["direction"] = "in and out"
+            functions.append({"name": entry["name"], "header": name, **{
+                k: entry[k] for k in ("section", "returns", "parameters", "checked", "notes_line",
+                                      "errors", "doc")}})  # fmt: skip
+    return functions, structs
+
+
 # ---- ops ------------------------------------------------------------------------------------
 
 
@@ -382,7 +422,15 @@ def data() -> Entry:
     major, minor = header.abi_version()
     versions = generate.since()
     ops = [_op(op, versions.get(name)) for name, op in sorted(lazyloom.ops.table().items())]
-    return {"abi": {"major": major, "minor": minor}, **declared(header.text()), "ops": ops}
+    found = declared(header.text())
+    handles = {h["name"] for h in found["handles"]}
+    # compiled into the caller's program: a binding that has no C compiler cannot call them
+    inline: dict[str, list[Entry]] = {"inline_functions": [], "inline_structs": []}
+    for name in header.HEADER_ONLY:
+        functions, structs = header_only((header.include_dir() / name).read_text(), name, handles)
+        inline["inline_functions"] += functions
+        inline["inline_structs"] += structs
+    return {"abi": {"major": major, "minor": minor}, **found, **inline, "ops": ops}
 
 
 def text() -> str:

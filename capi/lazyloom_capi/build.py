@@ -30,7 +30,7 @@ LIBRARY: Final = "liblazyloom.so"
 SOURCES: Final = (
     "errors.c", "handles.c", "recording.c", "direct.c", "locate.c", "start.c", "shims.c",
     "capturing.c", "places.c", "transforms.c", "custom.c", "dlpack.c", "waiting.c",
-    "reports.c")
+    "reports.c", "exported.c")
 
 _SHARED_CONSTANTS: Final = """
 #define LOOMP_TENSOR 1
@@ -40,6 +40,7 @@ _SHARED_CONSTANTS: Final = """
 #define LOOMP_LINEAR_MAP 5
 #define LOOMP_EXPORT 6
 #define LOOMP_QUANTIZED 7
+#define LOOMP_EXPORTED 8
 #define LOOMP_DTYPE 1
 #define LOOMP_NDIM 2
 #define LOOMP_NBYTES 3
@@ -65,6 +66,9 @@ _SHARED_CONSTANTS: Final = """
 #define LOOMP_CODEGEN_FAILURES 18
 #define LOOMP_PROGRAM_PICTURE 19
 #define LOOMP_QUANTIZED_VALUES 20
+#define LOOMP_CACHE_REPORT 21
+#define LOOMP_CACHE_LIST 22
+#define LOOMP_EXPORTED_SIGNATURE 23
 """
 
 #: What the library and the entries in Python say to each other: ``entries.h``, the constants

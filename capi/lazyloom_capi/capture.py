@@ -78,6 +78,14 @@ class Open:
             handles.apart(-1)
             self.section.cancel()
 
+    def forget(self) -> None:
+        """End it and hold nothing: the thread that has begun it may keep it for long."""
+        self.close()
+        self.things.clear()
+        self.leaves.clear()
+        self.section.inputs.clear()
+        self.section.numbers.clear()
+
     def __del__(self) -> None:
         # also where its thread has ended
         if getattr(self, "counted", False):
@@ -112,7 +120,7 @@ def current() -> Open | None:
 def cancel_all() -> None:
     """End all captures that were begun."""
     for one in _all_open():
-        one.close()
+        one.forget()
 
 
 def refuse_read(call: str) -> None:

@@ -19,6 +19,7 @@ NAMES: Final[dict[str, tuple[str, ...] | str]] = {
     "Check": _FRONTEND,
     "DType": "C has an enum, `loom_dtype`",
     "Evaluation": ("loom_last_evaluation",),
+    "ExportedFunction": _HANDLE + "`loom_exported`",
     "LoomError": ("loom_error_status", "loom_error_describe"),
     "Mesh": "C names a mesh by its text, as `loom_tensor_shard` takes it",
     "OpDef": ("loom_op_describe",),
@@ -52,6 +53,7 @@ NAMES: Final[dict[str, tuple[str, ...] | str]] = {
     "errors": ("loom_status_name",),
     "evaluations": ("loom_evaluations_json",),
     "explain": ("loom_program_collectives",),
+    "export": ("loom_export",),
     "finish_compiling": ("loom_finish_compiling",),
     "folded": _TAPE,
     "forget_since": _TAPE,
@@ -75,6 +77,7 @@ NAMES: Final[dict[str, tuple[str, ...] | str]] = {
     "last_evaluation": ("loom_last_evaluation",),
     "last_sequence": _FRONTEND,
     "linearize": ("loom_linearize",),
+    "load": ("loom_load_program",),
     "make_mesh": ("loom_tensor_shard",),
     "mark_dynamic": ("loom_mark_dynamic",),
     "mark_static": ("loom_mark_static",),
@@ -136,6 +139,14 @@ _GROUP: Final = "C gives ranks as an attribute of the ops of collectives, `group
 
 #: likewise, of the modules whose names are functions of the runtime
 MODULES: Final[dict[str, dict[str, tuple[str, ...] | str]]] = {
+    "cache": {
+        "CacheArtifact": ("loom_cache_report_json",),
+        "CacheEnvironment": ("loom_cache_report_json",),
+        "CacheInfo": ("loom_cache_report_json",),
+        "contents": ("loom_cache_list_json",),
+        "load": ("loom_cache_load",),
+        "save": ("loom_cache_save",),
+    },
     "codegen": {
         **dict.fromkeys(
             ("Answer", "Baked", "CSource", "Call", "Code", "Generator", "Layout", "Leaf",

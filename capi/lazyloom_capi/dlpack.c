@@ -137,8 +137,7 @@ loom_status loom_tensor_from_dlpack_unversioned(struct DLManagedTensor *managed,
 /* Lets go of memory that another library had: a handle that only this side knows. */
 static void dl_let_go(void *bits) {
   bool at_once = false;
-  if (give_up(LOOMP_EXPORT, (uint64_t)(uintptr_t)bits, &at_once) == LOOM_OK && at_once)
-    (void)let_go_now();
+  if (give_up(LOOMP_EXPORT, (uint64_t)(uintptr_t)bits, &at_once) == LOOM_OK) (void)let_go_now();
 }
 
 static void dl_end_versioned(struct DLManagedTensorVersioned *self) {

@@ -121,8 +121,18 @@ int loomp_quantize(int (*call)(void *, const uint64_t *, size_t, uint64_t *, siz
                    uintptr_t file, int line);
 int loomp_quantized_run(uint64_t quantized, const uint64_t *inputs, size_t input_count,
                         uint64_t *results, size_t result_count, uintptr_t file, int line);
+int loomp_export(const char *path, const uint64_t *inputs, char **input_names,
+                 size_t input_count, const uint64_t *results, size_t result_count,
+                 const uint64_t *parameters, char **parameter_names, size_t parameter_count,
+                 uintptr_t file, int line);
+int loomp_load_program(const char *path, uint64_t *result);
+int loomp_exported_run(uint64_t program, const uint64_t *inputs, size_t input_count,
+                       uint64_t *results, size_t result_count, uintptr_t file, int line);
+int loomp_exported_seed(uint64_t program, uint64_t seed);
 int loomp_barrier(double timeout);
 int loomp_local_part(uint64_t tensor, uint64_t *result, uintptr_t file, int line);
 int loomp_from_local_part(uint64_t tensor, const char *mesh, const char *devices,
                           const char *spec, uint64_t *result, uintptr_t file, int line);
+int loomp_cache_save(const char *path, double timeout, size_t *entries);
+int loomp_cache_load(const char *path, size_t *usable, size_t *refused);
 int loomp_memory(size_t *tensors, size_t *bytes, size_t *pending);

@@ -39,6 +39,7 @@ from . import (
     capture,
     custom,
     dlpack,
+    exported,
     former,
     gradients,
     handles,
@@ -70,8 +71,8 @@ from .serving import (
 
 #: with this module, the library has all entries
 PARTS: Final = (
-    capture, custom, dlpack, gradients, loops, observation, places, quantizing, reports,
-    transforms, waiting)  # fmt: skip
+    capture, custom, dlpack, exported, gradients, loops, observation, places, quantizing,
+    reports, transforms, waiting)  # fmt: skip
 #: variables of the environment that decide what computes
 CHECKED: Final = ("JAX_PLATFORMS", "LAZYLOOM_BACKEND", "LAZYLOOM_DEVICE", "XLA_FLAGS")
 OPTIONS: Final = {1: "donate", 2: "reads", 3: "reproducible"}
@@ -130,6 +131,8 @@ def loomp_shutdown() -> int:
     end_profile()
     # what was recorded and never ran is let go of by the graph when it is next looked at
     lazyloom.sync_older(0)
+    # a call that failed may be held by its own traceback, and with it the caller's context
+    gc.collect()
     return 1
 
 

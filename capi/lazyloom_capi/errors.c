@@ -15,7 +15,7 @@
 /* COLD: nothing was tried yet. FAILED: a start was, in vain. ENDED: Python or the process is. */
 enum { COLD, STARTING, RUNNING, STOPPED, FAILED, FORKED, ENDED };
 
-static volatile int state = COLD;
+static _Atomic int state = COLD;
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 /* the destructors of this thread's C++ objects run or have run, XLA's among them */
 static __thread bool thread_ended = false;
@@ -615,11 +615,13 @@ static loom_status not_ready(void) {
   }
 }
 
-static bool ready(void) {
+/* Whether this thread can go into Python, whatever the state of the library. */
+static bool can_enter(void) {
   if (calls_made == 0) watch_thread();
-  return state == RUNNING && !thread_ended && Py_IsInitialized() && stack_left() >= STACK_NEEDED &&
-         !function_left();
+  return !thread_ended && Py_IsInitialized() && stack_left() >= STACK_NEEDED && !function_left();
 }
+
+static bool ready(void) { return state == RUNNING && can_enter(); }
 
 static loom_status null_pointer(const char *function, const char *parameter) {
   char text[200];

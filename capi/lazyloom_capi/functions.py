@@ -79,7 +79,9 @@ class GivenFunction:
         finally:
             handles.apart(-1)
             own.since = before
-            # an input that was given back has no owner but that of the input
-            used = [*inputs, *(bits for bits in given if bits and bits not in inputs)]
+            # an input that was given back once has no owner but that of the input
+            used = [*inputs, *filter(None, given)]
+            for bits in set(inputs).intersection(given):
+                used.remove(bits)
             if used:
                 self._let_go(ffi.new("uint64_t[]", used), len(used))

@@ -180,8 +180,8 @@ static void flush(void) {
 static const char *kind_name(int kind) {
   static const char *const names[] = {"", "loom_tensor", "loom_buffer", "loom_program",
                                       "loom_capture", "loom_linear_map", "DLPack tensor",
-                                      "loom_quantized"};
-  return names[kind >= LOOMP_TENSOR && kind <= LOOMP_QUANTIZED ? kind : 0];
+                                      "loom_quantized", "loom_exported"};
+  return names[kind >= LOOMP_TENSOR && kind <= LOOMP_EXPORTED ? kind : 0];
 }
 
 /* Says why these bits are no live handle of that kind. */
@@ -253,8 +253,9 @@ static loom_status give_up(int kind, uint64_t bits, bool *at_once) {
 static loom_status let_go_now(void) {
   entered here;
   loom_status status;
-  /* on a thread that ends, or has no stack left, it is left to the next call elsewhere */
-  if (!ready()) return LOOM_OK;
+  /* on a thread that ends, or has no stack left, it is left to the next call elsewhere; after
+     loom_shutdown() there may be none */
+  if ((state != RUNNING && state != STOPPED) || !can_enter()) return LOOM_OK;
   status = enter(&here);
   if (status == LOOM_OK) leave(&here);
   return status;

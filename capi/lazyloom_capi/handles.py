@@ -18,6 +18,7 @@ LINEAR_MAP: Final = 5
 #: memory that another library has; a shutdown leaves it
 EXPORT: Final = 6
 QUANTIZED: Final = 7
+EXPORTED: Final = 8
 
 #: ``give(kind, thing)``: a new handle for that object
 give: Final[Callable[[int, Any], int]] = _lazyloom_shims.give

@@ -10,6 +10,11 @@ from typing import Final
 NAMES: Final = ("lazyloom_types.h", "lazyloom.h", "lazyloom_runtime.h")
 
 
+#: headers of inline functions alone, which are no part of the ABI, in the order of their includes
+HEADER_ONLY: Final = ("lazyloom_safetensors.h", "lazyloom_parameters.h", "lazyloom_optimizers.h",
+                      "lazyloom_nn.h")  # fmt: skip
+
+
 def include_dir() -> Path:
     """The folder with ``lazyloom.h``: beside this package, or in it once installed."""
     here = Path(__file__).resolve().parent

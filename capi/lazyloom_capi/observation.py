@@ -105,7 +105,7 @@ def loomp_text(
     elif what == lib.LOOMP_DESCRIBE:
         text = describe.op_json(calls.op_named(name))
     else:
-        text = reports.text(what, handle)
+        text = reports.text(what, handle, name)
     # what the system gave as bytes that are no UTF-8, as in the name of a folder
     surrogates = "surrogateescape" if what == lib.LOOMP_CACHE_DIR else "backslashreplace"
     data = text.encode("utf-8", surrogates)

@@ -95,7 +95,9 @@ static bool key_add_attribute(key *k, const loom_attr *a) {
     return false;
   switch (a->kind) {
     case LOOM_ATTR_NONE: return true;
-    case LOOM_ATTR_BOOL: return key_add(k, a->value.boolean ? "\1" : "\0", 1);
+    case LOOM_ATTR_BOOL:
+      /* any byte: C leaves open what to read another one than 0 and 1 as a bool does */
+      return key_add(k, *(const unsigned char *)&a->value != 0 ? "\1" : "\0", 1);
     case LOOM_ATTR_INT: return key_add(k, &a->value.integer, sizeof a->value.integer);
     case LOOM_ATTR_FLOAT: return key_add(k, &a->value.real, sizeof a->value.real);
     case LOOM_ATTR_STR:

@@ -97,6 +97,32 @@ loom_status loom_cache_dir(char *buffer, size_t capacity, size_t *needed) {
   return text(__func__, LOOMP_CACHE_DIR, 0, NULL, buffer, capacity, needed);
 }
 
+loom_status loom_cache_save(const char *path, double timeout, size_t *entries) {
+  size_t ignored;
+  READY();
+  NEED(path);
+  return CALL(loomp_cache_save(path, timeout, entries != NULL ? entries : &ignored));
+}
+
+loom_status loom_cache_load(const char *path, size_t *usable, size_t *refused) {
+  size_t ignored[2];
+  READY();
+  NEED(path);
+  return CALL(loomp_cache_load(path, usable != NULL ? usable : &ignored[0],
+                               refused != NULL ? refused : &ignored[1]));
+}
+
+loom_status loom_cache_report_json(char *buffer, size_t capacity, size_t *needed) {
+  return text(__func__, LOOMP_CACHE_REPORT, 0, NULL, buffer, capacity, needed);
+}
+
+loom_status loom_cache_list_json(const char *path, char *buffer, size_t capacity,
+                                 size_t *needed) {
+  READY();
+  NEED(path);
+  return text(__func__, LOOMP_CACHE_LIST, 0, path, buffer, capacity, needed);
+}
+
 loom_status loom_program_collectives(loom_program program, char *buffer, size_t capacity,
                                      size_t *needed) {
   return text(__func__, LOOMP_COLLECTIVES, program.bits, NULL, buffer, capacity, needed);

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import os
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
 from _lazyloom_abi import ffi, lib  # type: ignore[import-not-found]
 
 import lazyloom
-from lazyloom import codegen
+from lazyloom import cache, codegen
 from lazyloom.errors import ArgumentError
 from lazyloom.frontend import option_table
 
-from . import capture, describe, handles, quantizing
+from . import capture, describe, exported, handles, quantizing
 from .handles import PROGRAM
 from .serving import contents_of, entry, give, located, value_of, values_of
 
@@ -154,8 +157,60 @@ def _evaluation(record: lazyloom.Evaluation) -> dict[str, Any]:
     }
 
 
-def text(what: int, handle: int) -> str:
-    """A text by its constant; ``handle`` is what it is about, or how many."""
+# ---- files of the disk cache ----------------------------------------------------------
+
+#: what the newest save or load said
+_report: list[cache.CacheInfo] = []
+
+
+@entry
+def loomp_cache_save(path: Any, timeout: float, entries: Any) -> int:
+    if math.isnan(timeout):
+        raise ArgumentError(
+            "loom_cache_save: timeout is not a number, expected seconds, or a negative number for "
+            "no limit")
+    with _files():
+        _report[:] = [cache.save(
+            _path(path), timeout=timeout if 0 <= timeout < 1e9 else None)]
+    entries[0] = len(_report[0].artifacts) - len(_report[0].missing)
+    return 1
+
+
+@entry
+def loomp_cache_load(path: Any, usable: Any, refused: Any) -> int:
+    with _files():
+        _report[:] = [cache.load(_path(path))]
+    usable[0], refused[0] = len(_report[0].usable), len(_report[0].refused)
+    return 1
+
+
+def _path(given: Any) -> str:
+    return os.fsdecode(ffi.string(given))
+
+
+@contextlib.contextmanager
+def _files() -> Iterator[None]:
+    """What the system says of a file is about the caller's argument."""
+    try:
+        yield
+    except OSError as error:
+        raise ArgumentError(f"path: {error}") from error
+
+
+def _cache_json(info: cache.CacheInfo) -> str:
+    return json.dumps({
+        "file": info.file, "nbytes": info.nbytes, "compiling": info.compiling,
+        "artifacts": [a._asdict() for a in info.artifacts],
+        "environments": [e._asdict() for e in info.environments]}, ensure_ascii=False)
+
+
+def _cache_list(path: Any) -> str:
+    with _files():
+        return _cache_json(cache.contents(_path(path)))
+
+
+def text(what: int, handle: int, name: Any) -> str:
+    """A text by its constant; ``handle`` or ``name`` is what it is about, or how many."""
     if what == lib.LOOMP_OPTIONS:
         return _options()
     if what == lib.LOOMP_EVALUATIONS:
@@ -165,6 +220,10 @@ def text(what: int, handle: int) -> str:
         return lazyloom.platform()
     if what == lib.LOOMP_CACHE_DIR:
         return lazyloom.cache_dir()
+    if what == lib.LOOMP_CACHE_REPORT:
+        return _cache_json(_report[0]) if _report else "{}"
+    if what == lib.LOOMP_CACHE_LIST:
+        return _cache_list(name)
     if what == lib.LOOMP_COLLECTIVES:
         return str(lazyloom.explain(handles.find(PROGRAM, handle)))
     if what == lib.LOOMP_CODEGEN_FAILURES:
@@ -173,6 +232,8 @@ def text(what: int, handle: int) -> str:
         return codegen.explain(handles.find(PROGRAM, handle)).svg()
     if what == lib.LOOMP_QUANTIZED_VALUES:
         return quantizing.values_json(handle)
+    if what == lib.LOOMP_EXPORTED_SIGNATURE:
+        return exported.signature_json(handle)
     capture.refuse_read("loom_tensor_picture")
     picture = lazyloom.visualize_sharding(value_of(handle))
     return str(picture.svg() if what == lib.LOOMP_PICTURE_SVG else picture)

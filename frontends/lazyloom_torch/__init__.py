@@ -138,7 +138,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 #: loaded when they are first used, or imported by name
 _LAZY_MODULES = frozenset((
     "_C", "__config__", "__future__", "_dynamo", "_jit_internal", "_utils", "distributed",
-    "distributions", "functional", "fx", "library", "mps", "mtia",
+    "distributions", "export", "functional", "fx", "library", "mps", "mtia",
     "multiprocessing", "onnx", "overrides", "profiler", "sparse",
     "storage", "xpu"))
 _absent.install()

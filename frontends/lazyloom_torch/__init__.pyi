@@ -18,6 +18,7 @@ from lazyloom_torch import cpu as cpu
 from lazyloom_torch import cuda as cuda
 from lazyloom_torch import distributed as distributed
 from lazyloom_torch import distributions as distributions
+from lazyloom_torch import export as export
 from lazyloom_torch import fft as fft
 from lazyloom_torch import func as func
 from lazyloom_torch import functional as functional

@@ -18,7 +18,7 @@ import numpy as np
 
 import lazyloom
 from lazyloom.dtypes import int64
-from lazyloom.frontend import loop_steps
+from lazyloom.frontend import loop_steps, note_draw
 
 from . import _dtypes
 from ._core import check_shape, record, record_number, scalar, spec
@@ -123,6 +123,7 @@ class Generator:
             number = self._number
             self._number = number + 1
         key = record_number(_FOLD, key, scalar(number & 0xFFFFFFFF, int64))
+        note_draw(self, key, self.advance)
         for step in loop_steps():
             key = record("random_fold_in", [key, step])
         return _of_element(key) if _mappings else key

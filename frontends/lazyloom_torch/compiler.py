@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import functools
+import io
+import warnings
 from typing import Any
 
-from lazyloom import capture
+from lazyloom import cache, capture
+from lazyloom.errors import ArgumentError
 
 from . import _absent
 from ._settings import compile
 
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin",
            "disable", "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends",
-           "nested_compile_region", "reset", "set_stance", "substitute_in_graph", "wrap_numpy"]
+           "load_cache_artifacts", "nested_compile_region", "reset", "save_cache_artifacts",
+           "set_stance", "substitute_in_graph", "wrap_numpy"]
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
@@ -102,6 +106,31 @@ def cudagraph_mark_step_begin() -> None:
 def list_backends(exclude_tags: Any = ()) -> list[str]:
     """XLA."""
     return ["xla"]
+
+
+def save_cache_artifacts() -> tuple[bytes, cache.CacheInfo] | None:
+    """What this process has used of the disk cache, as bytes for :func:`load_cache_artifacts`.
+
+    With it comes what :func:`lazyloom.cache.save` says; None if nothing was used. Programs that are
+    being compiled are waited for.
+    """
+    file = io.BytesIO()
+    info = cache.save(file)
+    return (file.getvalue(), info) if info.artifacts else None
+
+
+def load_cache_artifacts(serialized_artifacts: bytes) -> cache.CacheInfo | None:
+    """Take what :func:`save_cache_artifacts` gave into the disk cache, before the first program.
+
+    Returns what :func:`lazyloom.cache.load` says: of each entry whether it is of use here, and why
+    not; None where they are damaged. They hold machine code, which is run: load only what you
+    would run as a program.
+    """
+    try:
+        return cache.load(io.BytesIO(serialized_artifacts))
+    except ArgumentError as error:
+        warnings.warn(f"torch.compiler.load_cache_artifacts: {error}", stacklevel=2)
+        return None
 
 
 __getattr__ = _absent.missing(__name__)

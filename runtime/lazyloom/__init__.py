@@ -17,6 +17,8 @@ from typing import Any
 import numpy as _numpy  # noqa: F401
 
 from . import capture, dtypes, errors, frontend, ops, testing
+from .artifact.exporting import export
+from .artifact.loading import ExportedFunction, load
 from .autodiff.api import grad, value_and_grad
 from .autodiff.backward import backward, gradients
 from .autodiff.backward import make_leaf as _make_leaf
@@ -57,6 +59,7 @@ from .evaluate.eager import run_recorded as _run_recorded
 from .evaluate.marks import mark_dynamic as _mark_dynamic
 from .evaluate.marks import mark_static as _mark_static
 from .hooks import hooks as _hooks
+from .installed import VERSION as _VERSION
 from .locks import DEBUG as _DEBUG_LOCKS
 from .locks import check_writes as _check_writes
 from .ops.spec import OpDef
@@ -103,7 +106,7 @@ from .tree import flatten as tree_flatten
 from .tree import tree_map
 from .types import TensorType, tensor_type
 
-__version__ = "0.1.0"
+__version__ = _VERSION
 
 
 def _loops(program: Program) -> Sequence[tuple[int, int]]:
@@ -123,6 +126,13 @@ def _measure(candidates: Sequence[Any]) -> None:
     measure(candidates)
 
 
+def _carrying() -> Any:
+    # as above
+    from .execute import carrying
+
+    return carrying
+
+
 _hooks.read = _reading.read
 _hooks.read_number = _reading.read_number
 _hooks.as_leaf = _make_leaf
@@ -132,6 +142,8 @@ _hooks.loops = _loops
 _hooks.verdicts = _verdicts
 _hooks.measure = _measure
 _hooks.ran_before = _memory.ran_before
+_hooks.carrying = _carrying
+_hooks.version = __version__
 
 if _COMPILED:
     _show_sources(__name__)
@@ -405,20 +417,20 @@ def cache_dir() -> str:
 
 
 __all__ = [
-    "Backend", "Check", "DType", "Evaluation", "LoomError", "Mesh", "OpDef", "PerformanceWarning",
-    "Place", "Placement", "Program", "Scalar", "Site", "Spec", "Step", "Storage", "Tensor",
-    "TensorType", "apply", "axis_index", "backward", "boundary", "cache_dir", "capture",
-    "check_indices", "clear_site", "cond", "custom", "custom_rule", "default_device", "devices",
-    "dlpack_device", "dtypes", "errors", "evaluations", "explain", "finish_compiling", "folded",
-    "forget_since", "free_tape", "from_dlpack", "from_host", "frontend", "get_option", "grad",
-    "grad_enabled", "grad_mode", "gradients", "hessian", "jacfwd", "jacobian", "jacrev", "jit",
-    "jvp", "known_bounds", "known_range", "last_evaluation", "last_sequence", "linearize",
-    "make_mesh", "mark_dynamic", "mark_static", "name_site", "ops", "options", "parents",
-    "placement_of", "platform", "private_folder", "profile", "program_of", "programs_of",
-    "read_for_shape", "record", "record_number", "record_one", "record_spec", "record_two",
-    "register_check", "register_op", "report", "result_of", "scan", "set_grad_enabled",
-    "set_option", "set_site", "shard", "shard_map", "skip_folder", "skip_packages", "source",
-    "spec", "stats", "sync", "sync_older", "tangents", "tensor_type", "testing", "to_device",
-    "to_dlpack", "tree_flatten", "tree_map", "use_backend", "used_since", "user_packages", "Value",
-    "value_and_grad", "visualize_sharding", "vjp", "vmap", "while_loop",
+    "Backend", "Check", "DType", "Evaluation", "ExportedFunction", "LoomError", "Mesh", "OpDef",
+    "PerformanceWarning", "Place", "Placement", "Program", "Scalar", "Site", "Spec", "Step",
+    "Storage", "Tensor", "TensorType", "apply", "axis_index", "backward", "boundary", "cache_dir",
+    "capture", "check_indices", "clear_site", "cond", "custom", "custom_rule", "default_device",
+    "devices", "dlpack_device", "dtypes", "errors", "evaluations", "explain", "export",
+    "finish_compiling", "folded", "forget_since", "free_tape", "from_dlpack", "from_host",
+    "frontend", "get_option", "grad", "grad_enabled", "grad_mode", "gradients", "hessian", "jacfwd",
+    "jacobian", "jacrev", "jit", "jvp", "known_bounds", "known_range", "last_evaluation",
+    "last_sequence", "linearize", "load", "make_mesh", "mark_dynamic", "mark_static", "name_site",
+    "ops", "options", "parents", "placement_of", "platform", "private_folder", "profile",
+    "program_of", "programs_of", "read_for_shape", "record", "record_number", "record_one",
+    "record_spec", "record_two", "register_check", "register_op", "report", "result_of", "scan",
+    "set_grad_enabled", "set_option", "set_site", "shard", "shard_map", "skip_folder",
+    "skip_packages", "source", "spec", "stats", "sync", "sync_older", "tangents", "tensor_type",
+    "testing", "to_device", "to_dlpack", "tree_flatten", "tree_map", "use_backend", "used_since",
+    "user_packages", "Value", "value_and_grad", "visualize_sharding", "vjp", "vmap", "while_loop",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""``python -m lazyloom info``, ``run``, ``profile``, ``cache {info,clear}`` and ``kernels``."""
+"""``python -m lazyloom info``, ``run``, ``profile``, ``cache`` and ``kernels``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import argparse
 import json
 import os
 import platform
+import runpy
 import signal
 import sys
 
-from . import __version__, launcher, ops
+from . import __version__, cache, launcher, ops
 from .backends.returned import description
 from .backends.selection import backend
 from .cache import disk
@@ -30,8 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     launcher.add_arguments(commands.add_parser("run", help="a program in several processes"))
     profiling.add_arguments(commands.add_parser(
         "profile", help="a program, and a report of why it is slow"))
-    cache = commands.add_parser("cache", help="the disk cache")
-    cache.add_argument("action", choices=["info", "clear"])
+    _add_cache(commands.add_parser("cache", help="the disk cache, and files of it"))
     kernels = commands.add_parser(
         "kernels", help="make all usual kernels of ops, which takes minutes; an installation from "
         "source makes the common ones")
@@ -62,11 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         return _kernels(options.output, options.processes, not options.common)
     if options.command == "cache":
-        if options.action == "clear":
-            print(f"removed {disk.clear()} bytes from {disk.folder()}")
-        else:
-            _print(disk.info())
-        return 0
+        return _cache(options)
     try:
         info_items = _info()
     except LoomError as error:
@@ -77,6 +73,80 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         _print(info_items)
     return 0
+
+
+def _add_cache(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True)
+    actions.add_parser("info", help="its folder, files, bytes and limit")
+    actions.add_parser("clear", help="remove its programs, lowerings and verdicts")
+    save = actions.add_parser(
+        "save", help="write it to a file, for other machines",
+        description="Write to one file what a program uses of the disk cache, once it has run; "
+        "without a program, all that the cache's folder has and that is valid here.")
+    save.add_argument("file", help="the file to write")
+    save.add_argument(
+        "-m", "--module", action="store_true", help="what follows is a module's name")
+    save.add_argument("program", nargs="?", help="a script to run")
+    save.add_argument("arguments", nargs=argparse.REMAINDER, help="its own arguments")
+    load = actions.add_parser(
+        "load", help="take a file of it",
+        description="Take a file of the disk cache into its folder, as far as it is of use here, "
+        "and say what is not, with the reasons. Executables are machine code and are run: load "
+        "only what you would run as a program. The exit status is 1 where nothing is of use.")
+    load.add_argument("file", help="the file to read")
+    listed = actions.add_parser("list", help="what a file of it has, and where that is valid")
+    listed.add_argument("file", help="the file to read")
+
+
+def _cache(options: argparse.Namespace) -> int:
+    if options.action == "info":
+        _print(disk.info())
+        return 0
+    if options.action == "clear":
+        print(f"removed {disk.clear()} bytes from {disk.folder()}")
+        return 0
+    if options.action == "save" and options.program is not None:
+        if not options.module and not os.path.exists(options.program):
+            print(f"python -m lazyloom cache save: there is no file {options.program!r}; name a "
+                  "script, or a module after -m", file=sys.stderr)
+            return 2
+        _run(options)
+    try:
+        if options.action == "save":
+            found = cache.save(options.file, everything=options.program is None)
+            # the program's own output is left alone
+            print(found, file=None if options.program is None else sys.stderr)
+            return 0
+        if options.action == "load":
+            found = cache.load(options.file)
+            print(found)
+            return 0 if found.usable or not found.artifacts else 1
+        found = cache.contents(options.file)
+    except (LoomError, OSError) as error:
+        print(f"python -m lazyloom cache {options.action}: {error}", file=sys.stderr)
+        return 1
+    print(found)
+    for environment in found.environments:
+        print(f"{environment.scope} are valid where the following is the same:")
+        _print({f"  {name}": value for name, value in environment.about.items()})
+    return 0
+
+
+def _run(options: argparse.Namespace) -> None:
+    """Run the program that was named in this process. Raises what it raises, SystemExit but for
+    an exit without an error."""
+    sys.argv = [options.program, *options.arguments]
+    try:
+        if options.module:
+            runpy.run_module(options.program, run_name="__main__", alter_sys=True)
+        else:
+            if not sys.flags.safe_path:
+                # where Python looks first: beside the script, not where the command was given
+                sys.path[0] = os.path.dirname(os.path.realpath(options.program))
+            runpy.run_path(options.program, run_name="__main__")
+    except SystemExit as error:
+        if error.code:
+            raise
 
 
 def _kernels(path: str, processes: int, every: bool) -> int:

@@ -79,7 +79,7 @@ from .trace.constraints import fitted as fitted
 from .trace.fed import fed_items as fed_items
 from .trace.fed import number_of as number_of
 from .trace.graph import Value, token_of, trace
-from .trace.mapping import loop_steps
+from .trace.mapping import loop_steps, note_draw
 from .trace.recording import record_spec
 from .trace.specs import Spec
 from .types import TensorType
@@ -443,14 +443,14 @@ def same_objects(a: Iterable[object], b: Sequence[object]) -> bool:
 
 
 __all__ = [
-    "ABSOLUTE", "EQUAL", "FLOATS", "INTS", "MATMUL", "NAMES", "NOT_EQUAL", "SQUARE", "AsComplex",
-    "AsReal", "Bitcast", "Broadcast", "Conj", "Diagonal", "Imag", "OpFunction", "Operators",
-    "Permute", "Real", "Reshape", "Select", "Slice", "Storage", "Strided", "Tensor", "Update",
+    "ABSOLUTE", "AsComplex", "AsReal", "Bitcast", "Broadcast", "Conj", "Diagonal", "EQUAL",
+    "FLOATS", "INTS", "Imag", "MATMUL", "NAMES", "NOT_EQUAL", "OpFunction", "Operators", "Permute",
+    "Real", "Reshape", "SQUARE", "Select", "Slice", "Storage", "Strided", "Tensor", "Update",
     "ViewPlans", "ViewStep", "detached_view", "element_starts", "element_steps", "element_value",
     "element_view", "end_profile", "fed_items", "following", "hold", "index_key",
-    "inference_enabled", "known_index", "loop_steps", "made_in_inference", "make_on", "number_of",
-    "of_numbers", "one_step", "operators_of", "read_parts", "read_through", "reduced", "reread",
-    "same_objects", "same_storage", "same_view", "set_inference_enabled", "set_operators",
+    "inference_enabled", "known_index", "loop_steps", "made_in_inference", "make_on", "note_draw",
+    "number_of", "of_numbers", "one_step", "operators_of", "read_parts", "read_through", "reduced",
+    "reread", "same_objects", "same_storage", "same_view", "set_inference_enabled", "set_operators",
     "share_view", "steps_between", "storage_of", "strides_for_broadcasts", "view",
     "view_of_storage", "view_of_type", "write", "write_all", "write_element", "write_lock",
     "write_locks",

@@ -31,10 +31,14 @@ class Hooks:
         observer: what runs, reads, uploads and captures are told to while a profile is made
             (:class:`lazyloom.profiling.observer.Observer`), or None.
         end_profile: writes the report of a profile of the whole process, or None.
+        carrying: the module that knows of entries of the disk cache what a file of them needs
+            (:mod:`lazyloom.execute.carrying`).
+        version: of the package.
     """
 
     __slots__ = ("read", "read_number", "as_leaf", "recorded", "grown", "loops", "verdicts",
-                 "measure", "ran_before", "together", "observer", "end_profile")
+                 "measure", "ran_before", "together", "observer", "end_profile", "carrying",
+                 "version")
 
     read: Callable[[Any], Any]
     read_number: Callable[[Any], Any]
@@ -45,6 +49,8 @@ class Hooks:
     verdicts: Callable[[], bytes | None]
     measure: Callable[[Sequence[Any]], None]
     ran_before: Callable[[int], Sequence[tuple[Any, str]]]
+    carrying: Callable[[], Any]
+    version: str
     together: Any
     observer: Any
     end_profile: Callable[[], None] | None

@@ -10,6 +10,9 @@ from typing import Any, Final
 
 from .interrupts import Deferred
 
+#: of this package; pyproject.toml has it, too
+VERSION: Final = "0.1.0"
+
 _PYTHON: Final = re.compile(r"python(\d+(\.\d+)?)?[a-z]*$")
 
 

@@ -226,6 +226,26 @@ static void out(DLManagedTensorVersioned **last) {
   FAILS(LOOM_ERROR_HANDLE, loom_tensor_to_dlpack_unversioned(u, &old));
 }
 
+static void given_back(void *count) { ++*(int *)count; }
+
+/* Memory that goes through lazyloom to another library, and outlives the library: whose it is gets
+   it back as soon as the other library has let go of it. */
+static void after_the_end(void) {
+  static const float data[4096] = {1, 2};
+  const int64_t shape = 4096;
+  int count = 0;
+  loom_tensor t;
+  DLManagedTensorVersioned *m;
+  OK(loom_initialize());
+  OK(loom_tensor_share_host(data, sizeof data, LOOM_FLOAT32, &shape, 1, given_back, &count, &t));
+  OK(loom_tensor_to_dlpack(t, false, &m));
+  OK(loom_tensor_release(t));
+  OK(loom_shutdown());
+  EXPECT(count == 0 && ((float *)m->dl_tensor.data)[1] == 2);
+  m->deleter(m);
+  EXPECT(count == 1);
+}
+
 int main(void) {
   DLManagedTensorVersioned *last, *never;
   loom_tensor t;
@@ -248,6 +268,7 @@ int main(void) {
   OK(loom_live_handles(&live));
   EXPECT(live == 0);
   OK(loom_shutdown());
+  after_the_end();
   puts("dlpack works");
   return 0;
 }

@@ -178,7 +178,7 @@ class Fuzz:
                 yield self.random.choice((self.ffi.NULL, self.heard))
             elif kind in (
                 "loom_tensor", "loom_buffer", "loom_program", "loom_capture", "loom_linear_map",
-                "loom_quantized",
+                "loom_quantized", "loom_exported",
             ):  # fmt: skip
                 bits = self.random.choice(
                     (*HANDLES, self.random.choice(self.tensors).handle.bits))
@@ -259,6 +259,9 @@ LEFT_OUT = {
     "loom_shutdown", "loom_initialize", "loom_set_option", "loom_set_source_location",
     "loom_tensor_release", "loom_buffer_release", "loom_program_release", "loom_tensor_retain",
     "loom_capture_release", "loom_linear_map_release", "loom_quantized_release",
+    "loom_exported_release",
+    # it writes a file
+    "loom_export",
     # a process-wide choice that changes how long programs take
     "loom_codegen_verify", "loom_codegen_segmented",
     # pointers, which no check can tell from others

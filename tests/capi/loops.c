@@ -95,6 +95,15 @@ static loom_status the_same_twice(const loom_tensor *inputs, size_t input_count,
   return loom_tensor_retain(outputs[1]);
 }
 
+/* Gives an input twice, with an owner for the second time. */
+static loom_status an_input_twice(const loom_tensor *inputs, size_t input_count,
+                                  loom_tensor *outputs, size_t output_count, void *context) {
+  (void)context;
+  EXPECT(input_count == 2 && output_count == 2);
+  outputs[0] = outputs[1] = inputs[1];
+  return loom_tensor_retain(outputs[1]);
+}
+
 static loom_status giving_up(const loom_tensor *inputs, size_t input_count, loom_tensor *outputs,
                              size_t output_count, void *context) {
   (void)inputs, (void)input_count, (void)outputs, (void)output_count, (void)context;
@@ -216,6 +225,8 @@ int main(void) {
     FAILS(LOOM_ERROR_STACK, loom_scan(without_end, NULL, &h, 1, NULL, 0, 3, 0, false, results));
     OK(loom_live_handles(&before));
     OK(loom_scan(the_same_twice, NULL, pair, 2, NULL, 0, 3, 0, false, results));
+    OK(loom_tensors_release(results, 2));
+    OK(loom_scan(an_input_twice, NULL, pair, 2, NULL, 0, 3, 0, false, results));
     OK(loom_tensors_release(results, 2));
     OK(loom_live_handles(&after));
     EXPECT(before == after);

@@ -107,6 +107,42 @@ static void memory(void) {
   OK(loom_tensor_release(y));
 }
 
+/* The cache in a file, beside its folder. */
+static void carried(void) {
+  char path[4096];
+  size_t entries = 0, usable = 0, refused = 1, needed;
+  FILE *file;
+  OK(loom_cache_report_json(text, sizeof text, NULL));
+  EXPECT(strcmp(text, "{}") == 0);
+  OK(loom_cache_dir(path, sizeof path - 20, NULL));
+  strcat(path, "-carried");
+  OK(loom_cache_save(path, -1, &entries));
+  EXPECT(entries > 0);
+  OK(loom_cache_report_json(text, sizeof text, &needed));
+  EXPECT(strstr(text, "\"status\": \"saved\"") != NULL && strstr(text, path) != NULL);
+  OK(loom_cache_load(path, &usable, &refused));
+  EXPECT(usable == entries && refused == 0);
+  OK(loom_cache_load(path, NULL, NULL));
+  OK(loom_cache_save(path, 0.5, NULL));
+  OK(loom_cache_report_json(NULL, 0, &needed));
+  EXPECT(needed > 100);
+  OK(loom_cache_list_json(path, text, sizeof text, &needed));
+  EXPECT(strstr(text, "\"artifacts\"") != NULL && strstr(text, "\"fingerprint\"") != NULL);
+  file = fopen(path, "wb");
+  EXPECT(file != NULL && fputs("something else", file) >= 0 && fclose(file) == 0);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_cache_load(path, &usable, &refused));
+  EXPECT(strstr(loom_error_message(), "is no file of lazyloom.cache.save") != NULL);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_cache_list_json(path, text, sizeof text, NULL));
+  EXPECT(remove(path) == 0);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_cache_load(path, &usable, &refused));
+  EXPECT(strstr(loom_error_message(), "No such file") != NULL);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_cache_save("/none/of/these/folders", 0, NULL));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_cache_save(path, NAN, NULL));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_cache_save(NULL, 0, NULL));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_cache_load(NULL, NULL, NULL));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_cache_list_json(NULL, text, sizeof text, NULL));
+}
+
 static void records(void) {
   const float data[2] = {1, 2};
   loom_tensor x = vector(data, 2), y, z;
@@ -145,6 +181,7 @@ static void records(void) {
   EXPECT(strcmp(text, "cpu") == 0);
   OK(loom_cache_dir(text, sizeof text, NULL));
   EXPECT(text[0] == '/');
+  carried();
   OK(loom_tensor_picture(z, false, text, sizeof text, NULL));
   EXPECT(text[0] != 0);
   OK(loom_tensor_picture(z, true, text, sizeof text, NULL));

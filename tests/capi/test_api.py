@@ -64,6 +64,29 @@ def prototype(ffi: Any, name: str) -> Any:
     return ffi._parser._declarations[f"function {name}"][0]
 
 
+def test_its_inline_functions_are_those_of_the_headers() -> None:
+    """A C program takes the address of each as the type that the file says."""
+    listed = API["inline_functions"]
+    declared_names: set[str] = set()
+    for name in header.HEADER_ONLY:
+        text = (header.include_dir() / name).read_text()
+        declared_names |= set(re.findall(r"^#define (loom_\w+)\(\.\.\.\) \(LOOM_HERE", text, re.M))
+        for struct in re.findall(r"^typedef struct (\w+[^_\W]) \{", text, re.M):
+            assert struct in {s["name"] for s in API["inline_structs"]}
+    assert declared_names <= {f["name"] for f in listed}
+    assert all(f["header"] in header.HEADER_ONLY and f["doc"] for f in listed)
+    checks = []
+    for f in listed:
+        types = ", ".join(p["type"] for p in f["parameters"])
+        checks.append(f"  {{ {f['returns']} (*p)({types}) = ({f['name']}); (void)p; }}")
+    lines = ['#include "lazyloom_ops.h"', '#include "lazyloom_nn.h"', "int main(void) {", *checks]
+    program = "\n".join([*lines, "}", ""])
+    done = subprocess.run(
+        ["cc", "-std=c99", "-Werror", "-fsyntax-only", "-xc", "-", f"-I{header.include_dir()}"],
+        input=program, capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 def test_its_types_are_those_of_the_header(parsed: cffi.FFI) -> None:
     named = {e["name"] for k in ("handles", "enums", "structs", "callbacks") for e in API[k]}
     tags = {s["name"] for s in API["structs"] if s.get("tag")}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -165,6 +166,25 @@ def test_what_is_generated_is_up_to_date() -> None:
     done = subprocess.run(
         [sys.executable, str(BINDINGS / "generate.py"), "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_packages_have_all_their_files() -> None:
+    """What a package file names is there, and what is there is named."""
+    node = BINDINGS / "node"
+    named = set(json.loads((node / "package.json").read_text())["files"])
+    assert named == {p.name for p in node.iterdir() if p.suffix in (".js", ".ts")}
+    lua = BINDINGS / "lua"
+    rockspec = next(lua.glob("*.rockspec")).read_text()
+    assert set(re.findall(r'(\w+) = "\1\.lua"', rockspec)) == {p.stem for p in lua.glob("*.lua")}
+    fortran = BINDINGS / "fortran"
+    modules = re.search(r"MODULES = (.*?[^\\])\n", (fortran / "Makefile").read_text(), re.S)
+    assert modules is not None
+    listed = modules[1].replace("\\", "").split()
+    assert set(listed) == {p.stem for p in fortran.glob("*.f90")}
+    r = BINDINGS / "r"
+    collated = re.search(r"Collate: (.*)", (r / "DESCRIPTION").read_text())
+    assert collated is not None
+    assert set(re.findall(r'"(.*?)"', collated[1])) == {p.name for p in (r / "R").glob("*.R")}
 
 
 def test_every_language_has_a_page_and_its_own_tests() -> None:

@@ -14,6 +14,7 @@ NO_REFERENCE: dict[str, str] = {
         "tests/distributed compares it with NumPy, in several processes"),
     **dict.fromkeys(("shard_map", "axis_index"),
                     "tests/devices/eight/test_shard_map.py compares it on eight devices"),
+    "call_module": "tests/export compares it with the functions that were exported",
     "place": "where data lie is no reference's; tests/devices compares what comes back",
     "dropout": "random; tests/ops compares it with random_bernoulli of the same key",
     **dict.fromkeys(("scan", "while_loop", "cond"),

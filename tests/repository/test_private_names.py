@@ -24,7 +24,7 @@ USERS = {
     "named_arrays": ROOT / "examples" / "frontend" / "named_arrays",
 }
 #: the modules of the runtime that may be imported beside the package itself
-PUBLIC = {"backends", "capture", "codegen", "distributed", "dtypes", "errors", "frontend",
+PUBLIC = {"backends", "cache", "capture", "codegen", "distributed", "dtypes", "errors", "frontend",
           "launcher", "ops", "quantization", "testing"}
 #: the classes none of whose private names may be defined again
 SHARED = {"Contents", "Storage", "Tensor"}

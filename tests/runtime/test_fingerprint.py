@@ -21,7 +21,7 @@ PACKAGE = Path(str(lazyloom.__file__)).parent
 #: reached, and of no effect on what is compiled: where bytes are kept, what calls a function in C
 #: or a region
 KEPT_AS_THEY_ARE = {"lazyloom.cache.archive", "lazyloom.cache.disk", "lazyloom.cache.private",
-                    "lazyloom.cache.room",
+                    "lazyloom.cache.room", "lazyloom.cache.used",
                     "lazyloom.cache.memory", "lazyloom._native", "lazyloom._regions",
                     "lazyloom.installed"}  # fmt: skip
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import lazyloom_torch as torch
+from tests.contract.helpers import script
 
 
 @pytest.mark.parametrize(("a", "b", "options", "text"), [
@@ -78,3 +80,20 @@ def test_types_construct_as_older_programs_write() -> None:
         torch.LongTensor(x)
     with pytest.raises(TypeError, match="str"):
         torch.FloatTensor("12")
+
+
+def test_cache_artifacts(tmp_path: Path) -> None:
+    script("""
+        import os, sys, warnings
+        import lazyloom_torch as torch
+        assert torch.compiler.save_cache_artifacts() is None
+        (torch.arange(7.0) * 3).sum().item()
+        data, info = torch.compiler.save_cache_artifacts()
+        assert len(data) == info.nbytes > 0 and info.artifacts and not info.missing
+        os.environ["LAZYLOOM_CACHE_DIR"] = sys.argv[1]
+        loaded = torch.compiler.load_cache_artifacts(data)
+        assert {a.status for a in loaded.artifacts} == {"loaded"}, loaded
+        with warnings.catch_warnings(record=True) as caught:
+            assert torch.compiler.load_cache_artifacts(data[:60]) is None
+        assert "is damaged" in str(caught[0].message)
+        """, str(tmp_path / "there"), cache=tmp_path / "here")

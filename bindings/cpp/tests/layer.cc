@@ -94,6 +94,9 @@ static void programs() {
       [](loom::Span<Tensor> given) { return std::vector<Tensor>{given[0] - 1}; },
       {loom::tensor(3.0f)});
   EXPECT(either[0].item<float>() == 4);
+  const auto same = [](loom::Span<Tensor> given) { return std::vector<Tensor>{given[0], given[0]}; };
+  const auto twice = loom::cond(loom::tensor(true), same, same, {loom::tensor(3.0f)}, 2);
+  EXPECT(twice[1].item<float>() == 3);
   try {
     loom::scan([](loom::Span<Tensor>) -> std::vector<Tensor> { throw std::logic_error("mine"); },
                {loom::tensor(0.0f)}, {x.detach()});
@@ -113,11 +116,67 @@ static void programs() {
   EXPECT(total.item<float>() == before + 2);
 }
 
+static void transforms() {
+  const Tensor x = loom::tensor<float>({1, 2, 3}, {3}), one = loom::tensor<float>({1, 0, 0}, {3});
+  const auto square = [](loom::Span<Tensor> in) { return std::vector<Tensor>{sum(in[0] * in[0])}; };
+  const auto pulled = loom::vjp(square, {x});
+  EXPECT(pulled.value[0].item<float>() == 14);
+  EXPECT(pulled.map({loom::tensor(2.0f)})[0].read<float>() == (std::vector<float>{4, 8, 12}));
+  EXPECT(loom::jvp(square, {x}, {one}).tangents[0].item<float>() == 2);
+  EXPECT(loom::linearize(square, {x}).map({one})[0].item<float>() == 2);
+  const auto both = loom::value_and_grad(
+      [&](loom::Span<Tensor> in) {
+        return std::vector<Tensor>{sum(in[0] * in[0]), in[0] * in[1]};
+      },
+      {x, one}, 2, {std::size_t(0)});
+  EXPECT(both.value[1].read<float>() == (std::vector<float>{1, 0, 0}));
+  EXPECT(both.gradients.size() == 1);
+  EXPECT(both.gradients[0].read<float>() == (std::vector<float>{2, 4, 6}));
+  EXPECT(loom::jacobian(square, {x})[0].shape() == (std::vector<std::int64_t>{3}));
+  EXPECT(sum(loom::hessian(square, {x})[0], 0).read<float>() == (std::vector<float>{2, 2, 2}));
+  const Tensor rows = loom::tensor<float>({1, 2, 3, 4}, {2, 2});
+  const auto scaled = loom::vmap(
+      [](loom::Span<Tensor> in) { return std::vector<Tensor>{sum(in[0] * in[1])}; },
+      {rows, loom::tensor(2.0f)}, {1, LOOM_UNMAPPED});
+  EXPECT(scaled[0].read<float>() == (std::vector<float>{8, 12}));
+  // the second of what is given back is the function's own input
+  const auto ends = loom::scan(
+      [](loom::Span<Tensor> in) { return std::vector<Tensor>{in[0] + in[1], in[0]}; },
+      {loom::tensor(0.0f)}, {x}, 1, -1, true);
+  EXPECT(ends[1].read<float>() == (std::vector<float>{5, 3, 0}));
+  const std::vector<float> many = {0, 1, 65504, 65519.99f, 65520, 1e-8f, 8.940697e-8f, 1 / 3.0f,
+                                   6.1e-5f, 1 + 1 / 2048.0f, 1 + 3 / 2048.0f, -1e30f, 3.4e38f};
+  std::vector<loom::float16_t> half;
+  std::vector<loom::bfloat16_t> brain;
+  for (const float value : many) half.emplace_back(value), brain.emplace_back(value);
+  const auto count = static_cast<std::int64_t>(many.size());
+  const Tensor wide = loom::tensor(many, {count});
+  const auto halves = cast(wide, loom::DType::float16).read<loom::float16_t>();
+  const auto brains = cast(wide, loom::DType::bfloat16).read<loom::bfloat16_t>();
+  const auto again = cast(loom::tensor(half, {count}), loom::DType::float32).read<float>();
+  for (std::size_t i = 0; i < many.size(); ++i) {
+    EXPECT(halves[i].bits == half[i].bits && brains[i].bits == brain[i].bits);
+    EXPECT(again[i] == static_cast<float>(half[i]));
+  }
+  const double before = loom::set_option("forbid_reads", 1);
+  EXPECT(error_of([&] { (x + 7).read<float>(); }).status() == LOOM_ERROR_READ_FORBIDDEN);
+  EXPECT(loom::set_option("forbid_reads", before) == 1 && loom::option("forbid_reads") == 0);
+  const Tensor y = x + 1;
+  EXPECT(loom::wait_for({y}, 60) && loom::is_ready(y));
+  EXPECT(loom::evaluations_json(1).find("layer.cc") != std::string::npos);
+  EXPECT(loom::options_json()[0] == '{' && loom::stats_json()[0] == '{');
+  EXPECT(loom::memory().tensors > 0);
+  EXPECT(loom::random_key(7).read<std::uint32_t>() == (std::vector<std::uint32_t>{0, 7}));
+  const auto null = error_of([] { Tensor().shape(); });
+  EXPECT(null.site() == std::string(__FILE__) + ":" + std::to_string(__LINE__ - 1));
+}
+
 int main() {
   const loom::Runtime runtime;
   operators();
   errors();
   programs();
+  transforms();
   EXPECT(Named().loom_add(1) == 2);
   std::size_t alive = 1;
   loom::check((loom_live_handles)(&alive));

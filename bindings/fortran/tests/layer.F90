@@ -1,7 +1,54 @@
 ! What the layer adds to the C ABI: scopes, operators, optional arguments, errors.
+! Functions of a module, because one within a program that is given away makes the stack executable.
+module layer_functions
+  use lazyloom
+  implicit none
+
+contains
+
+  ! the second of what it gives is its own input
+  function running(inputs) result(found)
+    type(tensor), intent(in) :: inputs(:)
+    type(tensor), allocatable :: found(:)
+    found = [inputs(1) + inputs(2), inputs(1)]
+  end function
+
+  function increased(inputs) result(found)
+    type(tensor), intent(in) :: inputs(:)
+    type(tensor), allocatable :: found(:)
+    found = [inputs(1) + 1]
+  end function
+
+  function doubled(inputs) result(found)
+    type(tensor), intent(in) :: inputs(:)
+    type(tensor), allocatable :: found(:)
+    found = [inputs(1) * 2]
+  end function
+
+  function small(inputs) result(found)
+    type(tensor), intent(in) :: inputs(:)
+    type(tensor), allocatable :: found(:)
+    found = [loom_less(inputs(1), 100)]
+  end function
+
+  function squared(inputs) result(found)
+    type(tensor), intent(in) :: inputs(:)
+    type(tensor), allocatable :: found(:)
+    found = [loom_sum(inputs(1) * inputs(1))]
+  end function
+
+  function wrong(inputs) result(found)
+    type(tensor), intent(in) :: inputs(:)
+    type(tensor), allocatable :: found(:)
+    found = [inputs(1) + loom_new([1.0, 2.0]) + loom_new([1.0, 2.0, 3.0])]
+  end function
+
+end module
+
 program layer
   use, intrinsic :: iso_fortran_env, only: int64, real32, real64
   use lazyloom
+  use layer_functions
   implicit none
   real(real32), allocatable :: list(:), matrix(:, :)
   logical, allocatable :: truths(:)
@@ -86,18 +133,117 @@ program layer
 
   call loom_scope_begin()
   y = loom_new(7.0)
+  call expect(size(loom_shape(y)) == 0, __LINE__)
   z = y + 1
   call loom_keep(z)
   call loom_scope_end()
   call loom_read(z, value)
   call expect(value == 8, __LINE__)
   call loom_release(z)
+  call programs()
   call loom_scope_end()
   call expect(loom_live_handles() == 0, __LINE__)
   call loom_stop()
   print "(a)", "works"
 
 contains
+
+  subroutine programs()
+    type(tensor) :: x, one, zero, total
+    type(tensor), allocatable :: found(:), slopes(:)
+    type(loom_linear_map) :: map
+    type(loom_capture) :: step
+    complex(real32), allocatable :: z(:)
+    logical :: truth
+    x = loom_new([1.0, 2.0, 3.0])
+    one = loom_new([1.0, 0.0, 0.0])
+    zero = loom_new(0.0)
+    found = loom_scan(running, [zero], [x], ys_count=1, reverse=.true.)
+    call loom_read(found(1), value)
+    call loom_read(found(2), list)
+    call expect(value == 6 .and. all(list == [5, 3, 0]), __LINE__)
+    found = loom_scan(increased, [zero], length=4)
+    call loom_read(found(1), value)
+    call expect(value == 4, __LINE__)
+    found = loom_while_loop(small, doubled, [loom_new(3.0)])
+    call loom_read(found(1), value)
+    call expect(value == 192, __LINE__)
+    found = loom_cond(loom_new(.true.), doubled, increased, [x])
+    call loom_read(found(1), list)
+    call expect(all(list == [2, 4, 6]), __LINE__)
+
+    call loom_stop_on_error(.false.)
+    found = loom_scan(wrong, [zero], [x])
+    failure = loom_last_error()
+    call expect(failure%status == loom_error_shape .and. failure%op == "add", __LINE__)
+    found = loom_cond(loom_new(.true.), doubled, increased, [x], count=2)
+    failure = loom_last_error()
+    call expect(failure%status == loom_error_argument, __LINE__)
+    call expect(index(failure%message, "the function gave 1 tensors, expected 2") > 0, __LINE__)
+    ! the first failure is the one that is told
+    x = x + loom_new([1.0, 2.0])
+    x = x * 2
+    failure = loom_last_error()
+    call expect(failure%op == "add", __LINE__)
+    call loom_stop_on_error(.true.)
+
+    x = loom_new([1.0, 2.0, 3.0])
+    call loom_vjp(squared, [x], found, map)
+    slopes = loom_apply(map, [loom_new(2.0)])
+    call loom_read(slopes(1), list)
+    call expect(all(list == [4, 8, 12]), __LINE__)
+    call loom_linear_map_release(map)
+    call loom_linearize(squared, [x], found, map)
+    slopes = loom_apply(map, [one])
+    call loom_read(slopes(1), value)
+    call expect(value == 2, __LINE__)
+    call loom_linear_map_release(map)
+    call loom_jvp(squared, [x], [one], found, slopes)
+    call loom_read(slopes(1), value)
+    call expect(value == 2, __LINE__)
+    call loom_value_and_grad(squared, [x, one], found, slopes, positions=[1])
+    call loom_read(found(1), value)
+    call loom_read(slopes(1), list)
+    call expect(value == 14 .and. size(slopes) == 1 .and. all(list == [2, 4, 6]), __LINE__)
+    found = loom_jacobian(squared, [x])
+    call loom_read(found(1), list)
+    call expect(all(list == [2, 4, 6]), __LINE__)
+    found = loom_hessian(squared, [x])
+    call loom_read(found(1), matrix)
+    call expect(sum(matrix) == 6, __LINE__)
+    found = loom_vmap(squared, [loom_new(reshape([1.0, 2.0, 3.0, 4.0], [2, 2]))], [1_int64])
+    call loom_read(found(1), list)
+    call expect(all(list == [5, 25]), __LINE__)
+    call loom_require_grad(x)
+    found = loom_grad([x * x], [x], [one])
+    call loom_read(found(1), list)
+    call expect(all(list == [2, 0, 0]), __LINE__)
+
+    total = loom_new(1.0)
+    one = loom_new(2.0)
+    call loom_capture_begin([total, one])
+    call loom_assign(total, total + one)
+    step = loom_capture_end([total * 10])
+    call loom_read(total, value)
+    found = loom_capture_run(step, [total, loom_new(5.0)])
+    call expect(value == 3, __LINE__)
+    call loom_read(found(1), value)
+    call expect(value == 80, __LINE__)
+    call loom_capture_release(step)
+
+    call loom_read(loom_new([(0.0, 1.0), (2.0, 0.0)]) * (0.0, 1.0), z)
+    call expect(all(z == [(-1.0, 0.0), (0.0, 2.0)]), __LINE__)
+    call loom_read(loom_new(.true.), truth)
+    call expect(truth, __LINE__)
+    call loom_set_option("forbid_reads", 1.0_real64)
+    call expect(loom_option("forbid_reads") == 1, __LINE__)
+    call loom_set_option("forbid_reads", 0.0_real64)
+    x = zero + 1
+    call expect(loom_wait([x], 60.0_real64) .and. loom_is_ready(x), __LINE__)
+    call expect(index(loom_evaluations_json(1), "[{") == 1, __LINE__)
+    call expect(index(loom_options_json(), "{") == 1, __LINE__)
+    call expect(len(loom_last_evaluation()) > 0, __LINE__)
+  end subroutine
 
   subroutine expect(holds, line)
     logical, intent(in) :: holds

@@ -117,6 +117,12 @@ pub struct loom_quantized {
 }
 
 #[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct loom_exported {
+    pub bits: u64,
+}
+
+#[repr(C)]
 #[derive(Clone, Copy)]
 pub struct loom_operand {
     pub kind: loom_operand_kind,
@@ -328,6 +334,10 @@ extern "C" {
     pub fn loom_finish_compiling(timeout: f64, finished: *mut bool) -> loom_status;
     pub fn loom_platform(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_cache_dir(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_cache_save(path: *const c_char, timeout: f64, entries: *mut usize) -> loom_status;
+    pub fn loom_cache_load(path: *const c_char, usable: *mut usize, refused: *mut usize) -> loom_status;
+    pub fn loom_cache_report_json(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_cache_list_json(path: *const c_char, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_program_collectives(program: loom_program, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_tensor_picture(tensor: loom_tensor, svg: bool, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_program_picture(program: loom_program, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
@@ -339,6 +349,12 @@ extern "C" {
     pub fn loom_quantized_run(quantized: loom_quantized, inputs: *const loom_tensor, input_count: usize, results: *mut loom_tensor, result_count: usize) -> loom_status;
     pub fn loom_quantized_json(quantized: loom_quantized, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_quantized_release(quantized: loom_quantized) -> loom_status;
+    pub fn loom_export(path: *const c_char, inputs: *const loom_tensor, input_names: *const *const c_char, input_count: usize, results: *const loom_tensor, result_count: usize, parameters: *const loom_tensor, parameter_names: *const *const c_char, parameter_count: usize) -> loom_status;
+    pub fn loom_load_program(path: *const c_char, program: *mut loom_exported) -> loom_status;
+    pub fn loom_exported_run(program: loom_exported, inputs: *const loom_tensor, input_count: usize, results: *mut loom_tensor, result_count: usize) -> loom_status;
+    pub fn loom_exported_seed(program: loom_exported, seed: u64) -> loom_status;
+    pub fn loom_exported_json(program: loom_exported, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_exported_release(program: loom_exported) -> loom_status;
     pub fn loom_distributed_barrier(timeout: f64) -> loom_status;
     pub fn loom_tensor_local_part(tensor: loom_tensor, result: *mut loom_tensor) -> loom_status;
     pub fn loom_tensor_from_local_part(tensor: loom_tensor, mesh: *const c_char, devices: *const c_char, spec: *const c_char, result: *mut loom_tensor) -> loom_status;

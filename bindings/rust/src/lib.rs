@@ -31,12 +31,17 @@ mod operators;
 mod programs;
 mod record;
 mod tensor;
+mod transforms;
 
 pub use programs::{
-    assign, cond, grad, last_evaluation, scan, stat, sync, while_loop, Capture, NoGrad, Runtime,
+    assign, cond, grad, grad_from, last_evaluation, scan, stat, sync, while_loop, Capture, NoGrad, Runtime,
 };
 pub use record::Operand;
 pub use tensor::{DType, Element, Mapped, Tensor};
+pub use transforms::{
+    evaluations_json, hessian, is_ready, jacobian, jvp, linearize, option, options_json, random_key,
+    set_option, stats_json, value_and_grad, vjp, vmap, wait, LinearMap,
+};
 
 use std::ffi::{CStr, CString};
 use std::fmt;

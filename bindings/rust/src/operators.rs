@@ -23,6 +23,10 @@ macro_rules! operator {
         operator!(@one $name, $method, $op, Tensor, f64, |x| &x, |y| y);
         operator!(@one $name, $method, $op, f64, &Tensor, |x| x, |y| y);
         operator!(@one $name, $method, $op, f64, Tensor, |x| x, |y| &y);
+        operator!(@one $name, $method, $op, &Tensor, i64, |x| x, |y| y);
+        operator!(@one $name, $method, $op, Tensor, i64, |x| &x, |y| y);
+        operator!(@one $name, $method, $op, i64, &Tensor, |x| x, |y| y);
+        operator!(@one $name, $method, $op, i64, Tensor, |x| x, |y| &y);
     )*};
     (@one $name:ident, $method:ident, $op:ident, $left:ty, $right:ty,
      |$x:ident| $given_x:expr, |$y:ident| $given_y:expr) => {

@@ -670,6 +670,15 @@ pub fn broadcast_to<'a>(x: impl Into<Operand<'a>>, shape: &[i64]) -> Result<Tens
     record_one(c"broadcast_to", &[x.into()], &[Attr::new(c"shape", shape)])
 }
 
+/// The results of the function main of a StableHLO module, which is given as text.
+#[track_caller]
+pub fn call_module<'a>(
+    operands: impl IntoIterator<Item = impl Into<Operand<'a>>>, module: &str) -> Result<Vec<Tensor>> {
+    let mut given: Vec<Operand<'a>> = vec![];
+    given.extend(operands.into_iter().map(Into::into));
+    record_list(c"call_module", &given, &[Attr::new(c"module", module)])
+}
+
 /// x converted to dtype.
 #[track_caller]
 pub fn cast<'a>(x: impl Into<Operand<'a>>, dtype: DType) -> Result<Tensor> {

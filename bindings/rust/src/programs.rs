@@ -52,15 +52,15 @@ impl Drop for NoGrad {
     }
 }
 
-fn handles(tensors: &[&Tensor]) -> Vec<loom_tensor> {
+pub(crate) fn handles(tensors: &[&Tensor]) -> Vec<loom_tensor> {
     tensors.iter().map(|t| t.handle()).collect()
 }
 
-fn room(count: usize) -> Vec<loom_tensor> {
+pub(crate) fn room(count: usize) -> Vec<loom_tensor> {
     vec![loom_tensor { bits: 0 }; count]
 }
 
-fn owned(handles: Vec<loom_tensor>) -> Vec<Tensor> {
+pub(crate) fn owned(handles: Vec<loom_tensor>) -> Vec<Tensor> {
     handles.into_iter().map(Tensor::owned).collect()
 }
 
@@ -86,6 +86,32 @@ pub fn grad(outputs: &[&Tensor], inputs: &[&Tensor], create_graph: bool) -> Resu
     Ok(owned(found))
 }
 
+/// The gradients of outputs of any shapes, given a cotangent for each, `None` for ones of a 0-d
+/// one; with create_graph they can be differentiated again.
+#[track_caller]
+pub fn grad_from(outputs: &[&Tensor], inputs: &[&Tensor], cotangents: &[Option<&Tensor>],
+                 create_graph: bool) -> Result<Vec<Tensor>> {
+    if cotangents.len() != outputs.len() {
+        return Err(Error::new(
+            ffi::LOOM_ERROR_ARGUMENT,
+            format!("grad_from: {} cotangents, expected {}, one for each output",
+                    cotangents.len(), outputs.len())));
+    }
+    let (from, to, by) = (handles(outputs), handles(inputs), or_null(cotangents));
+    let mut found = room(to.len());
+    note();
+    check(unsafe {
+        ffi::loom_grad(from.as_ptr(), from.len(), to.as_ptr(), to.len(), by.as_ptr(),
+                       create_graph, found.as_mut_ptr())
+    })?;
+    Ok(owned(found))
+}
+
+/// The handles of a list in which `None` stands for the null handle.
+pub(crate) fn or_null(tensors: &[Option<&Tensor>]) -> Vec<loom_tensor> {
+    tensors.iter().map(|t| t.map_or(loom_tensor { bits: 0 }, Tensor::handle)).collect()
+}
+
 /// Writes values into targets, one call for all.
 #[track_caller]
 pub fn assign(targets: &[&Tensor], values: &[&Tensor]) -> Result<()> {
@@ -106,13 +132,13 @@ type Function<'a> = &'a mut dyn FnMut(&[Tensor]) -> Result<Vec<Tensor>>;
 
 /// Two functions that go through one context, and what stopped them: a panic must not unwind
 /// through C, and an error keeps what it carries.
-struct Two<'a> {
+pub(crate) struct Two<'a> {
     functions: [Function<'a>; 2],
     panic: Option<Box<dyn Any + Send>>,
     error: Option<Error>,
 }
 
-unsafe extern "C" fn call<const WHICH: usize>(
+pub(crate) unsafe extern "C" fn call<const WHICH: usize>(
     inputs: *const loom_tensor, input_count: usize, outputs: *mut loom_tensor,
     output_count: usize, context: *mut c_void,
 ) -> ffi::loom_status {
@@ -138,7 +164,17 @@ unsafe extern "C" fn call<const WHICH: usize>(
                 format!("the function gave {} tensors, expected {output_count}", results.len())));
         }
         for (i, t) in results.into_iter().enumerate() {
-            unsafe { *places.add(i) = t.into_handle() };
+            unsafe { *places.add(i) = t.handle() };
+            // the library takes one owner of each; of its own inputs it has that already
+            if !given.contains(&t.handle()) {
+                std::mem::forget(t);
+            }
+        }
+        for &t in given {
+            // of an input that is given back the library has an owner already
+            if (0..output_count).any(|i| unsafe { (*places.add(i)).bits } == t.bits) {
+                unsafe { ffi::loom_tensor_release(t) };
+            }
         }
         Ok(())
     }));
@@ -158,6 +194,17 @@ unsafe extern "C" fn call<const WHICH: usize>(
     status
 }
 
+/// Calls C with one function, and with what it goes through.
+pub(crate) fn with_function(
+    function: &mut dyn FnMut(&[Tensor]) -> Result<Vec<Tensor>>,
+    call_c: impl FnOnce(ffi::loom_function, *mut c_void) -> ffi::loom_status,
+) -> Result<()> {
+    let mut second = never;
+    let mut two = Two { functions: [function, &mut second], panic: None, error: None };
+    let status = call_c(Some(call::<0>), (&mut two as *mut Two<'_>).cast());
+    two.finish(status)
+}
+
 impl Two<'_> {
     fn finish(self, status: ffi::loom_status) -> Result<()> {
         if let Some(panic) = self.panic {
@@ -170,7 +217,7 @@ impl Two<'_> {
     }
 }
 
-fn never(_: &[Tensor]) -> Result<Vec<Tensor>> {
+pub(crate) fn never(_: &[Tensor]) -> Result<Vec<Tensor>> {
     unreachable!("a scan has one function")
 }
 

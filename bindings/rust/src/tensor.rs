@@ -140,14 +140,18 @@ impl Tensor {
     }
 
     /// The type of the elements.
+    #[track_caller]
     pub fn dtype(&self) -> Result<DType> {
+        note();
         // SAFETY: as for every function that writes one value.
         let found = given(0, |p| unsafe { ffi::loom_tensor_dtype(self.0, p) })?;
         Ok(DType::ALL.get(found as usize).copied().unwrap_or(DType::None))
     }
 
     /// The extents.
+    #[track_caller]
     pub fn shape(&self) -> Result<Vec<usize>> {
+        note();
         // SAFETY: the buffer has as many entries as are said.
         let ndim = given(0, |p| unsafe { ffi::loom_tensor_ndim(self.0, p) })?;
         let mut found = vec![0i64; ndim.max(1)];
@@ -159,12 +163,16 @@ impl Tensor {
     }
 
     /// Whether the contents are recorded and not yet scheduled.
+    #[track_caller]
     pub fn is_pending(&self) -> Result<bool> {
+        note();
         given(false, |p| unsafe { ffi::loom_tensor_is_pending(self.0, p) })
     }
 
     /// Whether a gradient can flow from it.
+    #[track_caller]
     pub fn requires_grad(&self) -> Result<bool> {
+        note();
         given(false, |p| unsafe { ffi::loom_tensor_requires_grad(self.0, p) })
     }
 

@@ -5,8 +5,9 @@ use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
 
 use lazyloom::ops::{self, SumOptions};
 use lazyloom::{
-    cond, ffi, grad, scan, while_loop, Capture, DType, Error, NoGrad, Operand, Result, Runtime,
-    Tensor,
+    cond, evaluations_json, ffi, grad, grad_from, hessian, is_ready, jacobian, jvp, linearize,
+    option, options_json, random_key, scan, set_option, stats_json, value_and_grad, vjp, vmap, wait,
+    while_loop, Capture, DType, Error, NoGrad, Operand, Result, Runtime, Tensor,
 };
 
 /// What a call panics with, as a text; nothing is printed of it.
@@ -89,6 +90,9 @@ fn programs() -> Result<()> {
     let either = cond(&Tensor::scalar(true)?, |given| Ok(vec![&given[0] + 1.0]),
                       |given| Ok(vec![&given[0] - 1.0]), &[&three], 1)?;
     assert_eq!(either[0].item::<f32>()?, 4.0);
+    let same = |given: &[Tensor]| Ok(vec![given[0].clone(), given[0].clone()]);
+    let twice = cond(&Tensor::scalar(true)?, same, same, &[&three], 2)?;
+    assert_eq!(twice[1].item::<f32>()?, 3.0);
     let own = scan(|_| Err(Error::new(ffi::LOOM_ERROR_ARGUMENT, "mine")), &[&zero], &[&xs], 0);
     assert_eq!(own.unwrap_err().message, "mine");
     let panicked = panic_of(|| scan(|_| panic!("within"), &[&zero], &[&xs], 0));
@@ -103,11 +107,60 @@ fn programs() -> Result<()> {
     Ok(())
 }
 
+fn transforms() -> Result<()> {
+    let x = Tensor::new(&[1.0f32, 2.0, 3.0], &[3])?;
+    let one = Tensor::new(&[1.0f32, 0.0, 0.0], &[3])?;
+    let two = Tensor::scalar(2.0f32)?;
+    let square = |given: &[Tensor]| {
+        Ok(vec![ops::sum(&(&given[0] * &given[0]), Default::default())?])
+    };
+    let (value, pullback) = vjp(square, &[&x], 1)?;
+    assert_eq!(value[0].item::<f32>()?, 14.0);
+    let pulled = pullback.apply(&[Some(&two)])?;
+    assert_eq!(pulled[0].as_ref().unwrap().read::<f32>()?, [4.0, 8.0, 12.0]);
+    assert_eq!(pullback.apply(&[]).unwrap_err().status, ffi::LOOM_ERROR_ARGUMENT);
+    let (_, along) = jvp(square, &[&x], &[Some(&one)], 1)?;
+    assert_eq!(along[0].as_ref().unwrap().item::<f32>()?, 2.0);
+    let (_, push) = linearize(square, &[&x], 1)?;
+    assert_eq!(push.apply(&[Some(&one)])?[0].as_ref().unwrap().item::<f32>()?, 2.0);
+    let (values, slopes) = value_and_grad(
+        |given| Ok(vec![ops::sum(&(&given[0] * &given[0]), Default::default())?, &given[0] * 2.0]),
+        &[&x, &one], &[0], 2)?;
+    assert_eq!((values.len(), slopes.len()), (2, 1));
+    assert_eq!(slopes[0].read::<f32>()?, [2.0, 4.0, 6.0]);
+    assert_eq!(jacobian(square, &[&x], &[], 1)?[0].shape()?, [3]);
+    assert_eq!(hessian(square, &[&x], &[], 1)?[0].shape()?, [3, 3]);
+    let rows = Tensor::new(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
+    let scaled = vmap(
+        |given| Ok(vec![ops::sum(&(&given[0] * &given[1]), Default::default())?]),
+        &[&rows, &two], &[Some(1), None], 1)?;
+    assert_eq!(scaled[0].read::<f32>()?, [8.0, 12.0]);
+    // the second of what is given back is the function's own input
+    let zero = Tensor::scalar(0.0f32)?;
+    let ends = scan(|given| Ok(vec![&given[0] + &given[1], given[0].clone()]), &[&zero], &[&x], 1)?;
+    assert_eq!(ends[1].read::<f32>()?, [0.0, 1.0, 3.0]);
+    let leaf = Tensor::new(&[1.0f32, 2.0, 3.0], &[3])?.require_grad()?;
+    let slopes = grad_from(&[&(&leaf * &leaf)], &[&leaf], &[Some(&one)], false)?;
+    assert_eq!(slopes[0].read::<f32>()?, [2.0, 0.0, 0.0]);
+    let whole = Tensor::new(&[1i32, 2], &[2])?;
+    assert_eq!((2 * (&whole + 1)).read::<i32>()?, [4, 6]);
+    let before = set_option("forbid_reads", 1.0)?;
+    assert_eq!((&x + 7.0).read::<f32>().unwrap_err().status, ffi::LOOM_ERROR_READ_FORBIDDEN);
+    assert_eq!((set_option("forbid_reads", before)?, option("forbid_reads")?), (1.0, 0.0));
+    let y = &x + 1.0;
+    assert!(wait(&[&y], std::time::Duration::from_secs(60))? && is_ready(&y)?);
+    assert!(evaluations_json(1)?.starts_with("[{") && options_json()?.starts_with('{'));
+    assert!(stats_json()?.starts_with('{'));
+    assert_eq!(random_key(7)?.read::<u32>()?, [0, 7]);
+    Ok(())
+}
+
 fn main() -> Result<()> {
     let _runtime = Runtime::start()?;
     operators()?;
     errors()?;
     programs()?;
+    transforms()?;
     let mut alive = 1;
     unsafe { ffi::loom_live_handles(&mut alive) };
     assert_eq!(alive, 0);

@@ -14,7 +14,7 @@ import numpy as onp
 from numpy.random import SeedSequence
 
 import lazyloom
-from lazyloom.frontend import loop_steps
+from lazyloom.frontend import loop_steps, note_draw
 
 from .._arguments import dtypes as dt
 from .._array.ndarray import ndarray, wrap
@@ -66,6 +66,7 @@ class BitGenerator:
             key, number = self._key, self._counter
             self._counter += 1
         key = lazyloom.record("random_fold_in", (key, dt.scalar(number, dt.INT64)))
+        note_draw(self, key, self.advance_by)
         for step in loop_steps():
             key = lazyloom.record("random_fold_in", (key, step))
         return key

@@ -8,6 +8,13 @@ from .. import _absent
 from .._absent_names import MODULES
 
 
+def export(model: Any, args: Any = (), f: Any = None, **options: Any) -> Any:
+    """Raises NotImplementedError, which names what is exported instead."""
+    _absent.refuse(
+        "torch.onnx.export", f"{MODULES['onnx']}; torch.export.export and torch.export.save write "
+        "StableHLO, which JAX, IREE and others read")
+
+
 def is_in_onnx_export() -> bool:
     """False."""
     return False

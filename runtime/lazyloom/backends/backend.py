@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..dtypes import DType
 from ..host.kernel import HostKernel
 from ..ops.spec import OpDef
 from ..placements import Placement
@@ -25,7 +26,7 @@ from ..types import TensorType
 
 __all__ = [
     "Backend", "Baked", "Executable", "Instruction", "Leaf", "NotLoaded",
-    "NotLowered", "NotPadded", "Operand", "Request", "Result", "ScalarSlot",
+    "NotLowered", "NotPadded", "Operand", "PortableModule", "Request", "Result", "ScalarSlot",
 ]  # fmt: skip
 
 
@@ -49,6 +50,20 @@ class Request(NamedTuple):
     generators: tuple[str, ...] = ()
     verify: bool = False
     segmented: bool = False
+
+
+class PortableModule(NamedTuple):
+    """A program as a StableHLO portable artifact.
+
+    Attributes:
+        data: the artifact, which ``stablehlo_deserialize`` reads.
+        version: the StableHLO version that it is compatible with, such as "1.13.7".
+        calls: the targets of its custom calls, which other platforms need not have.
+    """
+
+    data: bytes
+    version: str
+    calls: tuple[str, ...]
 
 
 class NotLowered(Exception):
@@ -268,6 +283,28 @@ class Backend(ABC):
         Raises whatever prevents the measurement.
         """
         raise NotImplementedError(f"the backend {self.name} measures no regions")
+
+    def portable(
+        self, structure: Structure, outputs: Sequence[tuple[int, int]],
+        scalars: Mapping[DType, Sequence[Any]], version: str | None,
+    ) -> PortableModule:  # fmt: skip
+        """Return a program as a StableHLO portable artifact, for ``lazyloom.export``.
+
+        Its function ``main`` takes the leaves and returns the outputs; the run-time scalars, given
+        as numbers by dtype, are constants in it. ``version`` is the StableHLO version to be
+        compatible with, None for that of twelve weeks ago.
+
+        Raises NotLowered for an op that it cannot lower, or whose code is part of this process, and
+        ArgumentError for a version that cannot be written.
+        """
+        raise NotImplementedError(f"the backend {self.name} writes no StableHLO")
+
+    def module_text(self, data: bytes) -> str:
+        """Return the StableHLO text of a portable artifact, which need not be trusted.
+
+        Raises ArgumentError for bytes that are none, or one of a version that it does not read.
+        """
+        raise NotImplementedError(f"the backend {self.name} reads no StableHLO")
 
     def loops(self, program: Program) -> Sequence[tuple[int, int]]:
         """Return the loops in a program as compiled, as (times, ops of the body), for records."""

@@ -24,12 +24,29 @@ LAYERS: Final = ("backends", "codegen", *storage.LAYERS)
 def fingerprint() -> bytes:
     """Return a digest of all that changes machine code: our source, and the backend's fingerprint.
     """
-    current = backend()
-    text: object = current.fingerprint()
+    return storage.digest_of(f"{backend().name}\n{environment()}{_without()}", LAYERS)
+
+
+def environment() -> str:
+    """Return the backend's fingerprint: all outside our source that changes machine code, as text.
+    """
+    text: object = backend().fingerprint()
     if not isinstance(text, str):
         raise wrong("fingerprint", f"a {type_name(text)}", "a str")
-    without = "\nwithout loops" if "loops" in WITHOUT else ""
-    return storage.digest_of(f"{current.name}\n{text}{without}", LAYERS)
+    return text
+
+
+def about() -> dict[str, str]:
+    """Return what the fingerprint is made of, for people: values by name."""
+    found = {"source": storage.digest_of("", LAYERS).hex()[:16], "backend": backend().name}
+    for line in f"{environment()}{_without()}".splitlines():
+        name, _, value = line.partition("=")
+        found[name] = value
+    return found
+
+
+def _without() -> str:
+    return "\nwithout loops" if "loops" in WITHOUT else ""
 
 
 def load(kind: str, description: bytes) -> bytes | None:

@@ -23,7 +23,7 @@ from typing import Final
 from .. import logs
 from ..counters import counters
 from ..settings import switched_on, tuning
-from . import private
+from . import private, used
 from .room import NAME as COUNTS
 from .room import written
 
@@ -32,7 +32,12 @@ _HEAD: Final = struct.Struct("<8s32sQ")
 #: default limit for the size of the folder, in bytes
 DEFAULT_LIMIT: Final = 4 * 1024**3
 
+#: bytes of a fingerprint, with which every description begins
+FINGERPRINT: Final = 32
+
 _usable: dict[str, bool] = {}
+#: entries that a file had (:mod:`.carried`) and that could not be written, for this process
+_held: Final[dict[tuple[str, str], bytes]] = {}
 
 
 def folder() -> str:
@@ -91,34 +96,70 @@ def _check(root: str) -> bool:
     return False
 
 
-def _place(kind: str, description: bytes) -> tuple[str, str, str]:
+def name_of(kind: str, description: bytes) -> str:
+    """The name of an entry, in hexadecimal."""
+    return hashlib.sha256(kind.encode() + b"\0" + description).hexdigest()
+
+
+def _place(kind: str, name: str) -> tuple[str, str, str]:
     """The two folders below the root, and the name of the file there."""
-    name = hashlib.sha256(kind.encode() + b"\0" + description).hexdigest()
     return kind, name[:2], name[2:]
+
+
+def _note(kind: str, name: str, description: bytes) -> None:
+    used.note(used.Used(kind, name, description[:FINGERPRINT].hex()))
 
 
 def load(kind: str, description: bytes) -> bytes | None:
     """The payload stored for that description, or None."""
-    root = folder()
-    if not enabled() or not _ready(root):
+    if not enabled():
         return None
-    *inner, name = _place(kind, description)
+    name = name_of(kind, description)
+    data = entry(kind, name, description)
+    if data is None:
+        return None
+    _note(kind, name, description)
+    return data[_HEAD.size + len(description) :]
+
+
+def entry(kind: str, name: str, description: bytes | None = None) -> bytes | None:
+    """The whole bytes of an entry, in the folder or held, if they are what was written.
+
+    Where a description is given it has to be that one. What is damaged is removed.
+    """
+    root = folder()
+    found = None
+    if _ready(root):
+        found = _from_folder(root, _place(kind, name), description)
+    if found is None:
+        held = _held.get((kind, name))
+        if held is not None and _verified(held, description) is not None:
+            found = held
+    return found
+
+
+def _from_folder(
+    root: str, place: tuple[str, str, str], description: bytes | None
+) -> bytes | None:
+    *inner, name = place
     try:
         with private.folder(root, *inner) as at:
+            data = None
             try:
-                payload = _verified(private.read(at, name), description)
+                data = private.read(at, name)
             except FileNotFoundError:
                 return None
             except OSError:
-                payload = None  # not a file, or not ours
-            if payload is None:
+                pass  # not a file, or not ours
+            if data is None or _verified(data, description) is None:
                 counters["disk_errors"] += 1
                 if logs.hears("cache", logs.INFO):
                     logs.say("cache", logs.INFO, f"removed a file of the disk cache in {root} that "
                              "is damaged or not the user's")
                 with contextlib.suppress(OSError):
                     os.unlink(name, dir_fd=at)
-            return payload
+                return None
+            return data
     except FileNotFoundError:
         return None
     except OSError:
@@ -126,39 +167,90 @@ def load(kind: str, description: bytes) -> bytes | None:
         return None
 
 
-def _verified(data: bytes, description: bytes) -> bytes | None:
+def _verified(data: bytes, description: bytes | None) -> bytes | None:
+    """The description in an entry's bytes, if these are what was written.
+
+    Where a description is given it has to be that one.
+    """
     if len(data) < _HEAD.size:
         return None
     magic, digest, length = _HEAD.unpack_from(data)
-    body = data[_HEAD.size :]
+    body = memoryview(data)[_HEAD.size :]
     if magic != _MAGIC or hashlib.sha256(body).digest() != digest:
         return None
-    if length != len(description) or body[:length] != description:
+    if length > len(body) or description is not None and length != len(description):
         return None
-    return body[length:]
+    found = bytes(body[:length])
+    return found if description is None or found == description else None
+
+
+def description_of(kind: str, name: str, data: bytes) -> bytes | None:
+    """The description in the whole bytes of an entry; None where they are not that entry's."""
+    found = _verified(data, None)
+    return found if found is not None and name_of(kind, found) == name else None
+
+
+def payload_of(data: bytes, description: bytes) -> bytes:
+    """What an entry's whole bytes have for their description."""
+    return data[_HEAD.size + len(description) :]
+
+
+def whole(description: bytes, payload: bytes) -> bytes:
+    """The whole bytes of an entry."""
+    body = description + payload
+    return _HEAD.pack(_MAGIC, hashlib.sha256(body).digest(), len(description)) + body
 
 
 def store(kind: str, description: bytes, payload: bytes) -> None:
     """Store a payload, if there is room for it; a failure is counted and otherwise ignored."""
-    root = folder()
-    if not enabled() or not _ready(root):
+    if not enabled():
         return
-    body = description + payload
-    data = _HEAD.pack(_MAGIC, hashlib.sha256(body).digest(), len(description)) + body
-    *inner, name = _place(kind, description)
+    name = name_of(kind, description)
+    _note(kind, name, description)
+    root = folder()
+    if not _ready(root):
+        return
+    try:
+        _write(root, kind, name, whole(description, payload))
+    except OSError:
+        counters["disk_errors"] += 1
+
+
+def put(kind: str, name: str, data: bytes) -> str:
+    """Store the whole bytes of an entry, or hold them for this process.
+
+    Returns "" or why they are not in the folder.
+    """
+    root = folder()
+    try:
+        if not _ready(root):
+            why = f"the folder {root} cannot be used"
+        elif _write(root, kind, name, data):
+            _held.pop((kind, name), None)
+            return ""
+        else:
+            why = ("the folder has no room (LAZYLOOM_CACHE_LIMIT), or another process writes to it "
+                   "all the time")
+    except OSError as error:
+        counters["disk_errors"] += 1
+        why = f"the folder cannot be written: {error.strerror}"
+    _held[kind, name] = data
+    return why
+
+
+def _write(root: str, kind: str, name: str, data: bytes) -> bool:
+    """Write an entry; return whether there was room. Raises OSError."""
+    *inner, file = _place(kind, name)
     most = limit()
 
     def write() -> None:
         with private.folder(root, *inner, create=True) as at:
-            private.write(at, name, data)
+            private.write(at, file, data)
 
-    try:
-        with private.limit_is_an_error():
-            written(
-                root, len(data), most, min(tuning.disk_interval, most // 8),
-                lambda coming: trim(root, most, coming), write)
-    except OSError:
-        counters["disk_errors"] += 1
+    with private.limit_is_an_error():
+        return written(
+            root, len(data), most, min(tuning.disk_interval, most // 8),
+            lambda coming: trim(root, most, coming), write)
 
 
 def files(root: str) -> Iterator[os.DirEntry[str]]:

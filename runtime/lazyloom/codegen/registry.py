@@ -121,6 +121,11 @@ def versions(names: tuple[str, ...] | None) -> str:
     return " ".join(f"{g.name}={identity(g)}" for g in generators(names)) + worth.key()
 
 
+def names_in(text: str) -> tuple[str, ...]:
+    """Return the names of the generators in a text of :func:`versions`."""
+    return tuple(word.partition("=")[0] for word in text.split() if "=" in word)
+
+
 class _Use(contextlib.AbstractContextManager["_Use"]):
     """The result of a choice: a context manager that restores the previous choice at its end."""
 

@@ -194,6 +194,20 @@ def joined(verdicts: Mapping[str, Verdict]) -> Verdicts:
     return Verdicts({**current().found, **_on_disk().found, **verdicts})
 
 
+def union(packed: bytes, others: bytes) -> bytes | None:
+    """Return packed verdicts with those of others that they lack, packed; None if there are none.
+    """
+    try:
+        found = unpacked(packed).found
+    except (ValueError, TypeError):
+        found = {}
+    try:
+        added = {s: v for s, v in unpacked(others).found.items() if s not in found}
+    except (ValueError, TypeError):
+        return None
+    return Verdicts({**found, **added}).packed().encode() if added else None
+
+
 def adopt(verdicts: Verdicts | None) -> None:
     """Divide programs by some verdicts from now on; None means those on disk."""
     global _current

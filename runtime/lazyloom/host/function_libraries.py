@@ -99,3 +99,9 @@ def _digest(data: bytes) -> str:
 
 def _place(name: str) -> bytes:
     return f"{name} {native.level()}".encode()
+
+
+def level_of(place: bytes) -> int:
+    """The level of x86-64's instructions that what is stored there is for; -1 if none is said."""
+    level = place.rpartition(b" ")[2]
+    return int(level) if level.isdigit() else -1

@@ -62,6 +62,11 @@ def fingerprint() -> bytes:
     return digest_of(f"host {versions_text()}", LAYERS)
 
 
+def about() -> dict[str, str]:
+    """What the fingerprint is made of, for people: values by name."""
+    return {"source": digest_of("", LAYERS).hex()[:16], **versions(), "numpy": numpy.__version__}
+
+
 def load(kind: str, description: bytes) -> bytes | None:
     """The payload stored for that description in this environment, or None."""
     found: bytes | None = None

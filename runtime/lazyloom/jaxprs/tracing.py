@@ -103,6 +103,14 @@ def versions() -> dict[str, str]:
     return version_by_name
 
 
+def mlir_context() -> Any:
+    """Return a new MLIR context with the dialects that JAX knows; the caller is inside :func:`x64`.
+    """
+    from jax.interpreters.mlir import make_ir_context
+
+    return make_ir_context()
+
+
 def trace(fn: Any, arguments: Sequence[Any]) -> Any:
     """Trace ``fn`` at (shape, NumPy dtype) arguments to a ClosedJaxpr."""
     with x64():

@@ -26,6 +26,7 @@ from . import functions as functions
 from . import indexing as indexing
 from . import linalg as linalg
 from . import losses as losses
+from . import modules as modules
 from . import normalization as normalization
 from . import optimizers as optimizers
 from . import pooling as pooling

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import struct
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -181,9 +182,16 @@ def shown_attributes(
     return f" {{{plain}}}" if plain else "", lines
 
 
+#: characters of an attribute that are shown whole
+_LONGEST_SHOWN: Final = 1000
+
+
 def _shown(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(map(_shown, value))})"
+    if isinstance(value, str) and len(value) > _LONGEST_SHOWN:
+        # a module of another program
+        return f"{value[:40]!r}... ({len(value)} characters, hash {zlib.crc32(value.encode()):08x})"
     return repr(value)
 
 

@@ -16,8 +16,12 @@ def wrap_as(tensor: Tensor, value: Value) -> Any:
     The class is the frontend's (:class:`~lazyloom.tensor.operators.Operators`) for results with
     dimensions or without; if there is no frontend, that of ``tensor``.
     """
-    rules = operators_of(type(tensor))
-    cls: Any = type(tensor)
+    return wrap_in(type(tensor), value)
+
+
+def wrap_in(cls: Any, value: Value) -> Any:
+    """A tensor with these contents, of the class that the frontend of a class of tensors uses."""
+    rules = operators_of(cls)
     if rules is not None:
         cls = rules.result if value.type.shape else rules.result_0d
     wrapped: Tensor = cls.__new__(cls)

@@ -7,7 +7,8 @@ bodies of loops and branches.
 from __future__ import annotations
 
 import threading
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from ..dtypes import int64
 from ..errors import LoomError, ReadForbiddenError
@@ -123,6 +124,33 @@ class BodyCall(MappedCall):
             "it outside")
 
 
+class ExportCall(BodyCall):
+    """One call of a function that is recorded to be exported.
+
+    Attributes:
+        draws: the generators of the host that were drawn from, each with the key of the draw, and
+            a function that skips a number of draws.
+    """
+
+    __slots__ = ("draws",)
+
+    def __init__(self, name: str, site: Site, of: str) -> None:
+        super().__init__(name, site, of, False)
+        self.draws: Final[list[tuple[Any, Value, Callable[[int], Any]]]] = []
+
+    def why_unwritable(self) -> str:
+        return (
+            f"from outside the {self.of} is written in it; a program that {self.name} (called at "
+            f"{self.site}) writes has no state but that of random generators, so return the value "
+            "instead, or write to a copy (a module that updates buffers in training: eval())")
+
+    def why_without_effects(self) -> str:
+        return (
+            "the op has effects (it calls back into the host, or is run by several processes "
+            f"together), which a program that {self.name} writes cannot have; call it outside the "
+            f"{self.of}")
+
+
 def placeholder(type: TensorType, mapping: MappedCall, requires_grad: bool) -> Value:
     """A value that stands for one element of a mapped axis."""
     with trace.lock:
@@ -141,6 +169,18 @@ def loop_steps() -> list[Value]:
     Draws from a generator on the host fold them in, so that each step draws anew.
     """
     return [c.step_number() for c in _stack() if isinstance(c, BodyCall) and c.loops]
+
+
+def note_draw(generator: Any, key: Value, advance: Callable[[int], Any]) -> None:
+    """Tell exports that this thread records of a draw from a generator on the host.
+
+    ``key`` is the generator's key with the number of the draw folded in, as recorded: an exported
+    program takes both as inputs, so that each of its calls draws anew. ``advance`` skips a number
+    of draws, which may be negative.
+    """
+    for call in _stack():
+        if isinstance(call, ExportCall):
+            call.draws.append((generator, key, advance))
 
 
 _local: Final = threading.local()

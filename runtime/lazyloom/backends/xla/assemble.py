@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from ...dtypes import DType, int64
 from ...placements import Placement
@@ -23,6 +23,7 @@ from .lowering import lower
 from .overlaps import separated
 from .padding.program import padded_ops
 from .statements import call, constant
+from .statements import constants as vectors
 from .unforeseen import Unforeseen
 from .while_loops import LoopWriter, handed_on
 
@@ -49,6 +50,7 @@ def module_text(
     structure: Structure, outputs: Sequence[tuple[int, int]], aliases: Mapping[int, int],
     placement: Placement | None = None, contracted: list[Instruction] | None = None,
     first: Sequence[str] = (), tokens: int = 0,
+    scalars: Mapping[DType, Sequence[Any]] | None = None,
 ) -> str:
     """Return the StableHLO module of a program.
 
@@ -60,6 +62,7 @@ def module_text(
     the order of their first use, and for a structure with padding the vector of extents.
     ``aliases`` maps a donated leaf to the output that takes its memory. ``placement`` is that of a
     leaf, if it is not on the default device: a program on a mesh says how its leaves are divided.
+    ``scalars``, if given, are the numbers of the run-time scalars, which are then no parameters.
     """
     mesh = None if placement is None else placement.mesh
     functions: dict[str, str] = {}
@@ -227,6 +230,7 @@ def module_text(
                 lines.append(stopped(name, results[number][r], type_))
                 results[number][r] = name
 
+    heads: list[str] = []
     parameters = []
     for k, t in enumerate(structure.leaf_types):
         given = []
@@ -241,6 +245,12 @@ def module_text(
         parameters.append(
             f"%in{k}: {t.mlir}{' {' + ', '.join(given) + '}' if given else ''}")
     for dtype, n in counts.items():
+        if scalars is not None:
+            # XLA would fold what it knows into other steps, with other results than a run's
+            vector = f"tensor<{n}x{dtype.mlir}>"
+            heads.append(vectors(f"%known_{dtype.name}", scalars[dtype], dtype))
+            heads.append(hidden(f"%scalars_{dtype.name}", f"%known_{dtype.name}", vector))
+            continue
         whole = ""
         if mesh is not None:
             assert placement is not None
@@ -283,6 +293,7 @@ def module_text(
         *([] if mesh is None else [placing.mesh_line(mesh)]),
         f"  func.func public @main({', '.join(parameters)}) -> ({', '.join(out_attributes)}) {{",
         *first,
+        *heads,
         *head,
         *lines,
         f"    return {', '.join(returned)} : {', '.join(out_types)}",

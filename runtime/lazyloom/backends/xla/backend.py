@@ -7,16 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...codegen.generator import Generator, Region
+from ...dtypes import DType
 from ...host.find import result_types
 from ...host.kernel import HostKernel
 from ...interrupts import Deferred
 from ...jaxprs import tracing
 from ...ops.spec import OpDef
-from ...program.program import Program
+from ...program.program import Program, Structure
 from ...startup import starting
 from ...trace.specs import Spec, spec_of
 from ...types import TensorType
-from ..backend import Backend, Executable, Request
+from ..backend import Backend, Executable, PortableModule, Request
 from . import jax_compat, placing
 from .environment import environment
 from .jax_compat import on_other_device
@@ -87,6 +88,21 @@ class Xla(Backend):
             alone = _alone = module.alone
         kernel: HostKernel | None = alone(spec, types)
         return kernel
+
+    def portable(
+        self, structure: Structure, outputs: Sequence[tuple[int, int]],
+        scalars: Mapping[DType, Sequence[Any]], version: str | None,
+    ) -> PortableModule:  # fmt: skip
+        """Assemble the module's text as for a run, and serialise it."""
+        from . import portable
+
+        return portable.module_of(structure, outputs, scalars, version)
+
+    def module_text(self, data: bytes) -> str:
+        """Return what StableHLO's deserialisation gives, printed."""
+        from . import portable
+
+        return portable.text_of(data)
 
     def loops(self, program: Program) -> list[tuple[int, int]]:
         """Return the program's ``stablehlo.while`` loops, except those that are ops."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 
@@ -20,17 +19,21 @@ def environment() -> str:
         parts.append(f"{name}={os.environ.get(name, '')}")
     parts.append(f"platform={d.platform} kind={d.device_kind} {d.client.platform_version}")
     parts.append(f"machine={platform.machine()} system={platform.system()}")
-    parts.append(f"cpu={_cpu_features()}")
+    parts += [f"cpu {name}={value}" for name, value in _cpu_features()]
     parts.append(f"threads={len(os.sched_getaffinity(0)) if d.platform == 'cpu' else 0}")
     return "\n".join(parts)
 
 
-def _cpu_features() -> str:
-    """Return a digest of the processor's model and feature flags."""
+def _cpu_features() -> list[tuple[str, str]]:
+    """Return the processor's model and feature flags, by name."""
     wanted = ("model name", "flags", "Features", "CPU part")
+    found: dict[str, set[str]] = {}
     try:
         with open("/proc/cpuinfo") as f:
-            lines = sorted({line.strip() for line in f if line.startswith(wanted)})
+            for line in f:
+                if line.startswith(wanted):
+                    name, _, value = line.partition(":")
+                    found.setdefault(name.strip(), set()).add(value.strip())
     except OSError:
-        lines = [platform.processor()]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+        return [("model", platform.processor())]
+    return [(name, "; ".join(sorted(values))) for name, values in sorted(found.items())]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from ...dtypes import DType
 from ...types import scalar_type
@@ -22,6 +25,29 @@ def constant(name: str, number: int, dtype: DType) -> str:
     else:
         literal = str(number)
     return f"    {name} = stablehlo.constant dense<{literal}> : {scalar_type(dtype).mlir}"
+
+
+def constants(name: str, numbers: Sequence[Any], dtype: DType) -> str:
+    """Return the statement that defines a vector of constants, exact in their bits."""
+    with np.errstate(all="ignore"):
+        if dtype.is_integer:
+            # as C's casts: integers wrap
+            bits = 8 * dtype.itemsize
+            wrapped = [int(n.real) & ((1 << bits) - 1) for n in numbers]
+            array = np.array(wrapped, np.uint64).astype(f"uint{bits}").view(dtype.numpy)
+        else:
+            array = np.array(numbers).astype(dtype.numpy)
+    if dtype.kind == "b":
+        literals = ["true" if n else "false" for n in array.tolist()]
+    elif dtype.is_integer:
+        literals = [str(n) for n in array.tolist()]
+    else:
+        parts = array.view(dtype.real.numpy).view(f"uint{8 * dtype.real.itemsize}").tolist()
+        literals = [f"0x{n:0{2 * dtype.real.itemsize}X}" for n in parts]
+        if dtype.is_complex:
+            literals = [f"({a}, {b})" for a, b in zip(literals[::2], literals[1::2], strict=True)]
+    return (f"    {name} = stablehlo.constant dense<[{', '.join(literals)}]> : "
+            f"tensor<{len(literals)}x{dtype.mlir}>")
 
 
 def call(

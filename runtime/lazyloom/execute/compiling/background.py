@@ -431,6 +431,11 @@ def wait(timeout: float | None = None) -> bool:
                       math.inf if timeout is None else timeout)
 
 
+def unfinished() -> int:
+    """How many programs are being compiled, or wait."""
+    return len(_compiler.queue) + _compiler.busy
+
+
 def failures() -> list[tuple[str, Any]]:
     """What could not be compiled beside the program: (the user's line, the error), the newest."""
     return list(_compiler.errors)

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...backends.backend import NotPadded, Request
-from ...cache import disk
+from ...cache import disk, used
 from ...codegen import verdicts
 from ...counters import counters
 from . import compiler_start
@@ -113,6 +113,7 @@ class CompilerProcess:
             self._lose()
             raise CompilerLost(f"the process that compiled it ended ({error})") from error
         self.losses = 0
+        used.join(answer["used"])
         processor = float(answer["processor"])
         counters["compiler_process_us"] += int((processor - self._processor) * 1e6)
         self._processor = processor

@@ -6,6 +6,7 @@ import json
 import struct
 import sys
 import time
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from ... import logs, memory_limits, settings, strict
@@ -30,6 +31,9 @@ from ..measuring import watch
 from . import messages
 
 _LENGTH: Final = struct.Struct("<Q")
+#: what follows a structure in a description, whether its program keeps its inputs or donates them
+_ENDS: Final = (b"\nkeep", b"\ndonate")
+_GENERATORS: Final = b"\ngenerators "
 
 Outputs = tuple[tuple[int, int], ...]
 
@@ -269,12 +273,45 @@ def store(request: Request, donate: bool, code: bytes) -> None:
     """Keep a program's machine code on disk, if it can be told from others there."""
     description = _description(request.structure, donate, request.generators)
     if description is not None:
-        head = json.dumps({
-            "outputs": request.outputs, "aliases": sorted(request.aliases.items())}).encode()
-        fingerprint.store("program", description, _LENGTH.pack(len(head)) + head + code)
+        packed = _packed(request.outputs, request.aliases, code)
+        fingerprint.store("program", description, packed)
         if logs.hears("cache", logs.DEBUG):
             ops = len(request.structure.instructions)
-            logs.say("cache", logs.DEBUG, f"stored a program of {ops} ops, {len(code)} bytes")
+            logs.say("cache", logs.DEBUG, f"stored a program of {ops} ops, {len(packed)} bytes")
+
+
+def _packed(outputs: Outputs, aliases: Mapping[int, int], code: bytes) -> bytes:
+    head = json.dumps({"outputs": outputs, "aliases": sorted(aliases.items())}).encode()
+    return _LENGTH.pack(len(head)) + head + code
+
+
+def stored(entry: memory.Entry) -> tuple[bytes, bytes] | None:
+    """The description and the payload of an entry's program as :func:`store` keeps them.
+
+    None where it is none that is kept. Raises what the backend raises.
+    """
+    with entry.lock:
+        executable, outputs, aliases = entry.program, entry.outputs, dict(entry.aliases)
+    if executable is None or entry.choice.watched or executable.regions.failed:
+        return None
+    description = _description(entry.structure, entry.donate, generators_of(entry))
+    if description is None:
+        return None
+    return fingerprint.fingerprint() + description, _packed(
+        outputs, aliases, bytes(memoryview(executable.serialize())))
+
+
+def serves_more(payload: bytes, other: bytes) -> bool:
+    """Whether a stored program returns all that another one of its structure does, and more."""
+    one, two = _unpack(payload), _unpack(other)
+    return one is not None and (two is None or set(one.outputs) > set(two.outputs))
+
+
+def generators_text(description: bytes) -> str:
+    """What a program's description says of the code generators that it was compiled with."""
+    of_structure = max(map(description.rfind, _ENDS))
+    _, found, text = description[of_structure:].partition(_GENERATORS)
+    return text.split(b"\nmeasured ")[0].decode(errors="replace") if found else ""
 
 
 def deadly(entry: memory.Entry, donate: bool) -> bool:
@@ -331,7 +368,7 @@ def _description(
     description = _of_structure(structure, donate)
     versions = _versions(generators)
     if description is not None and versions:
-        description += f"\ngenerators {versions}".encode()
+        description += _GENERATORS + versions.encode()
         measured = verdicts.current().key(structure, generators)
         if measured:
             description += f"\nmeasured {measured}".encode()
@@ -357,7 +394,7 @@ def _of_structure(structure: Structure, donate: bool) -> bytes | None:
     ops = {op for spec in set(structure.specs) for op in spec.ops}
     if any(op.version is None for op in ops):
         return None
-    description = structure.serialized + (b"\ndonate" if donate else b"\nkeep")
+    description = structure.serialized + _ENDS[donate]
     # what the structure does not say: the definitions of ops from outside the package
     for name, version in sorted((op.name, str(op.version)) for op in ops):
         if version != TABLE:

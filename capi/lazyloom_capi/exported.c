@@ -1,0 +1,67 @@
+/* Exported programs: the exported functions, as those of shims.c. */
+
+static loom_status need_names(const char *name, const char *const *names, size_t count,
+                              const char *called) {
+  size_t i;
+  for (i = 0; i < count; ++i)
+    if (names[i] == NULL) return null_pointer(name, called);
+  return LOOM_OK;
+}
+
+loom_status loom_export(const char *path, const loom_tensor *inputs,
+                        const char *const *input_names, size_t input_count,
+                        const loom_tensor *results, size_t result_count,
+                        const loom_tensor *parameters, const char *const *parameter_names,
+                        size_t parameter_count) {
+  loom_status status;
+  READY();
+  NEED(path);
+  NEED_LIST(inputs, input_count);
+  NEED_LIST(results, result_count);
+  NEED_LIST(parameters, parameter_count);
+  NEED_IF(parameter_names, parameter_count);
+  status = input_names == NULL ? LOOM_OK
+                               : need_names(__func__, input_names, input_count, "an entry of input_names");
+  if (status == LOOM_OK)
+    status = need_names(__func__, parameter_names, parameter_count,
+                        "an entry of parameter_names");
+  if (status != LOOM_OK) return status;
+  return CALL(loomp_export(path, (const uint64_t *)inputs, (char **)(uintptr_t)input_names,
+                           input_count, (const uint64_t *)results, result_count,
+                           (const uint64_t *)parameters, (char **)(uintptr_t)parameter_names,
+                           parameter_count, WHERE));
+}
+
+loom_status loom_load_program(const char *path, loom_exported *program) {
+  NEED(program);
+  program->bits = 0;
+  READY();
+  NEED(path);
+  return CALL(loomp_load_program(path, &program->bits));
+}
+
+loom_status loom_exported_run(loom_exported program, const loom_tensor *inputs,
+                              size_t input_count, loom_tensor *results, size_t result_count) {
+  if (result_count > LONGEST) return too_long(__func__, "result_count", result_count);
+  none(results, result_count);
+  READY();
+  NEED_LIST(inputs, input_count);
+  NEED_IF(results, result_count);
+  return CALL(loomp_exported_run(program.bits, (const uint64_t *)inputs, input_count,
+                                 (uint64_t *)results, result_count, WHERE));
+}
+
+loom_status loom_exported_seed(loom_exported program, uint64_t seed) {
+  READY();
+  return CALL(loomp_exported_seed(program.bits, seed));
+}
+
+loom_status loom_exported_json(loom_exported program, char *buffer, size_t capacity,
+                               size_t *needed) {
+  return text(__func__, LOOMP_EXPORTED_SIGNATURE, program.bits, NULL, buffer, capacity, needed);
+}
+
+loom_status loom_exported_release(loom_exported program) {
+  OWNED();
+  return program.bits ? release(LOOMP_EXPORTED, program.bits) : LOOM_OK;
+}

@@ -1,0 +1,306 @@
+"""What an exported program's file says of itself: JSON, every field of which is checked."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from ..dtypes import DType, dtype_named
+from ..errors import ArgumentError, LoomError
+from . import nesting
+
+FORMAT: Final = "lazyloom exported program"
+#: the version of the format that this module writes; it reads all from 1 on
+VERSION: Final = 1
+
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+
+
+class LeafSpec(NamedTuple):
+    """A tensor among the arguments: its name, dtype and shape, with symbols for what varies."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int | str, ...]
+
+    @property
+    def text(self) -> str:
+        """Such as ``float32[batch,3]``."""
+        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+
+
+class ParameterSpec(NamedTuple):
+    """A parameter: its name, dtype and shape."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+
+
+class GeneratorSpec(NamedTuple):
+    """A generator of random numbers: what a call draws, and the state to start from.
+
+    Attributes:
+        draws: how many draws a call makes.
+        key: two words of 32 bits.
+        number: the number of the next draw.
+    """
+
+    draws: int
+    key: tuple[int, int]
+    number: int
+
+
+class ResultSpec(NamedTuple):
+    """A result: its dtype and shape."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+
+
+class CheckSpec(NamedTuple):
+    """A condition of the results; see the op ``checked``."""
+
+    kind: str
+    of: str
+    info: tuple[int, ...]
+
+
+class Specialization(NamedTuple):
+    """The program for one choice of the extents that vary.
+
+    Attributes:
+        module: the name of its file.
+        extents: the extent of each symbol.
+        results: each result.
+        checks: each condition, whose flags are the module's last results.
+    """
+
+    module: str
+    extents: Mapping[str, int]
+    results: tuple[ResultSpec, ...]
+    checks: tuple[CheckSpec, ...]
+
+
+class FileSpec(NamedTuple):
+    """A file of the archive: its size and the SHA-256 of its bytes in hex."""
+
+    size: int
+    sha256: str
+
+
+class Manifest(NamedTuple):
+    """All that is said of an exported program. ``docs/export.md`` has the fields."""
+
+    name: str
+    created_by: Mapping[str, str]
+    stablehlo: str
+    platform: str
+    custom_calls: tuple[str, ...]
+    positional: tuple[str, ...]
+    arguments: dict[str, Any]
+    results: dict[str, Any]
+    leaves: tuple[LeafSpec, ...]
+    parameters: tuple[ParameterSpec, ...]
+    aliases: Mapping[str, str]
+    generators: tuple[GeneratorSpec, ...]
+    specializations: tuple[Specialization, ...]
+    metadata: Mapping[str, str]
+    files: Mapping[str, FileSpec]
+
+    def symbols(self) -> list[str]:
+        """Return the names of the extents that vary, in order of use."""
+        return list(dict.fromkeys(
+            [d for leaf in self.leaves for d in leaf.shape if isinstance(d, str)]))
+
+
+def packed(m: Manifest) -> bytes:
+    """Return a manifest as JSON."""
+    fields: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    for key, value in m._asdict().items():
+        fields[key] = _plain(value)
+    return json.dumps(fields, indent=1, ensure_ascii=False).encode()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, DType):
+        return value.name
+    if hasattr(value, "_asdict"):
+        return {k: _plain(v) for k, v in value._asdict().items()}
+    if isinstance(value, Mapping):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(v) for v in value]
+    return value
+
+
+def unpacked(data: bytes, where: str) -> Manifest:
+    """Return the manifest that was packed to ``data``.
+
+    Args:
+        where: what messages call the file.
+
+    Raises ArgumentError for anything else: another format or version, missing or unknown fields,
+    fields of another kind.
+    """
+    try:
+        fields = json.loads(data)
+    except ValueError as error:
+        raise ArgumentError(
+            f"{where}: its manifest is no JSON ({error}); the file is damaged") from error
+    if not isinstance(fields, dict) or fields.get("format") != FORMAT:
+        raise ArgumentError(
+            f"{where}: it is no exported program, expected a file that lazyloom.export wrote")
+    version = fields.get("version")
+    if type(version) is not int or version < 1:
+        raise ArgumentError(f"{where}: its version is {version!r:.60}, expected an integer from 1")
+    if version > VERSION:
+        raise ArgumentError(
+            f"{where}: it has version {version} of the format, and this Lazyloom reads up to "
+            f"version {VERSION}; install the one that wrote it "
+            f"({fields.get('created_by')!r:.200}) or a later one")
+    del fields["format"], fields["version"]
+    try:
+        return _manifest(fields)
+    except (ValueError, KeyError, TypeError, LoomError) as error:
+        raise ArgumentError(
+            f"{where}: its manifest is none of version {version}: {error}; the file is damaged or "
+            "was changed") from error
+
+
+def _manifest(fields: Mapping[str, Any]) -> Manifest:
+    _known(fields, Manifest)
+    leaves = _list(fields, "leaves", _leaf)
+    results = _list(fields, "specializations", _specialization)
+    if not results:
+        raise ValueError("it has no specialization")
+    if len({len(s.results) for s in results}) > 1:
+        raise ValueError("its specializations have different numbers of results")
+    seen: list[int] = []
+    nesting.check(fields["arguments"], len(leaves), seen)
+    if seen != list(range(len(leaves))):
+        raise ValueError("its arguments do not have each leaf once, in order")
+    seen = []
+    nesting.check(fields["results"], len(results[0].results), seen)
+    if seen != list(range(len(results[0].results))):
+        raise ValueError("its results do not have each leaf once, in order")
+    if "tuple" not in fields["arguments"] or len(fields["arguments"]["tuple"]) != 2:
+        raise ValueError("its arguments are no tuple of positional ones and those by name")
+    m = Manifest(
+        _text(fields["name"]), _texts(fields["created_by"]), _text(fields["stablehlo"]),
+        _text(fields["platform"]), tuple(_list(fields, "custom_calls", _text)),
+        tuple(_list(fields, "positional", _text)), fields["arguments"], fields["results"],
+        tuple(leaves), tuple(_list(fields, "parameters", _parameter)), _texts(fields["aliases"]),
+        tuple(_list(fields, "generators", _generator)), tuple(results),
+        _texts(fields["metadata"]),
+        {_text(k): _file(v) for k, v in _mapping(fields["files"]).items()})
+    symbols = set(m.symbols())
+    for s in results:
+        if set(s.extents) != symbols:
+            raise ValueError(f"a specialization has extents of {sorted(s.extents)}, expected of "
+                             f"{sorted(symbols)}")
+        if s.module not in m.files:
+            raise ValueError(f"there is no file {s.module!r:.60} for a specialization")
+    names = [p.name for p in m.parameters]
+    if len(set(names)) != len(names) or not set(m.aliases.values()) <= set(names):
+        raise ValueError("its parameters have no unique names, or an alias names none of them")
+    return m
+
+
+def _known(fields: Any, kind: Any) -> None:
+    expected = set(kind._fields)
+    if set(_mapping(fields)) != expected:
+        unknown, missing = sorted(set(fields) - expected), sorted(expected - set(fields))
+        raise ValueError(f"the fields {unknown} are unknown and {missing} are missing")
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"{value!r:.60} is no object")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.60} is no text")
+    return value
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise TypeError(f"{value!r:.60} is no integer from 0 on")
+    return value
+
+
+def _integer(value: Any) -> int:
+    if type(value) is not int:
+        raise TypeError(f"{value!r:.60} is no integer")
+    return value
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {k: _text(v) for k, v in _mapping(value).items()}
+
+
+def _list(fields: Mapping[str, Any], name: str, read: Callable[[Any], Any]) -> list[Any]:
+    value = fields[name]
+    if not isinstance(value, list):
+        raise TypeError(f"{name} is {value!r:.60}, no array")
+    return [read(v) for v in value]
+
+
+def _shape(fields: Mapping[str, Any]) -> tuple[int, ...]:
+    return tuple(_list(fields, "shape", _number))
+
+
+def _leaf(fields: Any) -> LeafSpec:
+    _known(fields, LeafSpec)
+    shape = _list(fields, "shape", lambda d: d if isinstance(d, str) else _number(d))
+    return LeafSpec(_text(fields["name"]), dtype_named(_text(fields["dtype"])), tuple(shape))
+
+
+def _parameter(fields: Any) -> ParameterSpec:
+    _known(fields, ParameterSpec)
+    return ParameterSpec(
+        _text(fields["name"]), dtype_named(_text(fields["dtype"])), _shape(fields))
+
+
+def _generator(fields: Any) -> GeneratorSpec:
+    _known(fields, GeneratorSpec)
+    key = _list(fields, "key", _number)
+    if len(key) != 2 or max(key) >= 1 << 32:
+        raise ValueError(f"the key of a generator is {key!r:.60}, no two words of 32 bits")
+    return GeneratorSpec(_number(fields["draws"]), (key[0], key[1]), _number(fields["number"]))
+
+
+def _result(fields: Any) -> ResultSpec:
+    _known(fields, ResultSpec)
+    return ResultSpec(dtype_named(_text(fields["dtype"])), _shape(fields))
+
+
+def _check(fields: Any) -> CheckSpec:
+    _known(fields, CheckSpec)
+    return CheckSpec(_text(fields["kind"]), _text(fields["of"]),
+                     tuple(_list(fields, "info", _integer)))
+
+
+def _specialization(fields: Any) -> Specialization:
+    _known(fields, Specialization)
+    return Specialization(
+        _text(fields["module"]), {k: _number(v) for k, v in _mapping(fields["extents"]).items()},
+        tuple(_list(fields, "results", _result)), tuple(_list(fields, "checks", _check)))
+
+
+def _file(fields: Any) -> FileSpec:
+    _known(fields, FileSpec)
+    digest = _text(fields["sha256"])
+    if not _SHA256.fullmatch(digest):
+        raise ValueError(f"the checksum {digest!r:.80} is no SHA-256 in hex")
+    return FileSpec(_number(fields["size"]), digest)
+
+
+def shown(types: Sequence[Any]) -> str:
+    """Return types for messages."""
+    return ", ".join([f"{t.dtype.name}[{','.join(map(str, t.shape))}]" for t in types])

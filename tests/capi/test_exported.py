@@ -1,0 +1,48 @@
+"""Exported programs from C: the models of tests/export, and programs that C writes."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy
+import pytest
+
+import lazyloom
+import lazyloom_numpy as np
+from tests.export import models
+
+from .compilers import HERE, Compile
+
+
+@pytest.mark.parametrize("name", ["resnet", "gpt2"])
+def test_models_from_c(
+    name: str, compiled: Compile, bare_environment: dict[str, str], tmp_path: Path
+) -> None:
+    path, x, expected = getattr(models, name)(tmp_path)
+    (tmp_path / "input").write_bytes(x.tobytes())
+    (tmp_path / "expected").write_bytes(expected[0].tobytes())
+    done = subprocess.run(
+        [str(compiled(HERE / "exported.c")), str(path), str(tmp_path / "input"),
+         str(tmp_path / "expected"), "images" if name == "resnet" else "tokens"],
+        env=bare_environment, capture_output=True, text=True,
+        timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "exported programs work\n"
+
+
+def test_programs_that_c_writes(
+    compiled: Compile, bare_environment: dict[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "c.loom"
+    done = subprocess.run(
+        [str(compiled(HERE / "exported.c")), str(path)],
+        env=bare_environment, capture_output=True, text=True,
+        timeout=300, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    g = lazyloom.load(path)
+    assert g.argument_names == ["x", "key"]
+    assert list(g.parameters()) == ["weights", "constant.0", "constant.1"]
+    x = numpy.arange(1, 7, dtype=numpy.float32).reshape(2, 3)
+    _, product = g(np.array(x), np.array([0, 3], dtype=np.uint32))
+    numpy.testing.assert_array_equal(numpy.asarray(product), x * (x + 9))
