@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -134,8 +135,11 @@ def test_no_name():
 
 def pytest_run(folder: Path, text: str, *arguments: str) -> str:
     (folder / "test_it.py").write_text(text)
+    # pytest finds the installed plugin by its entry point; the checkout has none
+    plugins = [p.value for p in importlib.metadata.entry_points(group="pytest11")]
+    named = [] if "lazyloom_pytest" in plugins else ["-p", "lazyloom_pytest"]
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "lazyloom_pytest", "-p", "no:cacheprovider",
+        [sys.executable, "-m", "pytest", *named, "-p", "no:cacheprovider",
          "--strict-markers", "-rA", "-q", *arguments, "test_it.py"],
         cwd=folder, capture_output=True, text=True, timeout=300,
         env={**os.environ, "PYTEST_ADDOPTS": ""}).stdout
