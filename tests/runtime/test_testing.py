@@ -39,7 +39,7 @@ def test_the_lines_and_what_differs_are_said() -> None:
         step(1034)
     text = str(caught.value)
     assert text.startswith("2 new programs, expected 1:\n  1. ") and text.count("\n") == 2
-    assert text.count(f". {__file__}:24: ") == 2
+    assert text.count(f". {__file__}:{step.__code__.co_firstlineno + 1}: ") == 2
     assert "input 0 is float64[1034], was float64[1033]" in text
     with pytest.raises(AssertionError, match="^0 reads, expected 2$"), testing.assert_reads(2):
         pass
