@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "sequences_observe.h"
+#include "sequences_files.h"
 
 typedef struct action {
   const char *name;
@@ -58,7 +58,10 @@ static const action actions[] = {
    OF(loom_dtype_size), OF(loom_abi_version), OF(loom_is_initialized), OF(loom_set_error),
    OF(loom_error_restore), OF(loom_error_clear), OF(loom_error_take), OF(loom_error_describe),
    OF(loom_error_free), OF(loom_set_source_location), OF(loom_copy_source_location),
-   OF(loom_set_log), OF(loom_initialize), OF(loom_shutdown),
+   OF(loom_set_log), OF(loom_export), OF(loom_load_program), OF(loom_exported_run),
+   OF(loom_exported_seed), OF(loom_exported_json), OF(loom_exported_release),
+   OF(loom_cache_save), OF(loom_cache_load), OF(loom_cache_report_json),
+   OF(loom_cache_list_json), OF(loom_initialize), OF(loom_shutdown),
 };
 enum { OFTEN = 56 };
 enum { ACTIONS = sizeof actions / sizeof actions[0] };
@@ -106,8 +109,10 @@ static void end_sequence(worker *w) {
   for (i = 0; i < w->captures; ++i) (void)loom_capture_release(w->capture[i]);
   for (i = 0; i < w->maps; ++i) (void)loom_linear_map_release(w->map[i]);
   for (i = 0; i < w->quantized; ++i) (void)loom_quantized_release(w->quantize[i]);
+  for (i = 0; i < w->exporteds; ++i) (void)loom_exported_release(w->exported[i]);
   for (i = 0; i < w->errors; ++i) loom_error_free(w->error[i]);
   w->tensors = w->buffers = w->programs = w->captures = w->maps = w->quantized = w->errors = 0;
+  w->exporteds = 0;
 }
 
 static void *work(void *given_worker) {

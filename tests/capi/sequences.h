@@ -34,13 +34,14 @@ typedef struct worker {
   bool ended;
   uint64_t refused, succeeded;
   int depth;                /* of functions of the caller's */
-  size_t tensors, buffers, programs, captures, maps, quantized, errors;
+  size_t tensors, buffers, programs, captures, maps, quantized, errors, exporteds;
   loom_tensor tensor[POOL];
   loom_buffer buffer[POOL];
   loom_program program[POOL];
   loom_capture capture[POOL];
   loom_linear_map map[POOL];
   loom_quantized quantize[POOL];
+  loom_exported exported[POOL];
   loom_error *error[POOL];
 } worker;
 

@@ -39,11 +39,13 @@ def test_every_function_is_called(compiled: Compile, bare_environment: dict[str,
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_sequences(compiled: Compile, bare_environment: dict[str, str], seed: int) -> None:
+def test_sequences(
+    compiled: Compile, bare_environment: dict[str, str], seed: int, tmp_path: Path
+) -> None:
     done = subprocess.run(
         [str(compiled(SOURCE)), str(seed), "0", "600", THREADS, "200"],
         env={**bare_environment, "LAZYLOOM_REPRODUCIBLE": "0"}, capture_output=True, text=True,
-        timeout=600)  # fmt: skip
+        timeout=600, cwd=tmp_path)  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("sequences, ") == 3
 
@@ -76,7 +78,7 @@ def test_programs_under_a_sanitizer(
              "-lm", "-ldl"], capture_output=True, text=True)  # fmt: skip
         assert made.returncode == 0, made.stderr
         done = subprocess.run(
-            [str(program), *arguments], capture_output=True, text=True, timeout=600,
+            [str(program), *arguments], capture_output=True, text=True, timeout=600, cwd=tmp_path,
             env={**bare_environment, **options, "LAZYLOOM_REPRODUCIBLE": "0"})  # fmt: skip
         assert (done.returncode, done.stderr) == (0, ""), source
 
@@ -89,7 +91,8 @@ def main() -> int:
         subprocess.run(
             [*C99, "-O1", "-g", str(SOURCE), "-xnone", "-o", str(program), *build.cflags(),
              *build.libs(), "-pthread", "-lm"], check=True)  # fmt: skip
-        return subprocess.run([str(program), seed, "0", str(count), THREADS, "500"]).returncode
+        return subprocess.run(
+            [str(program), seed, "0", str(count), THREADS, "500"], cwd=folder).returncode
     finally:
         program.unlink(missing_ok=True)
 
