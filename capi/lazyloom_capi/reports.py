@@ -7,7 +7,7 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from _lazyloom_abi import ffi, lib  # type: ignore[import-not-found]
@@ -19,17 +19,13 @@ from lazyloom.frontend import option_table
 
 from . import capture, describe, exported, handles, quantizing
 from .handles import PROGRAM
-from .serving import contents_of, entry, give, located, value_of, values_of
+from .serving import MODES, contents_of, entry, give, located, value_of, values_of
 
 
 @entry
 def loomp_random_key(seed: int, result: Any) -> int:
     result[0] = give(lazyloom.from_host(np.array([seed >> 32, seed & 0xFFFFFFFF], np.uint32)))
     return 1
-
-
-#: the values of a strict mode, as numbers
-MODES: Final = ("allow", "warn", "error")
 
 
 # ---- options --------------------------------------------------------------------------
