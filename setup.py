@@ -48,7 +48,7 @@ CORE = [
     "ops/rules/pointwise", "ops/rules/reductions", "ops/rules/shared", "ops/spec", "ops/traits",
     "program/donation", "program/evaluations", "program/extents", "program/families",
     "program/padding", "program/plan", "program/program", "program/repetition", "program/stream",
-    "placements", "settings",
+    "logs", "placements", "settings", "strict",
     "tensor/apply", "tensor/calls", "tensor/contents", "tensor/creation", "tensor/element_writes",
     "tensor/elements", "tensor/inference", "tensor/later", "tensor/operators", "tensor/storage",
     "tensor/tensor", "tensor/views", "tensor/wrapping",

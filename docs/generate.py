@@ -21,7 +21,7 @@ from lazyloom import ops  # noqa: E402
 from lazyloom.dtypes import ALL  # noqa: E402
 from lazyloom.ops import traits  # noqa: E402
 from lazyloom.ops.spec import Attribute, OpDef, Operand, describe_class  # noqa: E402
-from lazyloom.settings import ACCELERATORS, FLAGS, NUMBERS  # noqa: E402
+from lazyloom.settings import ACCELERATORS, FLAGS, NUMBERS, STRICT  # noqa: E402, STRICT
 from lazyloom_capi import coverage as c_coverage  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
@@ -272,15 +272,29 @@ def options() -> str:
         "| option | default |",
         "|---|---|",
         *[f"| `{name}` | {value} |" for name, value in FLAGS.items()],
+        *[f"| `{name}` | \"allow\" |" for name in STRICT],
+        "| `warmup` | 0 |",
         "",
         "`donate=False` keeps programs from reusing the memory of their inputs, and holds on to "
         "what is written over in place until the new contents are known to be good. "
-        "`forbid_reads=True` makes every read of a value an error, and "
-        "`forbid_new_programs=True` every program that neither this process has run nor the disk "
-        "cache has, with what it differs in. `reproducible=True` has every "
+        "`reproducible=True` has every "
         "program compiled before it runs, so that results depend on what was recorded only; "
         "otherwise a new program runs op by op until compiling has paid, which may change the last "
-        "bits of its results. `LAZYLOOM_REPRODUCIBLE=1` in the environment is its default.",
+        "bits of its results. `LAZYLOOM_REPRODUCIBLE=1` in the environment is its default. "
+        "`progress=False` shows no line on a terminal [while a program waits for its "
+        "compiler](forms.md#how-long-a-program-waits-for-a-compiler). `eager=True` runs each op at "
+        "its line, [to debug](strict.md#where-an-error-or-a-nan-comes-from).",
+        "",
+        "## Strict modes",
+        "",
+        "`with lazyloom.options(reads=\"error\", compiles=\"warn\"):` finds [what makes a program "
+        "slow](strict.md). A mode is \"allow\", \"warn\" (`lazyloom.PerformanceWarning` at the "
+        "line, once for each line), or \"error\". `warmup=n` lets the first n occurrences of each "
+        "mode pass, counted by the thread from where a mode or `warmup` was set last.",
+        "",
+        "| mode | what counts |",
+        "|---|---|",
+        *[f"| `{name}` | {what} |" for name, what in STRICT.items()],
         "",
         "## Of the process",
         "",
@@ -325,11 +339,16 @@ def options() -> str:
         "| `LAZYLOOM_COMPILER` | the Python that "
         "[compiles beside the program](forms.md#compiling-beside-the-program), if not the "
         "program's own; `0` for none: a thread does |",
+        "| `LAZYLOOM_READS`, `LAZYLOOM_COMPILES`, `LAZYLOOM_TRANSFERS`, `LAZYLOOM_FALLBACKS`, "
+        "`LAZYLOOM_NAN`, `LAZYLOOM_WARMUP` | the defaults of the [strict modes](#strict-modes), in "
+        "all threads |",
+        "| `LAZYLOOM_EAGER` | `1` is the default `eager=True` |",
+        "| `LAZYLOOM_LOG` | [what stderr hears](strict.md#what-the-runtime-logs), such as "
+        "`compile,cache:info`; `0` for nothing at all, not even that a compilation takes long |",
+        "| `LAZYLOOM_PROGRESS` | `0` is the default `progress=False` |",
         "| `LAZYLOOM_PROFILE` | the file for [a profile](why_slow.md) of the whole process, such "
         "as `run.html`; `%p` in it stands for the number of the process, and without it only the "
         "first process is profiled |",
-        "| `LAZYLOOM_COMPILE_MESSAGES` | `0` silences what is "
-        "[said](forms.md#how-long-a-program-waits-for-a-compiler) while a compilation takes long |",
         "| `LAZYLOOM_USER_PACKAGES`, `LAZYLOOM_SKIP_PACKAGES` | installed packages whose lines "
         "[records name](records.md#which-line-is-named) as the user's, and others whose lines they "
         "pass over, separated by commas |",

@@ -66,7 +66,7 @@ def use(form: str) -> None:
     _use_generators(form == "generators")
     whole = form != "op_by_op"
     os.environ[VARIABLE] = "1" if whole else "0"
-    settings.FLAGS["reproducible"] = whole
+    settings.DEFAULTS["reproducible"] = whole
     # a thread that ever set an option keeps a copy of all
     if settings.get_option("reproducible") != whole:
         settings.set_option("reproducible", whole)

@@ -43,7 +43,6 @@ module lazyloom_c
   integer(c_int), parameter :: loom_option_donate = 1
   integer(c_int), parameter :: loom_option_forbid_reads = 2
   integer(c_int), parameter :: loom_option_reproducible = 3
-  integer(c_int), parameter :: loom_option_forbid_new_programs = 4
   integer(c_int), parameter :: loom_log_info = 1
   integer(c_int), parameter :: loom_log_warning = 2
   integer(c_int), parameter :: loom_log_error = 3

@@ -185,7 +185,7 @@ func TestWaits(t *testing.T) {
 		t.Error(err)
 	}
 	var found *Error
-	if err := OptionFor("forbid_new_programs", true, func() {
+	if err := OptionFor("compiles", 2, func() {
 		refused := outer.Tanh(outer.Cos(outer.Add(New(outer, []float32{1}, 1), 7)))
 		if _, err := ReadContext[float32](context.Background(), refused); !errors.As(err, &found) ||
 			found.Status != ErrExecution {

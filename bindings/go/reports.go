@@ -55,7 +55,7 @@ func Option(option string) (float64, error) {
 }
 
 // SetOption sets an option of the process, a number, and gives its value before. Options that are
-// true or false are a thread's: see OptionFor.
+// true or false, and strict modes (0 allows, 1 warns, 2 is an error), are a thread's: see OptionFor.
 func SetOption(option string, value float64) (float64, error) {
 	var before C.double
 	err := failure(C.go_option_set(name(option), C.double(value), &before))
@@ -63,14 +63,10 @@ func SetOption(option string, value float64) (float64, error) {
 }
 
 // OptionFor calls f on one thread, for which the option is set meanwhile.
-func OptionFor(option string, value bool, f func()) error {
+func OptionFor(option string, value float64, f func()) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	number := 0.0
-	if value {
-		number = 1
-	}
-	before, err := SetOption(option, number)
+	before, err := SetOption(option, value)
 	if err != nil {
 		return err
 	}

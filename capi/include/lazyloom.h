@@ -83,7 +83,7 @@
           loom_value_and_grad(), loom_jacobian(), loom_hessian(), loom_vmap(), loom_apply_custom(),
           loom_tensor_from_dlpack(), _unversioned(), loom_tensor_to_dlpack(), _unversioned(),
           loom_tensors_read(), loom_tensor_is_ready(), loom_wait(), loom_tensor_on_ready(),
-          LOOM_ERROR_TIMEOUT; LOOM_OPTION_REPRODUCIBLE, LOOM_OPTION_FORBID_NEW_PROGRAMS,
+          LOOM_ERROR_TIMEOUT; LOOM_OPTION_REPRODUCIBLE,
           loom_option_set(), loom_option_get(), loom_options_json(), loom_random_key(),
           loom_programs_of(), loom_evaluations_json(), loom_stats_reset(),
           loom_finish_compiling(), loom_platform(), loom_cache_dir(), loom_program_collectives(),
@@ -171,15 +171,16 @@ LOOM_API LOOM_CHECK loom_status loom_set_option(loom_option option, int64_t valu
 LOOM_API LOOM_CHECK loom_status loom_get_option(loom_option option, int64_t *value);
 
 #if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 9)
-/* A function that hears what a person may want to know: a program that waits for its compiler, a
-   cache that cannot be written, what Python's modules warn of. message: in, UTF-8, one message
+/* A function that hears what a person may want to know: a program that was compiled or waits for
+   its compiler, a cache that cannot be written, what a strict mode or Python's modules warn of. message: in, UTF-8, one message
    without an end of line. It may be called on any thread, one call at a time, until the
    loom_set_log() that replaces it has returned; it must return, and not call lazyloom. */
 typedef void (*loom_log_function)(loom_log_level level, const char *message, void *context);
 
 /* Gives the messages of the process to a function. log: kept; NULL for none, as it is at first:
-   then nothing is said. context: as given. least: the least level that is heard. In a process
-   whose Python was there before, Python's own warnings stay where they are.
+   then nothing is said, but on stderr what LAZYLOOM_LOG asks for. context: as given. least: the
+   least level that is heard. In a process whose Python was there before, warnings and what other
+   modules log stay where they are, and the levels of Python's logging hold.
    Errors: LOOM_ERROR_ARGUMENT for another level. */
 LOOM_API LOOM_CHECK loom_status loom_set_log(loom_log_function log, void *context,
                                              loom_log_level least);

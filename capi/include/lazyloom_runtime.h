@@ -292,10 +292,11 @@ LOOM_API LOOM_CHECK loom_status loom_random_key(uint64_t seed, loom_tensor *resu
 
 /* ---- options by name ------------------------------------------------------------- */
 
-/* Sets an option by its name, for this thread if it is true or false (0 or 1), for the process if
-   it is another number; docs/options.md and loom_options_json() have them. previous: out, its value
-   before, may be NULL. Errors: LOOM_ERROR_ARGUMENT for another name, or a value that it cannot
-   have. */
+/* Sets an option by its name, for this thread if it is true or false (0 or 1), "warmup", or a
+   strict mode ("reads", "compiles", "transfers", "fallbacks", "nan": 0 allows, 1 warns by
+   loom_set_log(), 2 is an error of the call), for the process if it is another number; docs/options.md and
+   loom_options_json() have them. previous: out, its value before, may be NULL. Errors:
+   LOOM_ERROR_ARGUMENT for another name, or a value that it cannot have. */
 LOOM_API LOOM_CHECK loom_status loom_option_set(const char *name, double value,
                                                 double *previous);
 

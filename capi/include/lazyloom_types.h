@@ -59,16 +59,15 @@ typedef enum loom_dtype {
 typedef enum loom_option {
   LOOM_OPTION_DONATE = 1,      /* let programs reuse buffers nobody can see (default 1) */
   LOOM_OPTION_FORBID_READS = 2, /* a read is LOOM_ERROR_READ_FORBIDDEN (default 0) */
-  LOOM_OPTION_REPRODUCIBLE = 3, /* programs are compiled whole before they run, so that results
+  LOOM_OPTION_REPRODUCIBLE = 3  /* programs are compiled whole before they run, so that results
                                    depend on what was recorded alone (default 0, or as
                                    LAZYLOOM_REPRODUCIBLE says) */
-  LOOM_OPTION_FORBID_NEW_PROGRAMS = 4 /* a program that this process has not run, and the disk cache
-                                         does not have, is LOOM_ERROR_EXECUTION (default 0) */
 } loom_option;
 
 typedef enum loom_log_level {
-  LOOM_LOG_INFO = 1,    /* nothing is wrong, as of a compilation that takes long */
-  LOOM_LOG_WARNING = 2, /* something is slower than it could be, or will change */
+  LOOM_LOG_INFO = 1,    /* nothing is wrong: what was compiled, or loaded from disk */
+  LOOM_LOG_WARNING = 2, /* something is slower than it could be, as a program that waits for its
+                           compiler, or will change */
   LOOM_LOG_ERROR = 3    /* something failed that no call could report */
 } loom_log_level;
 

@@ -29,7 +29,6 @@ from lazyloom.frontend import (
     fitted,
     from_memory,
     look,
-    send_messages,
     write,
     write_all,
     write_lock,
@@ -76,8 +75,9 @@ PARTS: Final = (
     reports, transforms, waiting)  # fmt: skip
 #: variables of the environment that decide what computes
 CHECKED: Final = ("JAX_PLATFORMS", "LAZYLOOM_BACKEND", "LAZYLOOM_DEVICE", "XLA_FLAGS")
-OPTIONS: Final = {
-    1: "donate", 2: "forbid_reads", 3: "reproducible", 4: "forbid_new_programs"}  # fmt: skip
+OPTIONS: Final = {1: "donate", 2: "reads", 3: "reproducible"}
+#: what 0 and 1 are of an option that is not True or False
+VALUES: Final = {"reads": ("allow", "error")}
 
 
 def start(opened: bool) -> None:
@@ -93,7 +93,7 @@ def start(opened: bool) -> None:
         if any(os.environ.get(name) for name in CHECKED):
             # what is wrong with them is an error of the start, not of the first computation
             lazyloom.devices()
-    send_messages(logs.compiling, silent=opened)
+    logs.take_own(opened)
     _lazyloom_shims.setup({
         "Value": lazyloom.Value, "Scalar": lazyloom.Scalar, "Site": lazyloom.Site,
         "unknown": lazyloom.Site(None, 0), "record_one": lazyloom.record_one,
@@ -141,20 +141,21 @@ def loomp_set_option(option: int, value: int) -> int:
     name = _option(option)
     if value not in (0, 1):
         raise ArgumentError(f"loom_set_option: {name} is {value}, expected 0 or 1")
-    lazyloom.set_option(name, bool(value))
+    lazyloom.set_option(name, VALUES.get(name, (False, True))[value])
     return 1
 
 
 @entry
 def loomp_get_option(option: int, value: Any) -> int:
-    value[0] = lazyloom.get_option(_option(option))
+    name = _option(option)
+    value[0] = lazyloom.get_option(name) == VALUES.get(name, (False, True))[1]
     return 1
 
 
 def _option(option: int) -> str:
     name = OPTIONS.get(option)
     if name is None:
-        raise ArgumentError(f"option {option} is not known, expected a loom_option (1 to 4)")
+        raise ArgumentError(f"option {option} is not known, expected a loom_option (1 to 3)")
     return name
 
 

@@ -23,22 +23,43 @@ def heard(level: int, text: str) -> bool:
     return bool(lib.loomp_log(level, line))
 
 
-def compiling(text: str) -> bool:
-    """Give a message about compiling to the host; False if it has no function for it."""
-    return heard(INFO, text)
-
-
 class _Handler(logging.Handler):
     """What Python's modules log, and nobody but the host can hear."""
 
     def emit(self, record: logging.LogRecord) -> None:
+        self.given(record)
+
+    def given(self, record: logging.LogRecord) -> bool:
+        """Give a record to the host; False if it has no function for it."""
         try:
             text = f"{record.name}: {record.getMessage()}"
         except Exception as error:
             text = f"{record.name}: {record.msg!r} ({type(error).__name__}: {error})"
         if record.exc_info and record.exc_info[1] is not None:
             text += f" ({type(record.exc_info[1]).__name__}: {record.exc_info[1]})"
-        heard(ERROR if record.levelno >= logging.ERROR else WARNING, text)
+        level = WARNING if record.levelno >= logging.WARNING else INFO
+        return heard(ERROR if record.levelno >= logging.ERROR else level, text)
+
+
+class _Shared(_Handler):
+    """What the runtime logs in a Python process; where the host has no function, as ever."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not self.given(record) and not logging.getLogger().handlers and logging.lastResort:
+            if record.levelno >= logging.lastResort.level:
+                logging.lastResort.handle(record)
+
+
+def take_own(opened: bool) -> None:
+    """Give what the runtime logs to the host. ``opened``: the interpreter is its own."""
+    logger = logging.getLogger("lazyloom")
+    if opened:
+        # what is below DEBUG costs nothing that a compilation would not hide
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+        logger.addHandler(_Handler(logging.INFO))
+    else:
+        logger.addHandler(_Shared())
 
 
 def _warned(

@@ -19,7 +19,7 @@ from lazyloom.frontend import option_table
 
 from . import capture, describe, exported, handles, quantizing
 from .handles import PROGRAM
-from .serving import contents_of, entry, give, located, value_of, values_of
+from .serving import MODES, contents_of, entry, give, located, value_of, values_of
 
 
 @entry
@@ -37,7 +37,7 @@ def loomp_option(name: Any, to_set: int, value: float, previous: Any) -> int:
     before = lazyloom.get_option(text)
     if to_set:
         lazyloom.set_option(text, _like(text, before, value))
-    previous[0] = before
+    previous[0] = MODES.index(before) if isinstance(before, str) else before
     return 1
 
 
@@ -47,6 +47,12 @@ def _like(name: str, before: Any, value: float) -> Any:
         if value not in (0, 1):
             raise ArgumentError(f"option {name!r} is {value:g}, expected 0 or 1")
         return bool(value)
+    if isinstance(before, str):
+        if value not in range(len(MODES)):
+            raise ArgumentError(
+                f"option {name!r} is {value:g}, expected "
+                + ", ".join(f"{number} ({mode})" for number, mode in enumerate(MODES)))
+        return MODES[int(value)]
     if isinstance(before, int) and math.isfinite(value) and value == int(value):
         return int(value)
     return value

@@ -146,7 +146,10 @@ _FUNCTIONS: Final = {
     name: functions[0]
     for names in (coverage.NAMES, *coverage.MODULES.values()) for name, functions in names.items()
     if isinstance(functions, tuple) and len(functions) == 1}  # fmt: skip
-_OPTION: Final = re.compile(r"\b(?:lazyloom\.)?options\((\w+)=(?:True|False)\)")
+#: the values of a strict mode, as numbers
+MODES: Final = ("allow", "warn", "error")
+_OPTION: Final = re.compile(
+    rf'\b(?:lazyloom\.)?options\((\w+)=(?:True|False|"({"|".join(MODES)})")\)')
 _BEGINNING: Final = re.compile(r"(?:lazyloom\.)?(?:[a-z]+\.)?(\w+)(?=: )")
 
 
@@ -156,7 +159,16 @@ def named_in_c(message: str) -> str:
     function = _FUNCTIONS.get(beginning[1]) if beginning is not None else None
     if beginning is not None and function is not None:
         message = function + message[beginning.end():]
-    return _OPTION.sub(lambda found: f"LOOM_OPTION_{found[1].upper()}", message)
+    return _OPTION.sub(_option_in_c, message)
+
+
+def _option_in_c(found: re.Match[str]) -> str:
+    name, mode = found.groups()
+    if mode is None:
+        return f"LOOM_OPTION_{name.upper()}"
+    if (name, mode) == ("reads", "error"):
+        return "LOOM_OPTION_FORBID_READS"
+    return f'loom_option_set("{name}", {MODES.index(mode)})'
 
 
 #: how messages name what they are about: an entry of a list, a parameter, an operand, an attribute

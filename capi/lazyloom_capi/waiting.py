@@ -12,7 +12,7 @@ from _lazyloom_abi import ffi, lib  # type: ignore[import-not-found]
 
 import lazyloom
 from lazyloom.errors import ArgumentError
-from lazyloom.frontend import is_ready, look
+from lazyloom.frontend import is_ready, look, thread_options
 
 from . import capture
 from .serving import (
@@ -26,8 +26,6 @@ from .serving import (
     values_of,
 )
 
-#: the options of a thread, which another thread takes over with its work
-_OF_THREAD: Final = ("donate", "forbid_reads", "forbid_new_programs", "reproducible")
 #: seconds beyond which a lock cannot wait
 _LONGEST: Final = threading.TIMEOUT_MAX
 
@@ -41,7 +39,9 @@ def loomp_read_all(tensors: Any, buffers: Any, nbytes: Any, count: int) -> int:
             raise ArgumentError(
                 f"loom_tensors_read: nbytes[{i}]: {nbytes[i]} was given, expected "
                 f"{value.type.nbytes} for {value.type.text}")
-    if any(v.is_pending for v in values) and not lazyloom.get_option("forbid_reads"):
+    if any(v.is_pending for v in values) and (
+        lazyloom.get_option("reads") != "error"
+    ):
         lazyloom.sync(*values)
     for i, value in enumerate(values):
         array = look(value)
@@ -88,13 +88,14 @@ class _Waited(threading.Thread):
         # not as the runtime's own threads, which nobody waits for at the end
         super().__init__(name="loom_wait", daemon=True)
         self._work: Callable[[], None] = lambda: _computed(values, file, line)
-        self._options = [(name, lazyloom.get_option(name)) for name in _OF_THREAD]
+        # another thread takes them over with its work
+        self._options = thread_options()
         self.over = threading.Event()
         self.error: BaseException | None = None
 
     def run(self) -> None:
         try:
-            for name, value in self._options:
+            for name, value in self._options.items():
                 lazyloom.set_option(name, value)
             self._work()
         except BaseException as error:

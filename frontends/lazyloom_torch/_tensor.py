@@ -629,6 +629,12 @@ class Tensor(_Base):
 
         return tensor_text(self)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows; it reads what :func:`repr` does."""
+        return frontend.as_html(repr(self), {
+            "shape": str(list(self.tensor_type.shape)), "dtype": str(self.dtype),
+            "device": str(self.device)})
+
     def __format__(self, spec: str) -> str:
         if not self.tensor_type.shape and (spec or type(self) is Tensor):
             return format(self.item(), spec)  # f"{loss}" is the number, as PyTorch's

@@ -16,7 +16,7 @@ from typing import Any
 # first: code in C that imports it, as ml_dtypes has, prints the reason where it cannot be had
 import numpy as _numpy  # noqa: F401
 
-from . import capture, dtypes, errors, frontend, ops
+from . import capture, dtypes, errors, frontend, ops, testing
 from .artifact.exporting import export
 from .artifact.loading import ExportedFunction, load
 from .autodiff.api import grad, value_and_grad
@@ -48,13 +48,14 @@ from .control_flow.scan import scan
 from .control_flow.shard_map import shard_map
 from .control_flow.while_loop import while_loop
 from .dtypes import DType
-from .errors import LoomError
+from .errors import LoomError, PerformanceWarning
 from .evaluate import previews as _previews
 from .evaluate import reading as _reading
 from .evaluate import sync as _sync
 from .evaluate.checks import Check
 from .evaluate.checks import register as register_check
 from .evaluate.cuts import cut_grown as _cut_grown
+from .evaluate.eager import run_recorded as _run_recorded
 from .evaluate.marks import mark_dynamic as _mark_dynamic
 from .evaluate.marks import mark_static as _mark_static
 from .hooks import hooks as _hooks
@@ -135,6 +136,7 @@ def _carrying() -> Any:
 _hooks.read = _reading.read
 _hooks.read_number = _reading.read_number
 _hooks.as_leaf = _make_leaf
+_hooks.recorded = _run_recorded
 _hooks.grown = _cut_grown
 _hooks.loops = _loops
 _hooks.verdicts = _verdicts
@@ -416,19 +418,19 @@ def cache_dir() -> str:
 
 __all__ = [
     "Backend", "Check", "DType", "Evaluation", "ExportedFunction", "LoomError", "Mesh", "OpDef",
-    "Place", "Placement", "Program", "Scalar", "Site", "Spec", "Step", "Storage", "Tensor",
-    "TensorType", "apply", "axis_index", "backward", "boundary", "cache_dir", "capture",
-    "check_indices", "clear_site", "cond", "custom", "custom_rule", "default_device", "devices",
-    "dlpack_device", "dtypes", "errors", "evaluations", "explain", "export", "finish_compiling",
-    "folded", "forget_since", "free_tape", "from_dlpack", "from_host", "frontend", "get_option",
-    "grad", "grad_enabled", "grad_mode", "gradients", "hessian", "jacfwd", "jacobian", "jacrev",
-    "jit", "jvp", "known_bounds", "known_range", "last_evaluation", "last_sequence", "linearize",
-    "load", "make_mesh", "mark_dynamic", "mark_static", "name_site", "ops", "options", "parents",
-    "placement_of", "platform", "private_folder", "profile", "program_of", "programs_of",
-    "read_for_shape", "record", "record_number", "record_one", "record_spec", "record_two",
-    "register_check", "register_op", "report", "result_of", "scan", "set_grad_enabled",
-    "set_option", "set_site", "shard", "shard_map", "skip_folder", "skip_packages", "source",
-    "spec", "stats", "sync", "sync_older", "tangents", "tensor_type", "to_device", "to_dlpack",
-    "tree_flatten", "tree_map", "use_backend", "used_since", "user_packages", "Value",
-    "value_and_grad", "visualize_sharding", "vjp", "vmap", "while_loop",
+    "PerformanceWarning", "Place", "Placement", "Program", "Scalar", "Site", "Spec", "Step",
+    "Storage", "Tensor", "TensorType", "apply", "axis_index", "backward", "boundary", "cache_dir",
+    "capture", "check_indices", "clear_site", "cond", "custom", "custom_rule", "default_device",
+    "devices", "dlpack_device", "dtypes", "errors", "evaluations", "explain", "export",
+    "finish_compiling", "folded", "forget_since", "free_tape", "from_dlpack", "from_host",
+    "frontend", "get_option", "grad", "grad_enabled", "grad_mode", "gradients", "hessian", "jacfwd",
+    "jacobian", "jacrev", "jit", "jvp", "known_bounds", "known_range", "last_evaluation",
+    "last_sequence", "linearize", "load", "make_mesh", "mark_dynamic", "mark_static", "name_site",
+    "ops", "options", "parents", "placement_of", "platform", "private_folder", "profile",
+    "program_of", "programs_of", "read_for_shape", "record", "record_number", "record_one",
+    "record_spec", "record_two", "register_check", "register_op", "report", "result_of", "scan",
+    "set_grad_enabled", "set_option", "set_site", "shard", "shard_map", "skip_folder",
+    "skip_packages", "source", "spec", "stats", "sync", "sync_older", "tangents", "tensor_type",
+    "testing", "to_device", "to_dlpack", "tree_flatten", "tree_map", "use_backend", "used_since",
+    "user_packages", "Value", "value_and_grad", "visualize_sharding", "vjp", "vmap", "while_loop",
 ]  # fmt: skip

@@ -171,7 +171,7 @@ class ForkError(LoomError, RuntimeError):
 
 
 class ReadForbiddenError(LoomError, RuntimeError):
-    """A value was read while ``lazyloom.options(forbid_reads=True)`` was in force, by a code
+    """A value was read while ``lazyloom.options(reads="error")`` was in force, by a code
     generator while the program waits for it, or by a signal's handler that interrupted the run
     which computes it."""
 
@@ -191,12 +191,43 @@ class IndexRangeError(ExecutionError, IndexError):
 
 class NewProgramError(ExecutionError):
     """A program would run for the first time, in this process and by the disk cache, while
-    ``lazyloom.options(forbid_new_programs=True)`` was in force.
+    ``lazyloom.options(compiles="error")`` was in force.
 
     Given: a step whose batch is smaller this time. The message says how the program differs from
     the nearest known one. What was to be computed has failed. Repair: keep shapes, dtypes and the
     ops of a step the same, or let new programs run outside the option.
     """
+
+
+class TransferError(LoomError, RuntimeError):
+    """Data of more than one element went from the host to a tensor, or back, while
+    ``lazyloom.options(transfers="error")`` was in force.
+
+    Given: ``x + numpy.arange(5)`` in a step. Repair: make the tensor once, before the loop, or
+    compute the data with ops; read less, and outside the option.
+    """
+
+
+class FallbackError(ExecutionError):
+    """Something ran, or was to run, in another way than asked for, while
+    ``lazyloom.options(fallbacks="error")`` was in force.
+
+    Given: ``jit(step)(x)`` of a function that reads a tensor, whose calls are recorded. The message
+    says why. Repair: what it names, or allow it.
+    """
+
+
+class NaNError(LoomError, FloatingPointError):
+    """An op gave a NaN, and none of its operands has one, while ``lazyloom.options(nan="error")``
+    was in force.
+
+    Given: ``numpy.log(x)`` with an element of ``x`` below zero. Repair: keep the operands where the
+    function is defined.
+    """
+
+
+class PerformanceWarning(UserWarning):
+    """What a strict mode of :func:`lazyloom.options` that is "warn" found, once for each line."""
 
 
 class DistributedError(ExecutionError):

@@ -21,8 +21,9 @@ from .evaluate.reading import look as look
 from .extension import exports_buffers as exports_buffers
 from .hooks import hooks
 from .host.host_arrays import ALONE as ALONE
+from .notebooks import as_html as as_html
 from .settings import option_table as option_table
-from .settings import send_messages as send_messages
+from .settings import thread_options as thread_options
 from .tensor.calls import OpFunction as OpFunction
 from .tensor.calls import reduced as reduced
 from .tensor.contents import aliasing, created_of, current, set_view

@@ -18,6 +18,7 @@ class Hooks:
         read: the data of a value as a fresh NumPy array (:meth:`Value.read`).
         read_number: the only element of a value (:meth:`Value.read_number`).
         as_leaf: the value as a leaf of the tape (:meth:`Value.as_leaf`).
+        recorded: called, without the lock, with a node just recorded where ops run at their lines.
         grown: called, without the lock, with a component that has grown to its ``check_at``;
             may run a part of it.
         loops: the parts of a program that are compiled as loops, as (times, ops of the body).
@@ -35,12 +36,14 @@ class Hooks:
         version: of the package.
     """
 
-    __slots__ = ("read", "read_number", "as_leaf", "grown", "loops", "verdicts", "measure",
-                 "ran_before", "together", "observer", "end_profile", "carrying", "version")
+    __slots__ = ("read", "read_number", "as_leaf", "recorded", "grown", "loops", "verdicts",
+                 "measure", "ran_before", "together", "observer", "end_profile", "carrying",
+                 "version")
 
     read: Callable[[Any], Any]
     read_number: Callable[[Any], Any]
     as_leaf: Callable[[Any, object], Any]
+    recorded: Callable[[Any], None]
     grown: Callable[[Any], None]
     loops: Callable[[Any], Sequence[tuple[int, int]]]
     verdicts: Callable[[], bytes | None]

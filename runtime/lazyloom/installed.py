@@ -9,6 +9,7 @@ import sys
 from typing import Any, Final
 
 from .interrupts import Deferred
+from .startup import starting
 
 #: of this package; pyproject.toml has it, too
 VERSION: Final = "0.1.0"
@@ -37,7 +38,7 @@ def find_python() -> str | None:
 def _all() -> Any:
     # reading them takes 10 ms
     # slow to import; a signal handler that computes arrays would find it half imported
-    with Deferred(True):
+    with starting(), Deferred(True):
         from importlib.metadata import entry_points
 
         return entry_points()

@@ -1,26 +1,76 @@
 """Options that a program can set for a while, and the numbers that tune the runtime.
 
-An option that is True or False belongs to the thread that sets it. A number belongs to the process:
-it decides when work runs and how much is remembered, which threads share. No option changes what an
-op is compiled to; numbers that do (``backends/xla/fusion_barriers.py``) stand where they are used
-and cannot be set, since the source identifies programs on disk.
+An option that is True or False, or says whether something is allowed, belongs to the thread that
+sets it. A number belongs to the process: it decides when work runs and how much is remembered,
+which threads share. No option changes what an op is compiled to; numbers that do
+(``backends/xla/fusion_barriers.py``) stand where they are used and cannot be set, since the source
+identifies programs on disk.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final, final
 
 from .errors import ArgumentError
 
-#: the options of a thread
+#: the options of a thread that are True or False, and what they are to begin with
 FLAGS: Final[dict[str, bool]] = {
-    "donate": True, "forbid_reads": False, "forbid_new_programs": False,
+    "donate": True,
     "reproducible": os.environ.get("LAZYLOOM_REPRODUCIBLE", "0") not in ("", "0"),
+    "progress": os.environ.get("LAZYLOOM_PROGRESS", "1") not in ("", "0"),
+    "eager": os.environ.get("LAZYLOOM_EAGER", "0") not in ("", "0"),
+}
+
+#: what a strict mode may be
+MODES: Final = ("allow", "warn", "error")
+
+
+def _mode_in_environment(name: str) -> str:
+    """The mode that LAZYLOOM_READS and its kin ask for. Raises ArgumentError for none of them."""
+    variable = f"LAZYLOOM_{name.upper()}"
+    given = os.environ.get(variable) or "allow"
+    if given not in MODES:
+        raise ArgumentError(
+            f"the environment variable {variable} is {given!r}, expected {', '.join(MODES)}")
+    return given
+
+
+def _warmup_in_environment() -> int:
+    given = os.environ.get("LAZYLOOM_WARMUP") or "0"
+    if not given.isdecimal():
+        raise ArgumentError(
+            f"the environment variable LAZYLOOM_WARMUP is {given!r}, expected a number of "
+            "occurrences, 0 or more")
+    return int(given)
+
+
+#: the strict modes of a thread: what each is about
+STRICT: Final[dict[str, str]] = {
+    "reads": "The host reads a value: `float(x)`, `x.item()`, `if x:`, `print(x)`, `x.numpy()`, "
+             "and shapes that depend on data. Whether the value is still to be computed makes no "
+             "difference.",
+    "compiles": "A program is new: this process has not run it, and the disk cache does not have "
+                "it. It is compiled, now or once that pays; also a program that has to be compiled "
+                "again for a result that it did not return before. Padded programs may serve new "
+                "extents.",
+    "transfers": "Data of more than one element go from the host into a tensor (a NumPy array, a "
+                 "list, an array of indices), or are read.",
+    "fallbacks": "Something runs in another way than asked for: a call of a captured function is "
+                 "recorded, as the function cannot be captured; a code generator failed at a "
+                 "region, which XLA runs; a kernel of the host failed, and its op is compiled; a "
+                 "program could not be compiled, and runs op by op.",
+    "nan": "An op gives a NaN where none of its operands has one. Ops run at their lines for that, "
+           "as with `eager=True`.",
+}
+
+#: the options of a thread that has set none
+DEFAULTS: Final[dict[str, Any]] = {
+    **FLAGS, **{name: _mode_in_environment(name) for name in STRICT},
+    "warmup": _warmup_in_environment(),
 }
 
 #: parts that only make programs faster; each can be left out
@@ -66,47 +116,6 @@ MARGINS: Final = (2, 32, 128, 512)
 #: number of texts of lowered ops for which the operands read and the length are remembered; a
 #: program has some dozens
 LOWERINGS_KEPT: Final = 4096
-
-
-#: whether messages go to stderr that nobody else takes, where no variable decides
-_messages: Final[list[bool]] = [True]
-#: who is given them first; it says whether it took one
-_receiver: Final[list[Any]] = [None]
-
-
-def send_messages(receiver: Callable[[str], bool], silent: bool) -> None:
-    """Give messages about compiling to a function, for a host that is no Python program.
-
-    Args:
-        receiver: is called with a text, on any thread, and returns whether it took that.
-        silent: what it did not take is not printed either, unless ``LAZYLOOM_COMPILE_MESSAGES=1``
-            asks for it.
-    """
-    _receiver[0] = receiver
-    if silent:
-        _messages[0] = False
-
-
-def says_messages(variable: str) -> bool:
-    """Return True if somebody may hear messages: as the variable says, or else the host."""
-    return _receiver[0] is not None or _prints(variable)
-
-
-def tell(text: str, variable: str) -> None:
-    """Give a message to the host, or print it on stderr where it has no place for it."""
-    receiver = _receiver[0]
-    if receiver is not None and receiver(text):
-        return
-    if _prints(variable):
-        try:
-            print(text, file=sys.stderr, flush=True)
-        except (OSError, ValueError):
-            pass  # no stderr
-
-
-def _prints(variable: str) -> bool:
-    given = os.environ.get(variable)
-    return _messages[0] if given is None else given != "0"
 
 
 def switched_on(variable: str) -> bool:
@@ -266,25 +275,58 @@ NUMBERS: Final[dict[str, Number]] = {number.name: number for number in (
 _local = threading.local()
 #: one flag: whether any thread has ever set an option; until then no lookup is needed
 _ever_set: Final[list[bool]] = [False]
+#: one flag: whether a strict mode was ever other than "allow", or occurrences are counted
+watching: Final[list[bool]] = [any(DEFAULTS[name] != "allow" for name in STRICT)]
+
+
+#: one flag: whether a thread has ever asked for ops that run at their lines
+eager: Final[list[bool]] = [bool(DEFAULTS["eager"]) or DEFAULTS["nan"] != "allow"]
+
+
+@final
+class Occurrences:
+    """What a thread has met since it set a strict mode or ``warmup``.
+
+    Attributes:
+        met: by mode, how many occurrences the warm-up has let pass.
+        told: the lines about which it was warned, as (mode, line), under the current filters.
+        filters: the filters of :mod:`warnings` at the last warning; others tell everything anew.
+    """
+
+    __slots__ = ("met", "told", "filters")
+
+    def __init__(self) -> None:
+        self.met: dict[str, int] = {}
+        self.told: set[tuple[str, str]] = set()
+        self.filters: Any = None
 
 
 def get_option(name: str) -> Any:
-    """An option's value: a bool of this thread, or a number of the process.
+    """An option's value: of this thread, or a number of the process.
 
     Raises ArgumentError for an unknown name.
     """
     if name in NUMBERS:
         return getattr(tuning, name)
-    current: dict[str, bool] = getattr(_local, "options", None) or FLAGS
+    current: dict[str, Any] = getattr(_local, "options", None) or DEFAULTS
     if name not in current:
         raise ArgumentError(
-            f"option {name!r} is not known, expected one of {', '.join([*FLAGS, *NUMBERS])}")
+            f"option {name!r} is not known, expected one of {', '.join([*DEFAULTS, *NUMBERS])}")
     return current[name]
 
 
+def thread_options() -> dict[str, Any]:
+    """All options of this thread, to be set in another one that goes on with its work."""
+    current: dict[str, Any] = getattr(_local, "options", None) or DEFAULTS
+    return dict(current)
+
+
 def option_table() -> dict[str, dict[str, Any]]:
-    """What options there are: of each its scope, and of a number its bounds and what it decides."""
-    table: dict[str, dict[str, Any]] = {name: {"scope": "thread"} for name in FLAGS}
+    """What options there are: of each its scope; of a number its bounds and what it decides, of a
+    strict mode its values."""
+    table: dict[str, dict[str, Any]] = {name: {"scope": "thread"} for name in DEFAULTS}
+    for name, what in STRICT.items():
+        table[name] = {"scope": "thread", "values": list(MODES), "doc": what}
     for n in NUMBERS.values():
         table[n.name] = {
             "scope": "process", "default": n.default, "minimum": n.minimum, "maximum": n.maximum,
@@ -293,14 +335,21 @@ def option_table() -> dict[str, dict[str, Any]]:
 
 
 def forbids_reads() -> bool:
-    """The option ``forbid_reads`` of this thread; read at every read."""
-    return _ever_set[0] and bool(get_option("forbid_reads"))
+    """Whether the option ``reads`` of this thread is "error"; asked for at every read."""
+    return watching[0] and bool(get_option("reads") == "error")
 
 
-def forbids_new_programs() -> bool:
-    """The option ``forbid_new_programs`` of this thread; read where no compiled program is there.
-    """
-    return _ever_set[0] and bool(get_option("forbid_new_programs"))
+def runs_eagerly() -> bool:
+    """Whether this thread's ops run at their lines; asked for where :data:`eager` is set."""
+    return bool(get_option("eager")) or bool(get_option("nan") != "allow")
+
+
+def occurrences() -> Occurrences:
+    """What this thread has met since it set a strict mode or ``warmup``."""
+    found: Occurrences | None = getattr(_local, "occurrences", None)
+    if found is None:
+        found = _local.occurrences = Occurrences()
+    return found
 
 
 def donates() -> bool:
@@ -310,7 +359,7 @@ def donates() -> bool:
 
 def reproducible() -> bool:
     """The option ``reproducible`` of this thread; read at every run that is not known yet."""
-    return FLAGS["reproducible"] if not _ever_set[0] else bool(get_option("reproducible"))
+    return bool(DEFAULTS["reproducible"]) if not _ever_set[0] else bool(get_option("reproducible"))
 
 
 def whole_only() -> bool:
@@ -319,20 +368,38 @@ def whole_only() -> bool:
 
 
 def set_option(name: str, value: Any) -> Any:
-    """Set an option, for this thread if it is a bool, else for the process; see :func:`options`.
+    """Set an option, of this thread or of the process; see :func:`options`.
 
-    Returns its previous value. Raises ArgumentError for an unknown name, and for a value that is
-    not a bool or is out of the number's bounds.
+    Returns its previous value. Raises ArgumentError for an unknown name, and for a value that the
+    option cannot have.
     """
     before = get_option(name)
     number = NUMBERS.get(name)
     if number is not None:
         setattr(tuning, name, _checked(name, number, value))
         return before
-    if not isinstance(value, bool):
-        raise ArgumentError(f"option {name!r} is {value!r}, expected True or False")
+    if name in FLAGS:
+        if not isinstance(value, bool):
+            raise ArgumentError(f"option {name!r} is {value!r}, expected True or False")
+        if name == "eager" and value:
+            eager[0] = True
+    elif name == "warmup":
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise ArgumentError(
+                f"option 'warmup' is {value!r}, expected a number of occurrences, 0 or more")
+        _local.occurrences = Occurrences()
+    else:
+        if not isinstance(value, str) or value not in MODES:
+            raise ArgumentError(
+                f"option {name!r} is {value!r}, expected "
+                f"{', '.join(repr(mode) for mode in MODES)}")
+        _local.occurrences = Occurrences()
+        if value != "allow":
+            watching[0] = True
+            if name == "nan":
+                eager[0] = True
     _ever_set[0] = True
-    _local.options = {**(getattr(_local, "options", None) or FLAGS), name: value}
+    _local.options = {**(getattr(_local, "options", None) or DEFAULTS), name: value}
     return before
 
 
@@ -361,19 +428,30 @@ def options(**changes: Any) -> Iterator[None]:
             releasing contents that are overwritten in place before the new contents are known to
             be good, so a failed run loses nothing; it costs memory, and every run is waited for.
             For this thread.
-        forbid_reads: True makes every read of a value an error (ReadForbiddenError), to find
-            where a program reads. For this thread.
-        forbid_new_programs: True makes a program that is new an error (NewProgramError), to find
-            what differs between steps that should be the same: one that neither this process has
-            run nor the disk cache has. Padded programs may serve new extents. For this thread.
         reproducible: True compiles every program whole before it runs, so its results depend only
             on what was recorded. Otherwise a new program runs op by op until compiling has paid,
             which may change the last bits of its results; the record of an evaluation says how it
             ran. LAZYLOOM_REPRODUCIBLE=1 in the environment sets it for the process. For this
             thread.
+        progress: True (unless LAZYLOOM_PROGRESS=0) shows a line on a terminal while a program is
+            compiled that takes over two seconds. For this thread.
+        eager: True runs each op at its line, by itself, so that its error comes there. For
+            debugging: it is slow. LAZYLOOM_EAGER=1 sets it for the process. For this thread.
+        nan: "warn" or "error" where an op gives a NaN and none of its operands has one; ops run as
+            with ``eager=True``. For this thread.
+        reads, compiles, transfers, fallbacks: "allow" (unless LAZYLOOM_READS and its kin say
+            otherwise), "warn" (:class:`lazyloom.PerformanceWarning`, once for each line) or
+            "error", where the host reads a value; where a program is new; where data of more than
+            one element go from the host to a tensor or back; where something runs in another way
+            than asked for. ``docs/options.md`` says what counts. For this thread.
+        warmup: of each of these, so many occurrences pass before there is a warning or an error,
+            counted by the thread from where one of these options or ``warmup`` is set. For this
+            thread.
         **changes: the numbers that ``docs/options.md`` lists, such as ``cut_ops``. For the process.
     """
     before: dict[str, Any] = {}
+    strict = any(name == "warmup" or name in STRICT for name in changes)
+    met = occurrences()
     try:
         for name, value in changes.items():
             before[name] = set_option(name, value)
@@ -381,3 +459,6 @@ def options(**changes: Any) -> Iterator[None]:
     finally:
         for name, value in before.items():
             set_option(name, value)
+        if strict:
+            # what the block around it has met
+            _local.occurrences = met

@@ -1,7 +1,7 @@
 """The sources of compiled modules, for tracebacks.
 
 A compiled module's loader has no source, so that a notebook's traceback says of each frame that it
-has none, and the module ``traceback`` leaves the line out. The ``.py`` file lies beside it.
+has none, and the module ``traceback`` leaves the line out. The ``.py`` file lies in the package.
 """
 
 from __future__ import annotations
@@ -14,11 +14,16 @@ from typing import Any
 
 
 class _LoaderWithSource(ExtensionFileLoader):
-    """The loader of a compiled module that was made of a file beside it."""
+    """The loader of a compiled module that was made of a file in the package."""
 
     def get_source(self, fullname: str) -> str | None:  # type: ignore[override]
         """The file's text; None where it was not installed."""
-        file = f"{os.path.join(os.path.dirname(self.path), fullname.rpartition('.')[2])}.py"
+        top, *inside = fullname.split(".")
+        # not beside the loader's path: of modules in one library mypyc makes that up
+        package = getattr(sys.modules.get(top), "__file__", None)
+        if package is None:
+            return None
+        file = f"{os.path.join(os.path.dirname(package), *inside)}.py"
         try:
             with open(file, encoding="utf-8") as source:
                 return source.read()

@@ -42,7 +42,7 @@ def bare_environment() -> dict[str, str]:
     name = "LAZYLOOM_CACHE_DIR"
     found = {name: os.environ[name]} if name in os.environ else {}
     # most of these programs are about what is compiled; on a busy machine that takes long
-    return {**found, "LAZYLOOM_REPRODUCIBLE": "1", "LAZYLOOM_COMPILE_MESSAGES": "0"}
+    return {**found, "LAZYLOOM_REPRODUCIBLE": "1", "LAZYLOOM_LOG": "0"}
 
 
 @pytest.fixture(scope="session", params=["compiled", "op_by_op"])

@@ -193,6 +193,10 @@ static void names_are_those_of_the_header(loom_tensor x) {
   FAILS(LOOM_ERROR_READ_FORBIDDEN, loom_tensor_read(x, back, sizeof back));
   EXPECT(strstr(loom_error_message(), "LOOM_OPTION_FORBID_READS") != NULL);
   OK(loom_set_option(LOOM_OPTION_FORBID_READS, 0));
+  OK(loom_option_set("transfers", 2, NULL));
+  FAILS(LOOM_ERROR, loom_tensor_read(x, back, sizeof back));
+  EXPECT(strstr(loom_error_message(), "loom_option_set(\"transfers\", 2)") != NULL);
+  OK(loom_option_set("transfers", 0, NULL));
 }
 
 /* ---- texts ---------------------------------------------------------------------------- */

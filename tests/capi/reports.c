@@ -61,13 +61,19 @@ static void options(void) {
 static void new_programs(void) {
   static float data[77];
   float back[77];
+  double before;
   loom_tensor x = vector(data, 77), y, z;
   OK(loom_cosh(x, &y));
   OK(loom_tanh(y, &z));
-  OK(loom_set_option(LOOM_OPTION_FORBID_NEW_PROGRAMS, 1));
+  OK(loom_option_set("compiles", 2, &before));
+  EXPECT(before == 0);
   FAILS(LOOM_ERROR_EXECUTION, loom_tensor_read(z, back, sizeof back));
   EXPECT(strstr(loom_error_message(), "a new program of 2 ops was to run for a read") != NULL);
-  OK(loom_set_option(LOOM_OPTION_FORBID_NEW_PROGRAMS, 0));
+  OK(loom_option_set("compiles", 0, &before));
+  EXPECT(before == 2);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_option_set("compiles", 3, NULL));
+  EXPECT(strstr(loom_error_message(), "expected 0 (allow), 1 (warn), 2 (error)") != NULL);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_option_set("compiles", 0.5, NULL));
   OK(loom_tensor_release(y));
   OK(loom_tensor_release(z));
   OK(loom_tensor_release(x));

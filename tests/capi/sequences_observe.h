@@ -321,17 +321,16 @@ ACTION(loom_get_option) {
 }
 
 ACTION(loom_option_set) {
-  static const char *const names[] = {"donate", "forbid_reads", "forbid_new_programs",
-                                      "reproducible"};
+  static const char *const names[] = {"donate", "reads", "compiles", "reproducible"};
   static const char *const of_process[] = {"cut_ops", "records_kept", "programs_kept"};
-  static const double values[] = {0, 1, 0.5, -1, NAN, INFINITY, 1e300};
+  static const double values[] = {0, 1, 2, 0.5, -1, NAN, INFINITY, 1e300};
   double previous;
   if (one_in(w, 4)) {
     const char *name = of_process[below(w, 3)];
     const loom_status status = loom_option_set(name, 100 + (double)below(w, 1000), &previous);
     return status == LOOM_OK ? loom_option_set(name, previous, NULL) : status;
   }
-  return loom_option_set(one_in(w, 4) ? some_text(w) : names[below(w, 4)], values[below(w, 7)],
+  return loom_option_set(one_in(w, 4) ? some_text(w) : names[below(w, 4)], values[below(w, 8)],
                          one_in(w, 2) ? NULL : &previous);
 }
 
@@ -347,7 +346,7 @@ static void usual_options(void) {
       loom_set_option(LOOM_OPTION_DONATE, 1) != LOOM_OK ||
       loom_set_option(LOOM_OPTION_FORBID_READS, 0) != LOOM_OK ||
       loom_set_option(LOOM_OPTION_REPRODUCIBLE, 0) != LOOM_OK ||
-      loom_set_option(LOOM_OPTION_FORBID_NEW_PROGRAMS, 0) != LOOM_OK)
+      loom_option_set("compiles", 0, NULL) != LOOM_OK)
     abort();
 }
 

@@ -36,6 +36,6 @@ def test_all_dtypes_and_layouts(client: Client) -> None:
 def test_reads_that_are_forbidden(client: Client) -> None:
     x = client.from_numpy(np.ones(3, np.float32))
     pending = client.apply("tanh", [x])
-    with ll.options(forbid_reads=True), pytest.raises(errors.ReadForbiddenError):
+    with ll.options(reads="error"), pytest.raises(errors.ReadForbiddenError):
         read_all(client, [pending])
     assert client.out("bool *", client.lib.loom_tensor_is_pending, pending.handle)

@@ -135,7 +135,7 @@ def run(command: list[str]) -> str:
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=RUNNING,
         env={**os.environ, "PYTHON": build.executable(), "LAZYLOOM_REPRODUCIBLE": "1",
-             "LAZYLOOM_COMPILE_MESSAGES": "0"})  # fmt: skip
+             "LAZYLOOM_LOG": "0"})  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

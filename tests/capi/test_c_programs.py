@@ -26,7 +26,7 @@ PROGRAMS = [
     "captures", "fork", "mistakes",
 ]  # fmt: skip
 #: run with several devices, and in several processes
-OTHERS = ["extents", "devices", "processes", "host"]
+OTHERS = ["exported", "extents", "devices", "processes", "host"]
 
 
 def run(

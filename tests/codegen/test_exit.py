@@ -67,7 +67,7 @@ def process(
     text = _PROCESS.format(root=str(Path(__file__).resolve().parents[2]), seconds=seconds,
                            regions=regions, then=then, first=first)
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True,
-                          timeout=120, env={**os.environ, "LAZYLOOM_COMPILE_MESSAGES": "0"})
+                          timeout=120, env={**os.environ, "LAZYLOOM_LOG": "0"})
     assert done.returncode == 0, (done.returncode, done.stderr)
     return done.stdout, done.stderr
 

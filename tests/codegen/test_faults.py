@@ -335,7 +335,7 @@ def test_a_library_on_disk_that_was_changed_is_compiled_again(
             [sys.executable, "-c", _C.format(root=str(Path(__file__).resolve().parents[2]))],
             capture_output=True, text=True, timeout=120,
             env={**os.environ, "LAZYLOOM_CACHE_DIR": str(tmp_path / "cache"),
-                 "LAZYLOOM_COMPILE_MESSAGES": "0"})
+                 "LAZYLOOM_LOG": "0"})
         assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr
 
@@ -449,7 +449,7 @@ def test_an_entry_point_that_cannot_be_used(text: str, said: str, tmp_path: Path
     (info / "entry_points.txt").write_text("[lazyloom.generators]\nbroken = broken:Broken\n")
     done = subprocess.run(
         [sys.executable, "-c", _IMPORTING], capture_output=True, text=True, timeout=120,
-        env={**os.environ, "LAZYLOOM_COMPILE_MESSAGES": "0",
+        env={**os.environ, "LAZYLOOM_LOG": "0",
              "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])})
     assert done.returncode == 0, done.stderr
     assert done.stdout == (

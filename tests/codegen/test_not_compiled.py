@@ -72,6 +72,13 @@ def test_it_is_compiled_without_them(mode: Any, monkeypatch: pytest.MonkeyPatch)
         assert record.regions.run == ()
         assert [r.generator for r in record.regions.failed] == ["in_c", "in_numpy", "in_c"]
         assert asked.count(True) == 1, "it was tried more than once"
+        with lazyloom.testing.assert_fallbacks(3) as counts:
+            run_once = value()
+            run_once.read()
+        assert "XLA runs a region (tanh) at which the code generator 'in_numpy' failed" in (
+            counts.text("fallbacks"))
+        with lazyloom.options(fallbacks="error"), pytest.raises(lazyloom.errors.FallbackError):
+            value().read()
     assert "with what the code generator 'in_c, in_numpy' does of it (add, tanh, multiply)" in (
         warning)
     assert "RuntimeError: INTERNAL: no such call" in warning

@@ -383,7 +383,7 @@ def test_by_a_variable_and_not_on_disk(frontend: str, tmp_path: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-c", text], capture_output=True, text=True, timeout=120,
             env={**os.environ, "LAZYLOOM_CACHE_DIR": str(tmp_path / "cache"),
-                 "LAZYLOOM_CODEGEN_VERIFY": "1", "LAZYLOOM_COMPILE_MESSAGES": "0"})
+                 "LAZYLOOM_CODEGEN_VERIFY": "1", "LAZYLOOM_LOG": "0"})
         assert done.returncode == 0, done.stderr
         return done.stdout.strip(), done.stderr
 

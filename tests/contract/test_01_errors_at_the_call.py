@@ -130,7 +130,7 @@ def test_gradients_that_do_not_exist_are_refused() -> None:
 
 def test_forbidden_reads_name_the_place() -> None:
     x = ll.record("add", [host([1.0]), number(2.0)])
-    with ll.options(forbid_reads=True), pytest.raises(ReadForbiddenError, match=__file__):
+    with ll.options(reads="error"), pytest.raises(ReadForbiddenError, match=__file__):
         x.read()
     assert x.read().tolist() == [3]
 

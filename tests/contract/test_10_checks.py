@@ -203,5 +203,5 @@ def test_reads_for_a_shape_are_named_and_counted() -> None:
     record = ll.last_evaluation()
     assert record is not None and record.reason == "shape of nonzero"
     assert record.site.file == __file__
-    with ll.options(forbid_reads=True), pytest.raises(ll.errors.ReadForbiddenError):
+    with ll.options(reads="error"), pytest.raises(ll.errors.ReadForbiddenError):
         ll.read_for_shape(value, "nonzero")

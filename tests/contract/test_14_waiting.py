@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-import threading
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 import lazyloom
 import lazyloom_numpy as np
+from lazyloom.execute.compiling import messages
 
 # a backend without kernels compiles every program first
 pytestmark = [pytest.mark.op_by_op, pytest.mark.xla]
@@ -82,27 +81,21 @@ def test_a_whole_program_is_compiled_first_only_where_that_is_estimated_to_be_fa
 @pytest.mark.parametrize(("reproducible", "cache"), [(False, "1"), (True, "1"), (False, "0")])
 def test_a_long_wait_is_explained(
     fresh_cache: Path, reproducible: bool, cache: str, monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """What is said while a program waits advises against an option only where it is set.
 
     It promises that the program is kept only where there is a cache on disk.
     """
-    class AtOnce:
-        daemon = False
-
-        def __init__(self, seconds: float, say: Callable[..., None], arguments: Sequence[object]):
-            self.start = lambda: say(*arguments)
-
-        def cancel(self) -> None: ...
-
-    monkeypatch.setattr(threading, "Timer", AtOnce)
-    monkeypatch.setenv("LAZYLOOM_COMPILE_MESSAGES", "1")
+    monkeypatch.setattr(messages, "AFTER", -1.0)
+    monkeypatch.setattr(messages, "start", lambda thread: thread.run())
     monkeypatch.setenv("LAZYLOOM_CACHE", cache)
     with lazyloom.options(reproducible=reproducible):
         # it has no kernel of the host, so it is compiled in either mode; only here in this size
         size = 37 + reproducible + 2 * int(cache)
         np.cosh(np.full(size, complex(random.random()))).sum().item()
-    said = capfd.readouterr().err
+    record = caplog.records[-1]
+    said = record.getMessage()
+    assert record.name == "lazyloom.compile" and record.levelname == "WARNING"
     assert "goes on; " + ("it is kept on disk" if cache == "1" else "the next run compiles") in said
     assert ("reproducible=True" in said) == reproducible

@@ -37,7 +37,7 @@ def start(
     """Start one process of several."""
     paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
     env = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "RANK": str(rank),
-           "WORLD_SIZE": str(world), "LAZYLOOM_COMPILE_MESSAGES": "0",
+           "WORLD_SIZE": str(world), "LAZYLOOM_LOG": "0",
            "PYTHONPATH": os.pathsep.join([*paths, str(ROOT)]), **environment}
     env.pop("TORCHELASTIC_USE_AGENT_STORE", None)
     return subprocess.Popen(

@@ -27,7 +27,7 @@ def launch(
     out.mkdir(exist_ok=True)
     run = [sys.executable, "-m", "lazyloom", "run", "-n", str(processes), "--grace", "5", *through,
            str(program), *arguments]
-    env = {**os.environ, "LEAVE_IN": str(out), "LAZYLOOM_COMPILE_MESSAGES": "0",
+    env = {**os.environ, "LEAVE_IN": str(out), "LAZYLOOM_LOG": "0",
            **(environment or {})}
     for again in (pytorch, False):
         with subprocess.Popen(run, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

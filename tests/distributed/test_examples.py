@@ -39,7 +39,7 @@ def run(
     launcher = ["-m", "lazyloom", "run", "-n", str(processes), "--grace", "5"] if (
         processes > 1) else []
     through = [] if pytorch else ["-m", "lazyloom_torch"]
-    environment = {**os.environ, "LAZYLOOM_COMPILE_MESSAGES": "0", "LAZYLOOM_REPRODUCIBLE": "1",
+    environment = {**os.environ, "LAZYLOOM_LOG": "0", "LAZYLOOM_REPRODUCIBLE": "1",
                    "XLA_FLAGS": QUICK}  # fmt: skip
     if pytorch and processes == 1:
         environment.pop("WORLD_SIZE", None)

@@ -63,7 +63,7 @@ def test_the_line_is_that_of_the_call() -> None:
 
 @pytest.mark.parametrize("call", [call for _, call in CALLS])
 def test_forbidden_reads_are_errors(call: Any) -> None:
-    with lazyloom.options(forbid_reads=True), pytest.raises(lazyloom.errors.ReadForbiddenError):
+    with lazyloom.options(reads="error"), pytest.raises(lazyloom.errors.ReadForbiddenError):
         call(np, np.array(X) * 1)
 
 
@@ -104,7 +104,7 @@ def test_what_needs_no_shape_reads_nothing() -> None:
         x[..., 0][rows] = 3
         return x, y, m.where(mask, x, y), m.isin(x, [1.0, 8.0]), m.digitize(x, m.array([1.0, 4.0]))
 
-    with lazyloom.options(forbid_reads=True):
+    with lazyloom.options(reads="error"):
         got = program(np)
     same(got, program(onp))
 

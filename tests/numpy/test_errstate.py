@@ -275,7 +275,7 @@ def test_mapped_functions_tell_when_their_result_is_read() -> None:
     mapped = lazyloom.vmap(f)(np.array([1.0, 0.0]))
     with pytest.raises(FloatingPointError, match="divide by zero encountered in log"):
         mapped.tolist()
-    with lazyloom.options(forbid_reads=True):
+    with lazyloom.options(reads="error"):
         logarithm = f(np.array([0.0]))
     with pytest.raises(FloatingPointError):
         logarithm.tolist()

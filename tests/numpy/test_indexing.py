@@ -149,7 +149,7 @@ def test_set_values() -> None:
 
 def test_mask_assignment_reads_only_where_it_must() -> None:
     x, mask = np.arange(6.0).reshape(2, 3), np.array([[True, False, True]] * 2)
-    with lazyloom.options(forbid_reads=True):
+    with lazyloom.options(reads="error"):
         x[mask] = 1.0
         x[np.array([True, False])] = np.array([1.0, 2.0, 3.0])
     same(x, onp.array([[1.0, 2.0, 3.0], [1.0, 4.0, 1.0]]))
@@ -302,7 +302,7 @@ def test_one_number_of_the_device_makes_a_view() -> None:
         copied[...] = 0
         return x, row, x[k, 1], x[k].base is x.base, x[k].strides, x[k, ..., 0]
 
-    with lazyloom.options(forbid_reads=True):
+    with lazyloom.options(reads="error"):
         got = program(np)
     same(got, program(onp))
     x = np.zeros((3, 4))

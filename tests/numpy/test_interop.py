@@ -137,7 +137,7 @@ def test_operators_take_objects_that_give_an_array() -> None:
 
 def test_arrays_of_arrays_are_stacked_without_a_read() -> None:
     x = np.arange(3.0)
-    with lazyloom.options(forbid_reads=True):
+    with lazyloom.options(reads="error"):
         y = np.array([x[0], x[1] * 2, 5])
         z = np.array([[x[2], 1.0], [2.0, x[0]]])
     same(y, onp.array([0.0, 2.0, 5.0]))

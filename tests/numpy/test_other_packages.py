@@ -311,7 +311,7 @@ class TestOperatorsOfOthers:
         import lazyloom
 
         x = np.ones(2) + 1
-        with lazyloom.options(forbid_reads=True), pytest.raises(TypeError, match="unsupported"):
+        with lazyloom.options(reads="error"), pytest.raises(TypeError, match="unsupported"):
             x + object()
 
     def test_an_object_with_a_reflected_operator_gets_the_array(self) -> None:

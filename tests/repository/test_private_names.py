@@ -25,7 +25,7 @@ USERS = {
 }
 #: the modules of the runtime that may be imported beside the package itself
 PUBLIC = {"backends", "cache", "capture", "codegen", "distributed", "dtypes", "errors", "frontend",
-          "launcher", "ops", "quantization"}
+          "launcher", "ops", "quantization", "testing"}
 #: the classes none of whose private names may be defined again
 SHARED = {"Contents", "Storage", "Tensor"}
 

@@ -214,7 +214,7 @@ def test_a_failed_run_leaves_what_was_written_before_it() -> None:
     x = lnp.arange(4.0)
     x.read()
     x[1] = 7.0
-    with ll.options(forbid_reads=True):
+    with ll.options(reads="error"):
         x[2] = 8.0
     assert x.tolist() == [0.0, 7.0, 8.0, 3.0]
 
@@ -315,7 +315,7 @@ def test_where_reads_are_forbidden_elements_are_written_as_recorded() -> None:
     x, y = lnp.arange(5.0), lnp.zeros(40)
     x.read(), y.read()
     pending = x * 2
-    with ll.options(forbid_reads=True):
+    with ll.options(reads="error"):
         x[1] = x[2]
         x[0] = x[3] + 1
         for k in range(20):

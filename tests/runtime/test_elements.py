@@ -155,7 +155,7 @@ def test_a_read_is_counted_and_may_be_forbidden() -> None:
         float(x[1])
     assert delta.reads == 1 and delta.bytes_read == 8
     one = x[2]
-    with ll.options(forbid_reads=True), pytest.raises(ll.errors.ReadForbiddenError):
+    with ll.options(reads="error"), pytest.raises(ll.errors.ReadForbiddenError):
         float(one)
     assert float(one) == 2.0
 

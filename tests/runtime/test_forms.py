@@ -252,6 +252,11 @@ def test_an_op_whose_kernel_fails_runs_compiled(monkeypatch: pytest.MonkeyPatch)
         x = np.full((5, 1, 3), 0.25, np.float32)
         np.testing.assert_allclose(rec("sinh", host(x)).read(), np.sinh(x), rtol=1e-6)
     assert delta.host_kernels_failed == 1
+    with ll.options(fallbacks="error"), pytest.raises(ll.errors.ExecutionError) as caught:
+        rec("sinh", host(np.full((5, 1, 4), 0.25, np.float32))).read()
+    text = str(caught.value)
+    assert "the kernel of the host for the op sinh failed: TypeError: a kernel's mistake" in text
+    assert 'options(fallbacks="error") is in force' in text
 
 
 def test_kernels_are_given_none_for_operands_that_are_absent() -> None:
@@ -512,6 +517,9 @@ def test_a_failed_compilation_is_noted_and_the_program_goes_on_in_pieces(
     site, error = background.failures()[-1]
     assert str(error) == "no such luck" and "test_forms.py" in site
     assert "compiling failed" in record.text()
+    with ll.options(fallbacks="error"), pytest.raises(ll.errors.FallbackError) as caught:
+        program(0.5).read()
+    assert "runs op by op, as it could not be compiled (no such luck) at " in str(caught.value)
 
 
 def test_many_programs_at_once() -> None:

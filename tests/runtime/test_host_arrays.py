@@ -437,7 +437,7 @@ def test_small_values_are_copied() -> None:
 
 
 def test_a_failed_run_is_told_of_and_leaves_the_tensor() -> None:
-    with ll.options(forbid_reads=True), pytest.raises(ll.errors.ReadForbiddenError):
+    with ll.options(reads="error"), pytest.raises(ll.errors.ReadForbiddenError):
         computed().numpy()
 
 

@@ -120,7 +120,7 @@ def test_reads_are_counted_and_can_be_forbidden() -> None:
     after = lazyloom.stats()
     assert after["reads"] - before["reads"] == 1
     assert after["bytes_read"] - before["bytes_read"] == 8
-    with lazyloom.options(forbid_reads=True), pytest.raises(ReadForbiddenError):
+    with lazyloom.options(reads="error"), pytest.raises(ReadForbiddenError):
         x.read_number()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
@@ -22,12 +23,17 @@ def raised_in(module: ModuleType) -> str:
 
 
 @pytest.mark.parametrize("installed", [True, False])
-def test_a_module_with_its_source_beside_it(tmp_path: Path, installed: bool) -> None:
+def test_a_module_with_its_source_in_the_package(
+    tmp_path: Path, installed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shown, hidden = f"shown{installed}", f"hidden{installed}"
+    package = ModuleType("package")
+    package.__file__ = str(tmp_path / "__init__.py")
+    monkeypatch.setitem(sys.modules, "package", package)
     found = {}
     for name in (shown, hidden):
         module = ModuleType(f"package.{name}")
-        module.__loader__ = ExtensionFileLoader(module.__name__, str(tmp_path / f"{name}.abi3.so"))
+        module.__loader__ = ExtensionFileLoader(module.__name__, f"/package/package/{name}.abi3.so")
         if installed:
             (tmp_path / f"{name}.py").write_text(SOURCE)
         if name == shown:

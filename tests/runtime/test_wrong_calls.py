@@ -125,7 +125,7 @@ def test_a_view_of_such_a_shape_is_refused_when_it_is_taken():
 
 
 def test_options_that_are_refused_change_nothing():
-    with pytest.raises(ArgumentError), lazyloom.options(donate=False, forbid_reads=3):
+    with pytest.raises(ArgumentError), lazyloom.options(donate=False, progress=3):
         pass
     assert lazyloom.set_option("donate", True) is True
     with pytest.raises(ArgumentError, match="'donates' is not known, expected one of donate"):

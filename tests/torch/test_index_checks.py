@@ -103,7 +103,7 @@ def test_an_element_that_is_written_through_a_computed_index_aliases() -> None:
 def test_nothing_is_read_to_record() -> None:
     x, i = _x() + 0, torch.tensor([2, 0]) + torch.tensor([0, 0])
     mask = x > 3
-    with lazyloom.options(forbid_reads=True):
+    with lazyloom.options(reads="error"):
         found = [call(x, i) for call in TAKING.values()]
         found += [
             torch.where(mask, x, 0.0), x.masked_fill(mask, 1.0), x.masked_scatter(mask, x * 2),
@@ -142,7 +142,7 @@ def test_counts_are_read_and_told() -> None:
 
 
 def test_a_mask_from_the_host_needs_no_read() -> None:
-    with lazyloom.options(forbid_reads=True):
+    with lazyloom.options(reads="error"):
         found = _x()[[True, False, True]]
     assert found.shape == (2, 4)
 

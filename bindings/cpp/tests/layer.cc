@@ -158,9 +158,9 @@ static void transforms() {
     EXPECT(halves[i].bits == half[i].bits && brains[i].bits == brain[i].bits);
     EXPECT(again[i] == static_cast<float>(half[i]));
   }
-  const double before = loom::set_option("forbid_reads", 1);
+  const double before = loom::set_option("reads", 2);
   EXPECT(error_of([&] { (x + 7).read<float>(); }).status() == LOOM_ERROR_READ_FORBIDDEN);
-  EXPECT(loom::set_option("forbid_reads", before) == 1 && loom::option("forbid_reads") == 0);
+  EXPECT(loom::set_option("reads", before) == 2 && loom::option("reads") == 0);
   const Tensor y = x + 1;
   EXPECT(loom::wait_for({y}, 60) && loom::is_ready(y));
   EXPECT(loom::evaluations_json(1).find("layer.cc") != std::string::npos);

@@ -235,9 +235,9 @@ contains
     call expect(all(z == [(-1.0, 0.0), (0.0, 2.0)]), __LINE__)
     call loom_read(loom_new(.true.), truth)
     call expect(truth, __LINE__)
-    call loom_set_option("forbid_reads", 1.0_real64)
-    call expect(loom_option("forbid_reads") == 1, __LINE__)
-    call loom_set_option("forbid_reads", 0.0_real64)
+    call loom_set_option("reads", 2.0_real64)
+    call expect(loom_option("reads") == 2, __LINE__)
+    call loom_set_option("reads", 0.0_real64)
     x = zero + 1
     call expect(loom_wait([x], 60.0_real64) .and. loom_is_ready(x), __LINE__)
     call expect(index(loom_evaluations_json(1), "[{") == 1, __LINE__)

@@ -158,10 +158,10 @@ end)
 
 loom.scope(function()
   assert(loom.options().reproducible.scope == "thread")
-  local before = loom.set_option("forbid_reads", true)
+  local before = loom.set_option("reads", 2)
   assert(error_of(function() return (loom.tensor(1) + 1):item() end).status
          == "LOOM_ERROR_READ_FORBIDDEN")
-  assert(loom.set_option("forbid_reads", before) == 1 and loom.option("forbid_reads") == 0)
+  assert(loom.set_option("reads", before) == 2 and loom.option("reads") == 0)
   local y = loom.tensor({1, 2}) + 1
   assert(loom.programs_of({y})[1].text:match("add"))
   assert(loom.wait({y}, 60) and y:is_ready())

@@ -154,10 +154,10 @@ loom.scope(() => {
 
 loom.scope(() => {
   assert.strictEqual(loom.options().reproducible.value, loom.option("reproducible") === 1);
-  const before = loom.setOption("forbid_reads", true);
+  const before = loom.setOption("reads", 2);
   assert.strictEqual(errorOf(() => loom.tensor(1).add(1).item()).status,
     "LOOM_ERROR_READ_FORBIDDEN");
-  assert.strictEqual(loom.setOption("forbid_reads", before), 1);
+  assert.strictEqual(loom.setOption("reads", before), 2);
   assert.strictEqual(errorOf(() => loom.option("forbid")).status, "LOOM_ERROR_ARGUMENT");
   const y = loom.tensor([1, 2]).add(1);
   assert.match(loom.programsOf([y])[0].text, /add/);
@@ -206,10 +206,10 @@ async function promises() {
   await loom.ready([busy, early]);
   await loom.idle();
   // the options are those of this thread, and the error that of the run
-  const before = loom.setOption("forbid_new_programs", true);
+  const before = loom.setOption("compiles", 2);
   const refused = loom.scope(() => early.add(3).tanh().cos());
   await assert.rejects(refused.readAsync(), { status: "LOOM_ERROR_EXECUTION" });
-  loom.setOption("forbid_new_programs", before);
+  loom.setOption("compiles", before);
   for (const t of [early, busy, refused]) t.release();
 }
 

@@ -157,10 +157,10 @@ ignored <- loom_scope({
   loom_backward(w * w, one)
   stopifnot(as.array(loom_gradient(w)) == c(2, 0, 0))
 
-  before <- loom_set_option("forbid_reads", TRUE)
+  before <- loom_set_option("reads", 2)
   problem <- error_of(as.array(x + 7))
-  loom_set_option("forbid_reads", before)
-  stopifnot(problem$status == "LOOM_ERROR_READ_FORBIDDEN", loom_option("forbid_reads") == 0)
+  loom_set_option("reads", before)
+  stopifnot(problem$status == "LOOM_ERROR_READ_FORBIDDEN", loom_option("reads") == 0)
   y <- x + 1
   stopifnot(grepl("add", loom_program_text(y)), loom_wait(y, 60), loom_is_ready(y))
   stopifnot(startsWith(loom_evaluations_json(1), "[{"), startsWith(loom_options_json(), "{"),

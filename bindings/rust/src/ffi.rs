@@ -51,7 +51,6 @@ pub type loom_option = c_int;
 pub const LOOM_OPTION_DONATE: loom_option = 1;
 pub const LOOM_OPTION_FORBID_READS: loom_option = 2;
 pub const LOOM_OPTION_REPRODUCIBLE: loom_option = 3;
-pub const LOOM_OPTION_FORBID_NEW_PROGRAMS: loom_option = 4;
 
 pub type loom_log_level = c_int;
 pub const LOOM_LOG_INFO: loom_log_level = 1;

@@ -144,9 +144,9 @@ fn transforms() -> Result<()> {
     assert_eq!(slopes[0].read::<f32>()?, [2.0, 0.0, 0.0]);
     let whole = Tensor::new(&[1i32, 2], &[2])?;
     assert_eq!((2 * (&whole + 1)).read::<i32>()?, [4, 6]);
-    let before = set_option("forbid_reads", 1.0)?;
+    let before = set_option("reads", 2.0)?;
     assert_eq!((&x + 7.0).read::<f32>().unwrap_err().status, ffi::LOOM_ERROR_READ_FORBIDDEN);
-    assert_eq!((set_option("forbid_reads", before)?, option("forbid_reads")?), (1.0, 0.0));
+    assert_eq!((set_option("reads", before)?, option("reads")?), (2.0, 0.0));
     let y = &x + 1.0;
     assert!(wait(&[&y], std::time::Duration::from_secs(60))? && is_ready(&y)?);
     assert!(evaluations_json(1)?.starts_with("[{") && options_json()?.starts_with('{'));

@@ -22,6 +22,7 @@ from lazyloom.frontend import (
     NOT_EQUAL,
     SQUARE,
     OpFunction,
+    as_html,
     of_numbers,
     share_view,
     write_lock,
@@ -253,6 +254,13 @@ class ArrayMethods(lazyloom.Tensor):
 
     def __str__(self: Any) -> str:
         return protocols.array_str(self)
+
+    def _repr_html_(self: Any) -> str:
+        """What a notebook shows; it reads what :func:`repr` does, and starts no device."""
+        t = self.tensor_type
+        return as_html(repr(self), {
+            "shape": str(t.shape), "dtype": t.dtype.name,
+            "device": "default" if t.placement.is_default else str(self.device)})
 
     def __reduce__(self: Any) -> Any:
         return rebuild, (self.read(), type(self) is ScalarArray)

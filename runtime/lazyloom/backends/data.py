@@ -9,7 +9,8 @@ import numpy as np
 
 from ..counters import counters
 from ..dtypes import DType
-from ..trace.graph import COUNTED, Buffer
+from ..trace.graph import Buffer
+from ..trace.results import COUNTED
 from ..types import TensorType
 from . import returned
 from .selection import backend

@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Final
 
+from .. import logs
 from ..counters import counters
 from ..settings import switched_on, tuning
 from . import private, used
@@ -152,6 +153,9 @@ def _from_folder(
                 pass  # not a file, or not ours
             if data is None or _verified(data, description) is None:
                 counters["disk_errors"] += 1
+                if logs.hears("cache", logs.INFO):
+                    logs.say("cache", logs.INFO, f"removed a file of the disk cache in {root} that "
+                             "is damaged or not the user's")
                 with contextlib.suppress(OSError):
                     os.unlink(name, dir_fd=at)
                 return None
@@ -279,12 +283,16 @@ def trim(root: str, size: int, coming: int = 0) -> int:
     if total + coming <= size:
         return total
     by_age.sort()
+    before = total
     for _, length, path in by_age:
         if total <= min(size * 7 // 8, size - coming):
             break
         with contextlib.suppress(OSError):
             os.unlink(path)
             total -= length
+    if logs.hears("cache", logs.INFO):
+        logs.say("cache", logs.INFO, f"removed {before - total} bytes of the files in {root} that "
+                 f"were used least recently, for a limit of {size}")
     return total
 
 

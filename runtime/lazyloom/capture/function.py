@@ -11,11 +11,12 @@ from collections.abc import Callable
 from threading import get_ident
 from typing import Any, Final, NamedTuple
 
+from .. import logs, strict
 from ..counters import counters
 from ..errors import ArgumentError
 from ..evaluate.reading import held_back
 from ..hooks import hooks
-from ..settings import WITHOUT
+from ..settings import WITHOUT, eager, runs_eagerly, watching
 from ..trace import graph
 from ..trace.mapping import innermost
 from ..trace.source import Site, user_site
@@ -168,7 +169,13 @@ class Jitted:
                            self._refused)  # fmt: skip
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._disabled or self._refused or get_ident() in held_back or (
+        if watching[0] and self._refused and not self._disabled and "capture" not in WITHOUT and (
+            strict.asked("fallbacks")
+        ):
+            self._tell()
+        if self._disabled or self._refused or eager[0] and runs_eagerly() or (
+            get_ident() in held_back
+        ) or (
             graph.trace.mapping and innermost() is not None
         ):
             return self._function(*args, **kwargs)
@@ -186,6 +193,14 @@ class Jitted:
                     self._captures = [captured, *[c for c in captures if c is not captured]]
                 return captured.run(prepared)
         return self._record(args, kwargs)
+
+    def _tell(self) -> None:
+        """Tell the strict mode "fallbacks" of a call that is recorded. Raises FallbackError."""
+        name = self._name()
+        strict.occurred(
+            "fallbacks", user_site(),
+            f"a call of {name} was recorded, which is not captured ({self._refused})",
+            "move that out of the function; its explain() says what was recorded, and why")
 
     def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if sys.getprofile() is not None or not self._lock.acquire(blocking=False):
@@ -277,6 +292,8 @@ class Jitted:
 
     def _note(self, reason: str, site: Site, code: str) -> None:
         self._recorded.append((reason, str(site)))
+        if logs.hears("capture", logs.INFO):
+            logs.say("capture", logs.INFO, f"{self._name()} is recorded at {site}: {reason}")
         del self._recorded[:-32]
         _calls.append(RecordedCall(self._name(), str(site), code, reason))
 
@@ -285,6 +302,8 @@ class Jitted:
         self._captures = []
         name = self._name()
         _calls.append(RecordedCall(name, str(site), NOT_CAPTURED, reason))
+        if logs.hears("capture", logs.INFO):
+            logs.say("capture", logs.INFO, f"{name} is no longer captured: {reason}")
         if self._fullgraph:
             raise CaptureError(
                 f"{name} cannot be captured as a whole: {reason}; move that out of it, or leave "

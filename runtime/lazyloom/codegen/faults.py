@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from .. import logs
 from ..counters import counters
 from ..interrupts import reraise_from_handler
 from ..program.regions import ProgramRegion
@@ -96,6 +97,8 @@ def failed(failure: Failure, question: str = "") -> bool:
             f"the code generator {failure.generator!r} failed to {action} a region of "
             f"{len(failure.ops)} op{'s' if len(failure.ops) > 1 else ''} ({ops}), {consequence}: "
             f"{failure.error}")
+    if logs.hears("codegen", logs.INFO):
+        logs.say("codegen", logs.INFO, text)
     # where warnings are errors, this one would replace the value that exists
     with contextlib.suppress(RuntimeWarning):
         warnings.warn(text, RuntimeWarning, stacklevel=2)

@@ -24,8 +24,9 @@ from ..interrupts import Deferred, reraise_from_handler, uninterrupted
 from ..program.evaluations import Evaluation, new_evaluation
 from ..program.plan import Plan
 from ..trace import graph
-from ..trace.graph import COUNTED, FRESH, PENDING, SCHEDULED, Buffer, Component, Node
+from ..trace.graph import PENDING, SCHEDULED, Buffer, Component, Node
 from ..trace.matching.match import match_of
+from ..trace.results import COUNTED, FRESH
 from ..trace.source import Site, user_site
 from . import collect, failures
 from .matching import ending_of

@@ -6,11 +6,11 @@ import time
 from threading import get_ident
 from typing import Any, Final
 
-from .. import foreign, settings
+from .. import foreign, settings, strict
 from ..backends.data import device_view, host_array, host_number
 from ..backends.selection import backend
 from ..counters import counters
-from ..errors import ReadForbiddenError, reraised
+from ..errors import reraised
 from ..hooks import hooks
 from ..interrupts import reraise_from_handler
 from ..placements import DEFAULT_PLACEMENT
@@ -95,8 +95,13 @@ def element_number(value: Value, place: int) -> Any:
 
 
 def await_data(value: Value) -> None:
-    """Wait until the value's data exist; raises like :func:`read`, but does not count as a read."""
+    """Wait until the value's data exist; raises like :func:`read`, but is not counted in stats."""
     _read(value, "read", NOTHING)
+
+
+def read_awaited(value: Value) -> Any:
+    """:func:`read` after :func:`await_data`, which strict modes have been told of."""
+    return _read(value, "read", COPY, 0, False)
 
 
 def is_ready(value: Value) -> bool:
@@ -125,26 +130,23 @@ ELEMENT: Final = 4
 PART: Final = 5
 
 
-def _read(value: Value, reason: str, form: int, place: int = 0) -> Any:
+def _read(value: Value, reason: str, form: int, place: int = 0, told: bool = True) -> Any:
     observer: Any = hooks.observer
     if observer is None:
-        return _read_now(value, reason, form, place)
+        return _read_now(value, reason, form, place, told)
     waited = observer.waits()
     try:
-        return _read_now(value, reason, form, place)
+        return _read_now(value, reason, form, place, told)
     finally:
         if form != PART:
             size = value.type.dtype.itemsize if form == ELEMENT else value.type.nbytes
             observer.read(waited, user_site(), value, 0 if form == NOTHING else size)
 
 
-def _read_now(value: Value, reason: str, form: int, place: int) -> Any:
+def _read_now(value: Value, reason: str, form: int, place: int, told: bool) -> Any:
     site = user_site()
-    if settings.forbids_reads():
-        raise ReadForbiddenError(
-            f"a value of type {value.type.text} was read at {site} while reads are forbidden; "
-            "keep the computation on tensors, or read outside options(forbid_reads=True)",
-            site=str(site))
+    if settings.watching[0] and told and (form != PART or settings.forbids_reads()):
+        _tell(value, reason, form, site)
     if value.type.placement is not DEFAULT_PLACEMENT:
         value = _in_each_process(value, reason, site)
     buffer = materialize(value, reason, site)
@@ -192,6 +194,25 @@ def _from_device(value: Value, buffer: Buffer, form: int, place: int) -> Any:
         if out_of_memory(error):
             not_copied(value, buffer, error)
         raise read_error(value, buffer, error) from error
+
+
+def _tell(value: Value, reason: str, form: int, site: Site) -> None:
+    """Tell strict modes of a read. Raises ReadForbiddenError, TransferError."""
+    transfer = value.type.size > 1 and form != ELEMENT and form != PART
+    if not strict.asked("reads") and not (transfer and strict.asked("transfers")):
+        return
+    node = value.node
+    name = None if node.spec is None else node.spec.op.name
+    of = "" if name is None else f", of the op {name} recorded at {node.site},"
+    what = f"a value of type {value.type.text}{of} was read"
+    if reason != "read":
+        what += f" for the {reason}"
+    strict.occurred(
+        "reads", site, what, "keep the computation on tensors, or read outside the option", name)
+    if transfer:
+        strict.occurred(
+            "transfers", site, what, "reduce it to what the host needs, or keep it on the device",
+            name)
 
 
 def _in_each_process(value: Value, reason: str, site: Site) -> Value:

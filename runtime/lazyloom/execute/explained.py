@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..cache import memory
+from ..notebooks import as_html
 from ..placements import Mesh, told
 from ..program.collectives import Collective, Partitioned, bytes_together, collectives_of
 from ..program.evaluations import Evaluation
@@ -36,6 +37,9 @@ class CollectivesReport:
 
     def __repr__(self) -> str:
         return self.text()
+
+    def _repr_html_(self) -> str:
+        return as_html(self.text())
 
     def text(self) -> str:
         """Each op that has collectives, with its operands as they lie, and what they are."""

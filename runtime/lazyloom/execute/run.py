@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from math import inf
 from typing import Any, Final
 
-from .. import sources
+from .. import logs, sources, strict
 from ..backends.selection import backend
 from ..cache import memory
 from ..compiled import COMPILED
@@ -18,7 +19,7 @@ from ..program import reasons
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
 from ..program.reasons import DISPATCH, OP_BY_OP, PREPARE, START
-from ..settings import forbids_new_programs, whole_only
+from ..settings import watching, whole_only
 from ..startup import starting, unnoted
 from .choose import could_save, threads
 from .costs import PADDED_OPS, start_seconds
@@ -84,6 +85,34 @@ def run(plan: Plan, donate: bool) -> None:
     entry = memory.entry_of(plan.structure, donate)
     if entry.first_run is None:
         entry.ran_first(plan.evaluation)
+    if watching[0] and strict.counters[0]:
+        _run_counted(entry, plan, donate, started)
+    else:
+        _run(entry, plan, donate, started)
+    if logs.hears("run", logs.DEBUG):
+        logs.say("run", logs.DEBUG, plan.evaluation.text())
+
+
+def _run_counted(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> None:
+    """Run the plan, and tell those who count whether it was new."""
+    history: History | None = entry.history
+    had_program = entry.program is not None
+    first = not had_program and (history is None or history.runs == 0)
+    _run(entry, plan, donate, started)
+    evaluation: Evaluation = plan.evaluation
+    padded = evaluation.form == "padded"
+    new = not padded and (first or had_program and evaluation.found == "compiled")
+    ops = len(plan.nodes)
+    found = evaluation.found.replace("_", " ")
+    reason = f"{evaluation.reason} of {ops} op{'s' if ops > 1 else ''}, {found}"
+    if new:
+        differs: Any = evaluation.differs
+        if differs is not None:
+            reason = f"{reason}; {differs.in_one_line()}"
+    strict.ran(None if padded else plan.structure, evaluation.site, reason, new)
+
+
+def _run(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> None:
     placement: Placement | None = entry.placement
     if plan.collective or placement is not None and placement.is_shared:
         _run_together(entry, plan, donate, started)
@@ -97,8 +126,6 @@ def run(plan: Plan, donate: bool) -> None:
         if entry.placement is None:
             if _ran_otherwise(entry, plan, donate, started):
                 return
-        elif forbids_new_programs():
-            _modules().programs.refuse_new(entry, plan, donate)
         info = _modules().programs.prepared(entry, plan, donate)
     else:
         evaluation: Evaluation = plan.evaluation
@@ -120,6 +147,9 @@ def _run_together(entry: memory.Entry, plan: Plan, donate: bool, started: float)
             "lazyloom.distributed.init() before they are recorded")
     info = entry.dispatch_info(plan.wanted, plan.donatable)
     if info is None:
+        if watching[0] and strict.asked("compiles"):
+            # here, not on the thread that compiles
+            _modules().programs.tell_new(entry, plan, donate)
         info = together.compile(_modules().programs.prepared, (entry, plan, donate))
     else:
         plan.evaluation.found = "memory"
@@ -184,9 +214,16 @@ def _ran_otherwise(entry: memory.Entry, plan: Plan, donate: bool, started: float
                 seconds = evaluation.timings[DISPATCH] = time.perf_counter() - looked
                 padded.ran_padded(entry, chosen, seconds)
                 return True
-    if forbids_new_programs() and history.runs == 0:
-        modules.programs.refuse_new(entry, plan, donate)
     if op_by_op:
+        if watching[0] and history.failure and history.compile_estimate == inf and (
+            strict.asked("fallbacks")
+        ):
+            strict.occurred(
+                "fallbacks", plan.evaluation.site,
+                f"a program of {len(plan.nodes)} ops runs op by op, as it could not be compiled "
+                f"({history.failure})", "report the failure, or leave out what cannot be compiled")
+        if watching[0] and history.runs == 0 and strict.asked("compiles"):
+            modules.programs.tell_new(entry, plan, donate)
         _run_op_by_op(entry, plan, donate, started, _threads(history, plan), decision.code)
     else:
         plan.evaluation.choice = decision.code

@@ -6,7 +6,7 @@ import math
 import time
 from typing import Any
 
-from .. import memory_limits
+from .. import memory_limits, strict
 from ..backends import returned
 from ..backends.data import device_array, given, scalar_vector
 from ..backends.selection import backend
@@ -19,6 +19,7 @@ from ..interrupts import Deferred, deliver, late, reraise_from_handler
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
 from ..program.reasons import DISPATCH
+from ..settings import watching
 from ..startup import unnoted
 from . import placed
 from .history import History
@@ -27,7 +28,9 @@ from .history import History
 def run_whole(
     entry: memory.Entry, info: memory.DispatchInfo, plan: Plan, donate: bool, started: float
 ) -> None:
-    """Run the plan's own program."""
+    """Run the plan's own program. Raises FallbackError."""
+    if watching[0] and info.regions.failed and strict.asked("fallbacks"):
+        _tell(plan, info)
     looked = time.perf_counter()
     arguments: list[Any] = []
     placement = entry.placement
@@ -60,6 +63,17 @@ def run_whole(
         evaluation.started_up(started)
     evaluation.looked_up(looked - started)
     evaluation.timings[DISPATCH] = time.perf_counter() - looked
+
+
+def _tell(plan: Plan, info: memory.DispatchInfo) -> None:
+    """Tell the strict mode "fallbacks" of regions that XLA runs since their generator failed."""
+    for region in info.regions.failed:
+        ops = ", ".join(region.ops[:6]) + (", ..." if len(region.ops) > 6 else "")
+        strict.occurred(
+            "fallbacks", plan.evaluation.site,
+            f"XLA runs a region ({ops}) at which the code generator {region.generator!r} failed",
+            "lazyloom.codegen.failures() says why; leave the generator out with "
+            "lazyloom.codegen.use(), or mend it")
 
 
 def feed(

@@ -35,7 +35,7 @@ def environments(
                 "OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
             if rank:
                 # all compile the same, and one says so
-                found[rank].setdefault("LAZYLOOM_COMPILE_MESSAGES", "0")
+                found[rank].setdefault("LAZYLOOM_LOG", "0")
     return found
 
 

@@ -23,7 +23,7 @@ from ..program.reasons import (
     WAIT,
 )
 from .comparing import contrast
-from .events import Events, Line, Run
+from .events import Events, Run, UserLine
 from .findings import Finding
 from .rules import line_of
 
@@ -87,7 +87,7 @@ def _finding(f: Finding, sources: bool) -> dict[str, Any]:
 
 def lines_of(events: Events, sources: bool) -> list[dict[str, Any]]:
     """By line of the user's: seconds in all, and for what, the costliest first."""
-    rows: defaultdict[Line, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    rows: defaultdict[UserLine, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for run in events.runs:
         row = rows[line_of(run)]
         row["runs"] += 1
@@ -119,7 +119,7 @@ def _programs(events: Events) -> list[dict[str, Any]]:
     runs: defaultdict[int, list[Run]] = defaultdict(list)
     for run in events.runs:
         runs[run.program].append(run)
-    latest: dict[Line, int] = {}
+    latest: dict[UserLine, int] = {}
     told = []
     for number, program in enumerate(events.programs):
         of = runs[number]

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from ..trace.source import Site
 
 
-class Line(NamedTuple):
+class UserLine(NamedTuple):
     """A line of the user's program."""
 
     file: str
@@ -65,18 +65,18 @@ class SeenProgram:
         #: for each op the Site, or code object and offset, where it was recorded
         self._places: Final = places
 
-    def line(self, op: int) -> Line:
+    def line(self, op: int) -> UserLine:
         """The line that recorded an op."""
         place = self._places[op]
         site = place if isinstance(place, Site) else Site(*place)
-        return Line(site.file, site.line)
+        return UserLine(site.file, site.line)
 
-    def often(self) -> list[tuple[Line, int]]:
+    def often(self) -> list[tuple[UserLine, int]]:
         """The lines that recorded ops, the most frequent first, with how often each ran."""
-        lines: Counter[Line] = Counter()
+        lines: Counter[UserLine] = Counter()
         for place, count in Counter(self._places).items():
             site = place if isinstance(place, Site) else Site(*place)
-            line = Line(site.file, site.line)
+            line = UserLine(site.file, site.line)
             # a line that has several ops recorded each of them each time that it ran
             lines[line] = max(lines[line], count)
         return lines.most_common(16)
@@ -125,7 +125,7 @@ class NotedCall(NamedTuple):
     name: str
     code: Any
     first: bool
-    line: Line
+    line: UserLine
 
 
 class Events:
@@ -148,11 +148,11 @@ class Events:
     def __init__(self) -> None:
         self.runs: list[Run] = []
         self.programs: list[SeenProgram] = []
-        self.reads: dict[Line, Reads] = {}
-        self.uploads: dict[tuple[Line, int], Uploads] = {}
+        self.reads: dict[UserLine, Reads] = {}
+        self.uploads: dict[tuple[UserLine, int], Uploads] = {}
         self.calls: list[NotedCall] = []
         self.read_results: set[int] = set()
-        self.samples: dict[Line, float] = {}
+        self.samples: dict[UserLine, float] = {}
         self.dropped = 0
         self.began = 0.0
         self.ended = 0.0
@@ -163,6 +163,6 @@ class Events:
     def seconds(self) -> float:
         return self.ended - self.began
 
-    def at(self, line: Line) -> float:
+    def at(self, line: UserLine) -> float:
         """Seconds for which the program was at a line, as far as samples tell."""
         return self.samples.get(line, 0.0)

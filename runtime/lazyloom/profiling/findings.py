@@ -5,14 +5,14 @@ from __future__ import annotations
 import linecache
 from typing import Final, NamedTuple
 
-from .events import Events, Line
+from .events import Events, UserLine
 
 #: less is no finding: seconds, and a part of all
 LEAST_SECONDS: Final = 0.02
 LEAST_PART: Final = 0.02
 
 
-class Rule(NamedTuple):
+class FaultRule(NamedTuple):
     """A kind of fault.
 
     Attributes:
@@ -29,47 +29,47 @@ class Rule(NamedTuple):
         return f"LL{self.number:02d}"
 
 
-READ_IN_STEP: Final = Rule(
+READ_IN_STEP: Final = FaultRule(
     1, "a-read-inside-a-step",
     "Move the read to the end of the step, or read only every so many steps: what is recorded "
     "before and after it then runs as one program.")
-SHAPES_CHANGE: Final = Rule(
+SHAPES_CHANGE: Final = FaultRule(
     2, "shapes-that-change",
     "Keep the shape: write into an array of the largest size and mask the rest, pad batches, or "
     "mark the extent with lazyloom.mark_dynamic, so that programs of many extents are one.")
-ATTRIBUTE_CHANGES: Final = Rule(
+ATTRIBUTE_CHANGES: Final = FaultRule(
     3, "an-attribute-that-changes",
     "Pass what changes as an array: index with an array of positions, where a function takes "
     "such a number as an attribute.")
-DTYPE_CHANGES: Final = Rule(
+DTYPE_CHANGES: Final = FaultRule(
     4, "a-dtype-that-changes",
     "Give the dtype where the value is made, so that every step computes in the same one.")
-UNUSED_RESULT: Final = Rule(
+UNUSED_RESULT: Final = FaultRule(
     5, "a-temporary-that-is-kept",
     "Let the variable go (del, or a smaller scope) before the value is read, or keep a number "
     "made of it: what nothing refers to is not written to memory.")
-GROWING_WORK: Final = Rule(
+GROWING_WORK: Final = FaultRule(
     6, "work-that-grows",
     "Keep a running sum, or read the numbers (.item()) before they are kept: each step then is "
     "the same program.")
-CAPTURED_ANEW: Final = Rule(
+CAPTURED_ANEW: Final = FaultRule(
     7, "a-function-captured-anew",
     "Make the function once, outside the loop, and pass what changes as an argument.")
-DONATED_KEPT: Final = Rule(
+DONATED_KEPT: Final = FaultRule(
     8, "an-input-that-cannot-be-reused",
     "Let the old value go before the next step runs, so that the program can write the new one "
     "in its place.")
-READS_BY_ELEMENT: Final = Rule(
+READS_BY_ELEMENT: Final = FaultRule(
     9, "reads-by-element",
     "Read the array once (numpy.asarray(x), x.numpy(), x.tolist()), or compute with whole arrays.")
-UNROLLED_LOOP: Final = Rule(
+UNROLLED_LOOP: Final = FaultRule(
     10, "a-loop-that-is-unrolled",
     "Write the loop as lazyloom.scan or while_loop, or use an op that has all of it (a recurrent "
     "layer, a cumulative function): its body is then recorded once.")
-UPLOADED_AGAIN: Final = Rule(
+UPLOADED_AGAIN: Final = FaultRule(
     11, "data-that-are-uploaded-again",
     "Make the array once, before the loop.")
-LEFT_ON_XLA: Final = Rule(
+LEFT_ON_XLA: Final = FaultRule(
     12, "an-op-that-no-code-generator-takes",
     "Change what the reason names, or leave the op where it is.")
 
@@ -88,7 +88,7 @@ class Finding:
     __slots__ = ("rule", "line", "seconds", "text", "evidence")
 
     def __init__(
-        self, rule: Rule, line: Line, seconds: float, text: str, evidence: list[str]
+        self, rule: FaultRule, line: UserLine, seconds: float, text: str, evidence: list[str]
     ) -> None:
         self.rule: Final = rule
         self.line: Final = line

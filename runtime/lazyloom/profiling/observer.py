@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..program.plan import Plan
 from ..trace.source import Site
-from .events import Events, Line, NotedCall, Reads, Run, SeenProgram, Uploads
+from .events import Events, NotedCall, Reads, Run, SeenProgram, Uploads, UserLine
 
 _clock: Final = time.perf_counter
 #: how many runs are noted; a run takes about a kilobyte
@@ -73,7 +73,7 @@ class Observer:
         """Note a read of so many bytes, 0 for a mere wait."""
         began, ran = waited
         thread = get_ident()
-        line = Line(site.file, site.line)
+        line = UserLine(site.file, site.line)
         seconds = _clock() - began - self._ran.get(thread, 0.0) + ran
         with self._lock:
             self.threads.add(thread)
@@ -94,7 +94,7 @@ class Observer:
         seconds = _clock() - waited[0]
         if source.nbytes < WORTHWHILE:
             return
-        line = Line(site.file, site.line)
+        line = UserLine(site.file, site.line)
         step = -(-source.size // SAMPLED)
         mark = zlib.crc32(source.flat[::step].tobytes(), source.size)
         with self._lock:
@@ -115,7 +115,7 @@ class Observer:
         name = getattr(function, "__qualname__", type(function).__qualname__)
         code = getattr(function, "__code__", None)
         self.events.calls.append(
-            NotedCall(id(function), name, code, first, Line(site.file, site.line)))
+            NotedCall(id(function), name, code, first, UserLine(site.file, site.line)))
 
 
 

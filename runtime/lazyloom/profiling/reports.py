@@ -13,7 +13,7 @@ from .findings import Finding
 from .rules import found_in
 
 
-class Report:
+class ProfileReport:
     """What a profile found. Prints as text.
 
     Attributes:
@@ -90,7 +90,7 @@ def _short(file: str) -> str:
     return file[len(here):] if file.startswith(here) else file
 
 
-def report() -> Report:
+def report() -> ProfileReport:
     """Return a report of the evaluations whose records are kept (the option ``records_kept``).
 
     It finds less than a profile does: who reads what, and where time goes between evaluations, is
@@ -113,4 +113,4 @@ def report() -> Report:
         clock = run.ended = clock + e.seconds
         events.runs.append(run)
     events.ended = clock
-    return Report(events, True)
+    return ProfileReport(events, True)

@@ -11,8 +11,8 @@ from typing import Any, Final
 from ..codegen.report import explain
 from . import comparing, findings
 from .comparing import contrast
-from .events import Events, Line, Run
-from .findings import Finding, Rule, noticeable
+from .events import Events, Run, UserLine
+from .findings import FaultRule, Finding, noticeable
 
 #: bytes that a core writes to memory in a second, where nothing was measured
 BANDWIDTH: Final = 8e9
@@ -40,7 +40,7 @@ def found_in(events: Events, least: float | None = None) -> list[Finding]:
 
 def _once(found: list[Finding]) -> list[Finding]:
     """Of findings of one rule at one line, only the costliest."""
-    seen: set[tuple[int, Line]] = set()
+    seen: set[tuple[int, UserLine]] = set()
     kept: list[Finding] = []
     for f in found:
         if (f.rule.number, f.line) not in seen:
@@ -49,10 +49,10 @@ def _once(found: list[Finding]) -> list[Finding]:
     return kept
 
 
-def line_of(run: Run) -> Line:
+def line_of(run: Run) -> UserLine:
     """The line that made a program run."""
     site = run.evaluation.site
-    return Line(site.file, site.line)
+    return UserLine(site.file, site.line)
 
 
 def _by_thread(events: Events) -> Iterator[list[Run]]:
@@ -82,7 +82,7 @@ def _reads_of_thread(events: Events, runs: list[Run]) -> Iterator[Finding]:
             source = producer.get(leaf)
             if source is not None and id(source) in place:
                 consumers[leaf].append(n)
-    splits: defaultdict[tuple[Line, int, int], list[tuple[Run, int]]] = defaultdict(list)
+    splits: defaultdict[tuple[UserLine, int, int], list[tuple[Run, int]]] = defaultdict(list)
     for n, run in enumerate(runs[:-1]):
         if run.evaluation.reason != "read":
             continue
@@ -115,7 +115,7 @@ def _reads_of_thread(events: Events, runs: list[Run]) -> Iterator[Finding]:
             [f"seconds at this read: {seconds:.2f}"])
 
 
-_CHANGES: Final[dict[str, tuple[Rule, str]]] = {
+_CHANGES: Final[dict[str, tuple[FaultRule, str]]] = {
     comparing.SHAPE: (findings.SHAPES_CHANGE, "the shape changes"),
     comparing.ATTRIBUTE: (findings.ATTRIBUTE_CHANGES, "an attribute changes"),
     comparing.DTYPE: (findings.DTYPE_CHANGES, "the dtype changes"),
@@ -125,7 +125,7 @@ _CHANGES: Final[dict[str, tuple[Rule, str]]] = {
 
 def _programs_that_change(events: Events) -> Iterator[Finding]:
     """Programs of one line that differ in shapes, attributes, dtypes, or in length."""
-    lines: defaultdict[tuple[int, Line], list[Run]] = defaultdict(list)
+    lines: defaultdict[tuple[int, UserLine], list[Run]] = defaultdict(list)
     for run in events.runs:
         if run.evaluation.error is None:
             lines[run.thread, line_of(run)].append(run)
@@ -160,8 +160,10 @@ def _programs_that_change(events: Events) -> Iterator[Finding]:
 
 
 def _grows(events: Events, changed: Any) -> bool:
-    sizes = [sum(map(len, (s.stream, s.leaf_types))) for s in (
-        events.programs[run.program].structure for run, _ in changed)]
+    sizes = []
+    for run, _ in changed:
+        structure = events.programs[run.program].structure
+        sizes.append(sum([1 + len(i.operands) for i in structure.instructions]))
     return sum(b > a for a, b in zip(sizes, sizes[1:], strict=False)) >= 0.8 * (len(sizes) - 1)
 
 
@@ -191,7 +193,7 @@ def _unused_results(events: Events) -> Iterator[Finding]:
             continue
         program = events.programs[number]
         sizes = program.result_bytes()
-        lines: defaultdict[Line, int] = defaultdict(int)
+        lines: defaultdict[UserLine, int] = defaultdict(int)
         for k, size in enumerate(sizes):
             # what the last runs made may be used after the profile
             if all(run.first + k not in used for run in runs[:-2]):
@@ -214,7 +216,7 @@ def _unused_results(events: Events) -> Iterator[Finding]:
 
 def _captured_anew(events: Events) -> Iterator[Finding]:
     """One function's code, captured as many function objects at one line."""
-    groups: defaultdict[tuple[Line, Any], list[Any]] = defaultdict(list)
+    groups: defaultdict[tuple[UserLine, Any], list[Any]] = defaultdict(list)
     for call in events.calls:
         if call.code is not None:
             groups[call.line, call.code].append(call)

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Final
 
 from ..trace.source import Site, is_users
-from .events import Line
+from .events import UserLine
 
 _clock: Final = time.perf_counter
 #: seconds between two looks
@@ -23,11 +23,11 @@ class Sampler:
     starts; :meth:`stop` ends it.
     """
 
-    def __init__(self, threads: set[int], samples: dict[Line, float]) -> None:
+    def __init__(self, threads: set[int], samples: dict[UserLine, float]) -> None:
         self._threads: Final = threads
         self._samples: Final = samples
         self._stop: Final = threading.Event()
-        self._places: dict[tuple[object, int], Line] = {}
+        self._places: dict[tuple[object, int], UserLine] = {}
         self._thread: Final = threading.Thread(
             target=self._look, name="lazyloom-profile", daemon=True)
 
@@ -52,7 +52,7 @@ class Sampler:
                         self._samples[line] = self._samples.get(line, 0.0) + now - before
             before = now
 
-    def _line(self, frame: FrameType | None) -> Line | None:
+    def _line(self, frame: FrameType | None) -> UserLine | None:
         while frame is not None:
             code = frame.f_code
             if is_users(code.co_filename):
@@ -60,7 +60,7 @@ class Sampler:
                 line = self._places.get(key)
                 if line is None:
                     site = Site(code, frame.f_lasti)
-                    line = self._places[key] = Line(site.file, site.line)
+                    line = self._places[key] = UserLine(site.file, site.line)
                 return line
             frame = frame.f_back
         return None

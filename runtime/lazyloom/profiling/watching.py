@@ -8,13 +8,13 @@ import time
 from types import TracebackType
 from typing import Any, Final
 
+from .. import logs
 from ..errors import ArgumentError
 from ..hooks import hooks
 from ..program.evaluations import stats
-from ..settings import tell
 from .events import Events
 from .observer import Observer
-from .reports import Report
+from .reports import ProfileReport
 from .sampler import Sampler
 
 #: the environment variable that names the file
@@ -33,7 +33,7 @@ class Profile:
         self._events: Events | None = None
         self._sampler: Any = None
         self._before: dict[str, int] = {}
-        self._report: Report | None = None
+        self._report: ProfileReport | None = None
 
     def __enter__(self) -> Profile:
         if hooks.observer is not None:
@@ -70,13 +70,13 @@ class Profile:
             self.report.save(self._path)
 
     @property
-    def report(self) -> Report:
+    def report(self) -> ProfileReport:
         """What was found. Raises ArgumentError before the profile has ended."""
         if self._events is None or not self._events.ended:
             raise ArgumentError(
                 "report: the profile has not ended; ask for it after the with block")
         if self._report is None:
-            self._report = Report(self._events, self._sources)
+            self._report = ProfileReport(self._events, self._sources)
         return self._report
 
 
@@ -108,5 +108,5 @@ def end_process() -> None:
         try:
             watched.end(quiet=True)
         except OSError as error:
-            tell(f"lazyloom: LAZYLOOM_PROFILE: the profile could not be written: {error}",
-                 "LAZYLOOM_COMPILE_MESSAGES")
+            logs.say("profile", logs.WARNING,
+                     f"Lazyloom could not write the profile that {VARIABLE} asks for: {error}")

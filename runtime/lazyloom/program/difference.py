@@ -115,6 +115,10 @@ class Difference:
             lines.append(f"and in {rest} more")
         return "\n".join(lines)
 
+    def in_one_line(self) -> str:
+        """The text as a part of a sentence."""
+        return self.text().replace(":\n", ": ").replace("\n", "; ")
+
     def __str__(self) -> str:
         return self.text()
 

@@ -13,6 +13,7 @@ from ..counters import counters
 from ..errors import ArgumentError
 from ..hooks import hooks
 from ..locks import closed_gate, new_lock, open_gate
+from ..notebooks import as_html
 from ..settings import tuning
 from ..startup import taken
 from ..trace.graph import trace
@@ -387,6 +388,10 @@ class Evaluation:
             if self.startup:
                 text += f", {self.startup * 1e3:.0f} ms of it until what compiles has started"
         return text
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the text."""
+        return as_html(self.text())
 
     def __repr__(self) -> str:
         return f"<Evaluation {self.number}: {self.reason} at {self.site}, {self.found}>"

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from ..dtypes import DType, dtype_named
 from ..errors import ArgumentError
+from ..notebooks import as_html
 from ..ops.bodies import shown_attributes
 from ..ops.derived import op_named
 from ..placements import parsed, told
@@ -361,6 +362,10 @@ class Program:
         lines.append(f"  return {outputs}")
         lines.append("}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the text."""
+        return as_html(self.text(), {"ops": str(len(self.ops)), "key": self.key[:12]})
 
 
 def show_operand(operand: Operand) -> str:

@@ -22,12 +22,15 @@ DLPACK: Final = "dlpack"
 PREPARATION: Final = "preparation"
 #: a write in place, to elements or after a failure
 WRITE: Final = "write"
+#: ops run at their lines (`options(eager=True)`)
+EAGER: Final = "eager"
 
 #: the causes by what :attr:`~lazyloom.program.evaluations.Evaluation.reason` begins with
 CAUSES: Final[dict[str, str]] = {
     "read": READ, "shape of ": SHAPE, "sync": SYNC, "cut": CUT, "captured call": CAPTURED,
     "dlpack": DLPACK, "preparation of ": PREPARATION, "write in place": WRITE,
     "a loop writes elements": WRITE, "use after a failure": WRITE,
+    "eager op": EAGER,
 }  # fmt: skip
 
 # reasons for a form (:attr:`~lazyloom.program.evaluations.Evaluation.choice`)

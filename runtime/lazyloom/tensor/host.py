@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from math import prod
 from sys import getrefcount
 from threading import get_ident
 from typing import Any, Final
 
 import numpy as np
 
+from .. import strict
 from ..backends.data import device_array
 from ..backends.returned import description, type_text, wrong
 from ..backends.selection import backend
 from ..counters import counters
 from ..dtypes import DType, as_dtype, dtype_named
 from ..errors import ArgumentError, type_name
-from ..evaluate.reading import await_data, blind, materialize, read
+from ..evaluate.reading import await_data, blind, materialize, read, read_awaited
 from ..hooks import hooks
 from ..host import host_arrays
 from ..placements import DEFAULT_PLACEMENT
-from ..settings import tuning
+from ..settings import tuning, watching
 from ..trace.graph import (
-    FRESH,
     Buffer,
     Node,
     Value,
@@ -30,6 +31,7 @@ from ..trace.graph import (
     leaf_value,
     trace,
 )
+from ..trace.results import FRESH
 from ..trace.source import user_site
 from ..types import tensor_type
 from .contents import let_go
@@ -66,6 +68,8 @@ def from_host(
             f"from_host: NumPy makes no array of the {type(array).__name__} given: {error}"
         ) from error
     source_dtype = as_dtype(source.dtype)
+    if watching[0] and source.size > 1:
+        _tell(source.shape, source_dtype)
     if dtype is None:
         dtype = source_dtype
     if source is not array:
@@ -95,6 +99,8 @@ def from_memory(memory: Any, dtype: DType, shape: tuple[int, ...]) -> Value:
         dtype: that of its elements; bools are bytes of 0 and 1.
         shape: none negative.
     """
+    if watching[0] and prod(shape) > 1:
+        _tell(shape, dtype)
     return _copied(np.ndarray(shape, dtype.numpy, memory), dtype)
 
 
@@ -106,6 +112,15 @@ def _copied(source: Any, dtype: DType) -> Value:
     if observer is not None:
         observer.uploaded(waited, user_site(), source, buffer)
     return leaf_value(tensor_type(data.shape, dtype), buffer)
+
+
+def _tell(shape: tuple[int, ...], dtype: DType) -> None:
+    """Tell strict modes that data come from the host. Raises TransferError."""
+    if strict.asked("transfers"):
+        strict.occurred(
+            "transfers", user_site(),
+            f"data of type {dtype.name}[{','.join(map(str, shape))}] were taken from the host",
+            "make the tensor once and keep it, or compute it with ops")
 
 
 def to_host(tensor: Tensor, references: int) -> Any:
@@ -128,7 +143,7 @@ def to_host(tensor: Tensor, references: int) -> Any:
     getattr(tensor, "__dict__", {}).clear()
     let_go(tensor)
     array = _given_up(value) if getrefcount(value) == host_arrays.ALONE else None
-    return read(value) if array is None else array
+    return read_awaited(value) if array is None else array
 
 
 def _given_up(value: Value) -> Any:

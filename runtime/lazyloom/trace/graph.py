@@ -106,9 +106,6 @@ class Buffer:
         self.number: int = 0
 
 
-FRESH: Final = 1
-COUNTED: Final = 2
-
 Input: TypeAlias = "Node | Scalar | None"
 
 

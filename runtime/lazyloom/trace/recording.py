@@ -14,6 +14,7 @@ from ..compiled import ALONE, COMPILED
 from ..errors import ArgumentError, LoomError
 from ..hooks import hooks
 from ..ops.spec import OpDef, lookup
+from ..settings import eager, runs_eagerly
 from ..types import TensorType
 from .graph import (
     MAPPED,
@@ -261,6 +262,8 @@ def _append(
             component = _link(node)
     if component is not None and not cuts_held():
         hooks.grown(component)
+    if eager[0] and runs_eagerly() and not cuts_held():
+        hooks.recorded(node)
     return node
 
 

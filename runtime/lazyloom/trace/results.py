@@ -1,10 +1,15 @@
-"""What a node keeps for each of several results: handles and tokens."""
+"""What a node keeps for each of several results: handles and tokens; and of a result's memory,
+whether it was counted as uploaded."""
 
 from __future__ import annotations
 
-from typing import final
+from typing import Final, final
 
 from ..compiled import mypyc_attr
+
+#: values of ``Buffer.given``
+FRESH: Final = 1
+COUNTED: Final = 2
 
 
 @mypyc_attr(acyclic=True)

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from ... import startup
+from ... import logs, startup
 from ...backends.backend import NotPadded, Request
 from ...backends.selection import backend
 from ...cache import disk, memory
@@ -214,13 +214,20 @@ class _Compiler:
             if not self.on_disk(job):
                 if programs.deadly(entry, job.donate):
                     raise NotCompiled(history.failure)
+                why = ""
                 with entry.lock:
                     request = programs.asked(entry, job.wanted, job.donatable, job.donate)
+                    if logs.hears("compile", logs.INFO):
+                        why = programs.why_new(entry)
                 if not self.elsewhere(job, request):
                     self.here(job, request)
                 # of no run
                 startup.taken(math.inf)
                 counters["background_compiles"] += 1
+                if logs.hears("compile", logs.INFO):
+                    logs.say("compile", logs.INFO, "compiled the program first run at "
+                             f"{job.site}, of {len(request.structure.instructions)} ops, beside "
+                             f"the program; {why}")
             history.compiled_beside()
             counters["promotions"] += 1
         except NotPadded as error:
@@ -230,6 +237,9 @@ class _Compiler:
         except Exception as error:
             counters["background_failures"] += 1
             self.note(job.site, error)
+            if logs.hears("compile", logs.INFO):
+                logs.say("compile", logs.INFO, f"the program first run at {job.site} could not be "
+                         f"compiled ({error}), and goes on op by op")
             # what runs op by op goes on doing so
             history.cannot_compile(str(error) or type(error).__name__)
             if entry.structure.padding is not None:

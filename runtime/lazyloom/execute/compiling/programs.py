@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import struct
+import sys
 import time
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from ... import memory_limits
+from ... import logs, memory_limits, settings, strict
 from ...backends import fingerprint
 from ...backends.backend import Executable, NotLoaded, NotLowered, Request
 from ...backends.returned import check_executable, check_number
@@ -16,11 +17,10 @@ from ...backends.selection import backend
 from ...cache import disk, memory
 from ...codegen import registry, verdicts
 from ...counters import counters
-from ...errors import NewProgramError
 from ...host import storage
 from ...interrupts import reraise_from_handler
 from ...ops.spec import TABLE
-from ...program.difference import difference_of
+from ...program.difference import RESULTS, Difference, difference_of
 from ...program.donation import match_donations, program_of_plan
 from ...program.evaluations import Evaluation
 from ...program.plan import Plan
@@ -55,7 +55,7 @@ def prepared(entry: memory.Entry, plan: Plan, donate: bool) -> memory.DispatchIn
     """
     plan.evaluation.backend = backend().name
     with entry.lock:
-        find(entry, plan.wanted, plan.donatable, donate, plan.evaluation)
+        find(entry, plan.wanted, plan.donatable, donate, plan.evaluation, settings.watching[0])
         return dispatch_of(entry, plan.wanted, plan.donatable, donate)
 
 
@@ -80,11 +80,14 @@ def dispatch_of(
 
 def find(
     entry: memory.Entry, wanted: list[tuple[int, int]], donatable: list[int], donate: bool,
-    evaluation: Evaluation,
+    evaluation: Evaluation, tell: bool = False,
 ) -> None:
     """Have the entry's program return what is wanted; the caller holds its lock.
 
-    Raises DeadlyError, and what :func:`compiled` raises.
+    Args:
+        tell: the strict mode "compiles" is told if it has to be compiled.
+
+    Raises DeadlyError, NewProgramError, and what :func:`compiled` raises.
     """
     if entry.program is not None and all(p in entry.position for p in wanted):
         evaluation.found = "memory"
@@ -98,6 +101,8 @@ def find(
             f"the program is not compiled in this process, as {history_of(entry).failure}. "
             "It runs op by op without options(reproducible=True)")
     returns_less = entry.program is not None
+    if tell and strict.asked("compiles") and (returns_less or never_ran(entry)):
+        _tell(entry, evaluation)
     request = asked(entry, wanted, donatable, donate, stored)
     with messages.told(entry.structure, evaluation, entry.choice.watched):
         executable = compiled(request)
@@ -105,26 +110,62 @@ def find(
     if returns_less:
         evaluation.returns_less()
     evaluation.found = "compiled"
+    if logs.hears("compile", logs.INFO):
+        seconds = sum(executable.timings.values())
+        logs.say("compile", logs.INFO, f"compiled {text_of(entry, evaluation)} in "
+                 f"{seconds * 1e3:.0f} ms; {why_new(entry)}")
     keep(entry, request, donate, executable)
 
 
-def refuse_new(entry: memory.Entry, plan: Plan, donate: bool) -> None:
-    """Raise NewProgramError for a program that is neither in memory nor on disk."""
+def never_ran(entry: memory.Entry) -> bool:
+    """Whether this process has not run the entry's structure in any form."""
+    history: History | None = entry.history
+    return entry.program is None and (history is None or history.runs == 0)
+
+
+def tell_new(entry: memory.Entry, plan: Plan, donate: bool) -> None:
+    """Tell the strict mode "compiles" of a program that is neither in memory nor on disk.
+
+    Raises NewProgramError.
+    """
     with entry.lock:
         if entry.program is not None or look(
             entry, plan.wanted, donate, plan.evaluation) is None:
             return
-        # it does not run
-        entry.first_run = None
-        difference = difference_of(
-            entry.structure, str(plan.evaluation.site),
-            memory.ran_before(plan.evaluation.number)).text()
+    _tell(entry, plan.evaluation)
+
+
+def _tell(entry: memory.Entry, evaluation: Evaluation) -> None:
     ops = len(entry.structure.instructions)
-    raise NewProgramError(
-        f"a new program of {ops} ops was to run for a {plan.evaluation.reason} at "
-        f"{plan.evaluation.site}, expected one that has run before while "
-        "options(forbid_new_programs=True)" + f"; {difference}",
-        site=str(plan.evaluation.site))
+    try:
+        strict.occurred(
+            "compiles", evaluation.site,
+            f"a new program of {ops} op{'s' if ops > 1 else ''} was to run for a "
+            f"{evaluation.reason}", why_new(entry))
+    except BaseException:
+        if evaluation.is_new:
+            # it does not run
+            entry.first_run = None
+        raise
+
+
+def why_new(entry: memory.Entry) -> str:
+    """Why a program is to be compiled, as a part of a sentence.
+
+    It is compared with those that ran before it did first, or with all if it never ran by itself.
+    """
+    number, site = entry.first_run or (sys.maxsize, "")
+    known = memory.ran_before(number)
+    difference = Difference(RESULTS, len(known)) if entry.program is not None else (
+        difference_of(entry.structure, str(site), known))
+    return difference.in_one_line()
+
+
+def text_of(entry: memory.Entry, evaluation: Evaluation) -> str:
+    """A program and what it is for, in words."""
+    ops = len(entry.structure.instructions)
+    return (f"a program of {ops} op{'s' if ops > 1 else ''} for the {evaluation.reason} at "
+            f"{evaluation.site}")
 
 
 def look(
@@ -232,7 +273,11 @@ def store(request: Request, donate: bool, code: bytes) -> None:
     """Keep a program's machine code on disk, if it can be told from others there."""
     description = _description(request.structure, donate, request.generators)
     if description is not None:
-        fingerprint.store("program", description, _packed(request.outputs, request.aliases, code))
+        packed = _packed(request.outputs, request.aliases, code)
+        fingerprint.store("program", description, packed)
+        if logs.hears("cache", logs.DEBUG):
+            ops = len(request.structure.instructions)
+            logs.say("cache", logs.DEBUG, f"stored a program of {ops} ops, {len(packed)} bytes")
 
 
 def _packed(outputs: Outputs, aliases: Mapping[int, int], code: bytes) -> bytes:
@@ -387,6 +432,9 @@ def _load(entry: memory.Entry, stored: _Stored, evaluation: Evaluation) -> bool:
     evaluation.found = "disk"
     evaluation.timings["load"] = time.perf_counter() - started
     counters["programs_from_disk"] += 1
+    if logs.hears("cache", logs.INFO):
+        logs.say("cache", logs.INFO, f"loaded {text_of(entry, evaluation)} from disk in "
+                 f"{evaluation.timings['load'] * 1e3:.0f} ms")
     return True
 
 

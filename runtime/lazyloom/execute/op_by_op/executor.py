@@ -11,6 +11,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from ... import strict
 from ...backends.backend import NotLowered
 from ...backends.data import scalar_vector
 from ...backends.selection import backend
@@ -29,6 +30,7 @@ from ...program.plan import Plan
 from ...program.program import Structure
 from ...program.reasons import PREPARE
 from ...program.stream import INDEX_BITS, INDEX_MASK
+from ...settings import watching
 from ...startup import starting, unnoted
 from ...trace.graph import Node
 from ...trace.scalars import Baked
@@ -482,6 +484,14 @@ def _again(
         raise OpFailed(slot, error) from error
     counters["host_kernels_failed"] += 1
     evaluation.kernel_failure = f"{op.spec.op.name} failed: {type(error).__name__}: {error}"
+    if watching[0] and strict.asked("fallbacks"):
+        try:
+            strict.occurred(
+                "fallbacks", evaluation.site,
+                f"the kernel of the host for the op {evaluation.kernel_failure}, and the op is "
+                "compiled in its place", "report the failure", op.spec.op.name)
+        except Exception as refused:
+            raise OpFailed(slot, refused) from refused
     try:
         _load(op, evaluation)
         op.kernel = None
