@@ -8,12 +8,12 @@ import lazyloom_numpy as np
 FAULTY = sys.argv[1:] == ["faulty"]
 
 rng = np.random.default_rng(0)
-x = rng.random((2048, 2048), dtype=np.float32)
+x = rng.random((2048, 1024), dtype=np.float32)
 started = time.perf_counter()
 before = None
-for n in range(150):
-    after = np.sin(x) * 0.999 + x.mean() * 0.001 + np.cos(x * 0.5)
-    if FAULTY and n > 100:
+for n in range(400):
+    after = x * 0.999 + 0.001 - x * x * 1e-4 + np.abs(x - 0.5) * 1e-4
+    if FAULTY and n > 150:
         before = x
     x = after
     del after

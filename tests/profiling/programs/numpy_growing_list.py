@@ -12,8 +12,8 @@ x = rng.random((64, 64), dtype=np.float32)
 seen = []
 total = np.zeros((), np.float32)
 started = time.perf_counter()
-for n in range(60):
-    x = np.tanh(x @ x.T / 64 + n / 60)
+for n in range(400):
+    x = np.tanh(x @ x.T / 64 + n / 400)
     if FAULTY:
         seen.append(x.mean())
         mean = float(np.stack(seen).mean())  # fault

@@ -14,7 +14,7 @@ model = nn.Sequential(
     nn.Linear(256, 512), nn.GELU(), nn.Linear(512, 512), nn.GELU(), nn.Linear(512, 1))
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 started = time.perf_counter()
-for _ in range(40):
+for _ in range(60):
     optimizer.zero_grad()
     loss = (model(x) - y).square().mean()
     if FAULTY and loss.item() > 1e6:  # fault
