@@ -1,8 +1,9 @@
-"""Write the type stubs of the frontends, from what their modules hold.
+"""Write the type stubs of the frontends, from what their modules hold, and docstrings.
 
 Functions that take anything array-like are annotated ``Any`` in the source; for editors and type
 checkers it matters that their results are arrays, and that ufuncs, which a table makes, are
-there. Those of the torch-like frontend are made in stubs_torch.py. ``make docs`` runs it;
+there. Those of the torch-like frontend are made in stubs_torch.py, docstrings of the NumPy-like one
+in numpy_docstrings.py. ``make docs`` runs it;
 ``python docs/stubs.py --check`` only tells whether the stubs are as it would write them, and the
 tests do that.
 """
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as onp
+import numpy_docstrings
 import stubs_torch
 
 import lazyloom_numpy as np
@@ -253,7 +255,8 @@ def submodule(name: str) -> str:
 def stubs() -> dict[Path, str]:
     return {
         FOLDER / "__init__.pyi": package(), FOLDER / "fft.pyi": submodule("fft"),
-        FOLDER / "linalg.pyi": submodule("linalg"), **stubs_torch.stubs(NOTICE),
+        FOLDER / "linalg.pyi": submodule("linalg"),
+        FOLDER / "docstrings.txt": numpy_docstrings.text(), **stubs_torch.stubs(NOTICE),
     }  # fmt: skip
 
 
