@@ -417,3 +417,11 @@ __all__ = [
     "used_since", "user_packages", "Value", "value_and_grad", "visualize_sharding", "vjp", "vmap",
     "while_loop",
 ]  # fmt: skip
+
+#: public modules that only some programs import
+_MODULES = ("backends", "codegen", "distributed", "launcher", "quantization")
+
+
+def __dir__() -> list[str]:
+    imported = [name for name in _MODULES if name in globals()]
+    return sorted([*__all__, *imported, "__doc__", "__file__", "__name__", "__version__"])
