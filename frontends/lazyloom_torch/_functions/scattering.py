@@ -420,6 +420,8 @@ def _where(self: Tensor, condition: Any, other: Any) -> Tensor:
     return found
 
 
+# so that it is published, and pickled, by the method's name
+_where.__name__ = _where.__qualname__ = "where"
 declare({"method": [("where", _where)]})
 declare({
     "function method inplace out": [

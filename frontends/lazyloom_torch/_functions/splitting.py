@@ -205,6 +205,9 @@ def _split(self: Tensor, split_size: Any, dim: int = 0) -> Any:
     return split(self, split_size, dim)
 
 
+# so that it is published, and pickled, by the method's name
+_split.__name__ = _split.__qualname__ = "split"
+
 declare({
     "function method": [
         unbind, split_with_sizes, chunk, tensor_split, hsplit, vsplit, dsplit,

@@ -242,6 +242,11 @@ def _dense(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return self
 
 
+# so that they are published, and pickled, by the methods' names
+_none_sparse.__name__ = _none_sparse.__qualname__ = "sparse_dim"
+_dense.__name__ = _dense.__qualname__ = "to_dense"
+
+
 def typename(obj: Any) -> str:
     """The name of an object's type; of a tensor, PyTorch's name with its dtype."""
     if isinstance(obj, Tensor):
