@@ -121,7 +121,7 @@ def function(key: str, thing: Any) -> str:
     for p in signature.parameters.values():
         text = OF_FUNCTIONS.get(key, {}).get(p.name) or PARAMETERS.get(p.name)
         if text is not None and "Args:" not in source:
-            star = {p.VAR_POSITIONAL: r"\*", p.VAR_KEYWORD: r"\*\*"}.get(p.kind, "")
+            star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
             lines.append(_wrapped(star + p.name, text))
     returns = RETURNS.get(key)
     examples = [line for code in EXAMPLES.get(key, ()) for line in shown(code).splitlines()]

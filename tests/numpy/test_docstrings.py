@@ -93,7 +93,7 @@ def test_parameters_are_those_of_the_signature() -> None:
         section = re.search(r"^Args:\n((?: .*\n?)+)", text, re.MULTILINE)
         if section is None:
             continue
-        given = re.findall(r"^    \\?\*?\\?\*?(\w+)(?:, \w+)*:", section[1], re.MULTILINE)
+        given = re.findall(r"^    \*{,2}(\w+)(?:, \*{,2}\w+)*:", section[1], re.MULTILINE)
         described += 1
         there = {*inspect.signature(thing).parameters}
         assert given and set(given) <= there | {"axes", "correction"}, name
