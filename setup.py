@@ -134,7 +134,7 @@ class Docstrings:
         if text is not None:
             source = source.replace("NULL, /* docstring */", f"PyDoc_STR({in_quotes(text)}),")
         for cls in self.classes:
-            name = f"{prefix}___{cls.name}"
+            name = f"{prefix}___{cls.name}" if prefix else cls.name
             source = self._table(source, f"PyMethodDef {name}_methods[]", cls)
             source = self._table(source, f"PyGetSetDef {name}_getseters[]", cls)
             source = self._table(source, f"PyTypeObject CPyType_{name}_template_", cls)
