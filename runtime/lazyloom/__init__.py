@@ -185,6 +185,11 @@ def sync(*values: Any, wait: bool = False) -> None:
     Args:
         wait: also wait until it has run, and raise its error; without tensors, until all that was
             ever handed over has run, whose errors are raised where values are read.
+
+    Example:
+
+        >>> x = np.arange(3.0) + 1
+        >>> lazyloom.sync(x, wait=True)
     """
     _sync.sync(_values(values, "sync") if values else None, wait)
 

@@ -272,6 +272,11 @@ def get_option(name: str) -> Any:
     """An option's value: a bool of this thread, or a number of the process.
 
     Raises ArgumentError for an unknown name.
+
+    Example:
+
+        >>> lazyloom.get_option("forbid_reads")
+        False
     """
     if name in NUMBERS:
         return getattr(tuning, name)
@@ -323,6 +328,12 @@ def set_option(name: str, value: Any) -> Any:
 
     Returns its previous value. Raises ArgumentError for an unknown name, and for a value that is
     not a bool or is out of the number's bounds.
+
+    Example:
+
+        >>> before = lazyloom.set_option("forbid_reads", False)
+        >>> before
+        False
     """
     before = get_option(name)
     number = NUMBERS.get(name)
@@ -372,6 +383,13 @@ def options(**changes: Any) -> Iterator[None]:
             ran. LAZYLOOM_REPRODUCIBLE=1 in the environment sets it for the process. For this
             thread.
         **changes: the numbers that ``docs/options.md`` lists, such as ``cut_ops``. For the process.
+
+    Example:
+
+        >>> with lazyloom.options(forbid_reads=True):
+        ...     y = np.arange(3.0) + 1  # recorded, and not read
+        >>> y
+        array([1., 2., 3.])
     """
     before: dict[str, Any] = {}
     try:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import importlib
 import inspect
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy
 import pytest
 
 import lazyloom
@@ -114,6 +116,20 @@ def test_methods_and_properties_have_docstrings_and_signatures(cls: type) -> Non
             thing = thing if isinstance(thing, property) else getattr(cls, name)
             names.append((f"{cls.__qualname__}.{name}", thing))
     assert names and not missing(names)
+
+
+@pytest.mark.op_by_op  # as for users, and without a program compiled for each
+def test_examples_of_the_runtime_give_what_they_show() -> None:
+    tried = 0
+    runner = doctest.DocTestRunner()
+    for name in lazyloom.__all__:
+        text = inspect.getdoc(getattr(lazyloom, name)) or ""
+        names = {"lazyloom": lazyloom, "np": np, "numpy": numpy}
+        test = doctest.DocTestParser().get_doctest(text, names, name, None, None)
+        tried += bool(test.examples)
+        said: list[str] = []
+        assert not runner.run(test, out=said.append).failed, (name, said)
+    assert tried >= 18
 
 
 def test_named_tuples_of_the_core_have_docstrings() -> None:
