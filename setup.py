@@ -9,6 +9,7 @@ interpreted, several times slower; ``python -m lazyloom info`` says which.
 
 from __future__ import annotations
 
+import ast
 import gc
 import hashlib
 import importlib.metadata
@@ -88,10 +89,145 @@ def deallocators_mended(source: str) -> str:
 def sources_named(source: str) -> str:
     """mypyc's C, whose tracebacks name files as they are in the package, not in the checkout.
 
-    ``lazyloom/sources.py`` has their lines shown. In the table of texts they stay as they are, as
-    their lengths stand there, too.
+    ``lazyloom/sources.py`` has their lines shown.
     """
-    return re.sub(r'(?<!\\)"runtime/lazyloom/', '"lazyloom/', source)
+    # arguments alone: among the literals a name of 34 letters follows its length, which is a quote
+    return source.replace('("runtime/lazyloom/', '("lazyloom/')
+
+
+Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Docstrings:
+    """Writes the docstrings of a module of the core into what mypyc made of it.
+
+    mypyc 2.4 writes signatures alone where C has docstrings, and none where a default is no
+    literal; of modules and properties it writes nothing, and of classes that are no extension
+    types, such as named tuples, a filler. What is written here is data of the extension module:
+    nothing is looked up or made when it is imported.
+    """
+
+    #: a string in C that mypyc writes, or none
+    WRITTEN = r'PyDoc_STR\((NULL|"(?:[^"\\]|\\.)*")\)'
+    #: functions of a module, methods
+    FUNCTIONS = re.compile(r'(\{"(\w+)",\s+\(PyCFunction\)\w+,\s+METH_[^,]*, )' + WRITTEN)
+    PROPERTIES = re.compile(
+        r'(\{"(\w+)",\s+\(getter\)\w+,\s+(?:\(setter\)\w+|NULL),\s+)NULL, NULL\}')
+    CLASS = re.compile(r"(\.tp_doc = )" + WRITTEN)
+    FILLER = re.compile(
+        r"CPyStatics\[\d+\]; /\* 'mypyc filler docstring' \*/"
+        r'(?=(?:.*\n){1,8}? +CPy_AddTraceback\("[^"]*", "<module>", (\d+),)')
+
+    def __init__(self, python: str) -> None:
+        self.module = ast.parse(python)
+        self.classes = [n for n in self.module.body if isinstance(n, ast.ClassDef)]
+        self.fillers = 0
+
+    def written(self, source: str) -> str:
+        """The C of the module with its docstrings."""
+        found = re.search(r"static PyMethodDef (\w*)module_methods\[\] = \{", source)
+        if found is None:
+            raise RuntimeError("mypyc's C has no module_methods, expected a table of functions")
+        prefix = found[1]
+        source = self._table(source, f"PyMethodDef {prefix}module_methods[]", self.module)
+        text = ast.get_docstring(self.module)
+        if text is not None:
+            source = source.replace("NULL, /* docstring */", f"PyDoc_STR({in_quotes(text)}),")
+        for cls in self.classes:
+            name = f"{prefix}___{cls.name}" if prefix else cls.name
+            source = self._table(source, f"PyMethodDef {name}_methods[]", cls)
+            source = self._table(source, f"PyGetSetDef {name}_getseters[]", cls)
+            source = self._table(source, f"PyTypeObject CPyType_{name}_template_", cls)
+        return self.FILLER.sub(self._filled, source)
+
+    def _table(self, source: str, name: str, scope: Documented) -> str:
+        """The C with the docstrings of one of its tables."""
+        begin = source.find(f"static {name} = {{")
+        if begin < 0:
+            return source
+        end = source.index("\n};", begin)
+        table = source[begin:end]
+        functions = {n.name: n for n in scope.body
+                     if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
+                     and not any(ast.unparse(d).endswith(".setter") for d in n.decorator_list)}
+
+        def function(match: re.Match[str]) -> str:
+            node = functions.get(match[2])
+            if node is None:
+                return match[0]
+            return f"{match[1]}PyDoc_STR({self._both(match[3], node, node.name, node)})"
+
+        def described(match: re.Match[str]) -> str:
+            node = functions.get(match[2])
+            text = None if node is None else ast.get_docstring(node)
+            return match[0] if text is None else f"{match[1]}{in_quotes(text)}, NULL}}"
+
+        def instance(match: re.Match[str]) -> str:
+            init = functions.get("__init__")
+            assert isinstance(scope, ast.ClassDef)
+            return f"{match[1]}PyDoc_STR({self._both(match[2], scope, scope.name, init)})"
+
+        table = self.FUNCTIONS.sub(function, table)
+        table = self.PROPERTIES.sub(described, table)
+        table = self.CLASS.sub(instance, table)
+        return source[:begin] + table + source[end:]
+
+    def _both(
+        self, written: str, node: Documented, name: str, called: ast.AST | None
+    ) -> str:
+        """A signature, which mypyc wrote or could not, with a docstring."""
+        text = ast.get_docstring(node)
+        if written == "NULL":
+            assert isinstance(called, (ast.FunctionDef, ast.AsyncFunctionDef))
+            written = in_quotes(f"{name}({parameters(called, name == called.name)})\n--\n\n")
+        return written if text is None else f"{written}\n{in_quotes(text)}"
+
+    def _filled(self, match: re.Match[str]) -> str:
+        line = int(match[1])
+        for cls in self.classes:
+            if line in (cls.lineno, *(d.lineno for d in cls.decorator_list)):
+                return f"PyUnicode_FromString({in_quotes(ast.get_docstring(cls) or cls.name)});"
+        raise RuntimeError(
+            f"mypyc's C has a class at line {line}, where the module has none")
+
+
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef, own: bool) -> str:
+    """The parameters as a text signature has them: without types, other than literals as dots.
+
+    A method's first one is marked; the signature of a class (not ``own``) is without it.
+    """
+    given = function.args
+    plain = [ast.arg(a.arg) for a in (*given.posonlyargs, *given.args)]
+    if plain and plain[0].arg in ("self", "cls"):
+        if own:
+            plain[0].arg = f"${plain[0].arg}"
+        else:
+            plain = plain[1:]
+
+    def default(value: ast.expr | None) -> ast.expr | None:
+        try:
+            if value is not None:
+                ast.literal_eval(value)
+        except ValueError:
+            return ast.Constant(...)
+        return value
+
+    return ast.unparse(ast.arguments(
+        posonlyargs=[], args=plain, vararg=given.vararg and ast.arg(given.vararg.arg),
+        kwonlyargs=[ast.arg(a.arg) for a in given.kwonlyargs],
+        kw_defaults=[default(v) for v in given.kw_defaults],
+        kwarg=given.kwarg and ast.arg(given.kwarg.arg),
+        defaults=[v for v in map(default, given.defaults) if v is not None]))
+
+
+def in_quotes(text: str) -> str:
+    """A string in C, a line of it on each line."""
+    lines = []
+    for line in text.splitlines(keepends=True) or [""]:
+        codes = [chr(c) if 32 <= c < 127 and chr(c) not in '"\\?' else f"\\{c:03o}"
+                 for c in line.encode()]
+        lines.append(f'"{"".join(codes)}"')
+    return "\n".join(lines)
 
 
 #: what calls functions in C on arrays; without it kernels call NumPy
@@ -383,12 +519,19 @@ def core_extensions() -> list[Any]:
             extension.depends = [*extension.depends, *(
                 os.path.join(headers, name) for name in sorted(os.listdir(headers))
                 if name.endswith(".h"))]
+        modules = {"__native_lazyloom___" + m.replace("/", "___") + ".c": m for m in CORE}
         for path in {source for e in extensions for source in e.sources}:
             if "__native" in path:
                 with open(path, encoding="utf-8") as file:
                     text = file.read()
+                module = modules.pop(os.path.basename(path), None)
+                if module is not None:
+                    with open(f"runtime/lazyloom/{module}.py", encoding="utf-8") as file:
+                        text = Docstrings(file.read()).written(text)
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(sources_named(deallocators_mended(text)))
+        if modules:
+            raise RuntimeError(f"mypyc wrote no C of {', '.join(modules.values())}")
         return extensions
     except (Exception, SystemExit) as error:
         if wanted == "compiled":

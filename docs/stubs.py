@@ -1,8 +1,9 @@
-"""Write the type stubs of the frontends, from what their modules hold.
+"""Write the type stubs of the frontends, from what their modules hold, and docstrings.
 
 Functions that take anything array-like are annotated ``Any`` in the source; for editors and type
 checkers it matters that their results are arrays, and that ufuncs, which a table makes, are
-there. Those of the torch-like frontend are made in stubs_torch.py. ``make docs`` runs it;
+there. Those of the torch-like frontend are made in stubs_torch.py, docstrings of the NumPy-like one
+in numpy_docstrings.py. ``make docs`` runs it;
 ``python docs/stubs.py --check`` only tells whether the stubs are as it would write them, and the
 tests do that.
 """
@@ -17,7 +18,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as onp
+import numpy_docstrings
 import stubs_torch
+from stubs_types import ALIASES, OF_FUNCTIONS, OVERLOADS, PARAMETERS
 
 import lazyloom_numpy as np
 
@@ -58,29 +61,43 @@ _OPERATORS: Final = tuple(
         "lshift", "rshift") for prefix in ("", "r", "i"))  # fmt: skip
 
 
-def parameters(function: Any) -> str:
-    """The parameters as a stub has them: annotations that say something, defaults as dots."""
+def typed(function: Any, p: inspect.Parameter) -> str:
+    """The type of a parameter: by its annotation if that says something, else by its name."""
+    known = p.annotation if p.annotation in ("bool", "int", "float", "str") else None
+    if known is None:
+        own = OF_FUNCTIONS.get(function.__name__, {})
+        known = own.get(p.name) or PARAMETERS.get(p.name, "Any")
+    has_none = known in ("Any", "object", "_Axes", "_Out") or known.endswith("| None")
+    if p.default is None and not has_none:
+        known += " | None"
+    return re.sub(r"\bbool\b", "_bool", known)
+
+
+def parameters(function: Any, changed: dict[str, str] | None = None) -> str:
+    """The parameters as a stub has them, defaults as dots.
+
+    ``changed`` has types of some of them; one whose type is ``Literal[True]`` is given by name.
+    """
+    changed = changed or {}
     parts = []
     slash, star = False, False
     signature = inspect.signature(function)
     positional = [p for p in signature.parameters.values() if p.kind is p.POSITIONAL_ONLY]
     for p in signature.parameters.values():
-        if p.kind is p.KEYWORD_ONLY and not star:
+        if (p.kind is p.KEYWORD_ONLY or changed.get(p.name) == "Literal[True]") and not star:
             parts.append("*")
             star = True
         if p.kind is p.VAR_POSITIONAL:
-            parts.append(f"*{p.name}: Any")
+            parts.append(f"*{p.name}: {typed(function, p)}")
             star = True
         elif p.kind is p.VAR_KEYWORD:
             parts.append(f"**{p.name}: Any")
         elif p.name == "self":
             parts.append("self")
         else:
-            known = p.annotation if p.annotation in ("bool", "int", "float", "str") else "Any"
-            if p.default is None and known != "Any":
-                known += " | None"
-            known = known.replace("bool", "_bool")
-            parts.append(f"{p.name}: {known}" + ("" if p.default is p.empty else " = ..."))
+            known = changed.get(p.name) or typed(function, p)
+            given = p.default is p.empty or known == "Literal[True]"
+            parts.append(f"{p.name}: {known}" + ("" if given else " = ..."))
         if positional and p is positional[-1] and not slash:
             parts.append("/")
             slash = True
@@ -103,6 +120,17 @@ def returned(name: str, function: Any, space: dict[str, set[str]]) -> str:
     return re.sub(r"\bbool\b", "_bool", text)
 
 
+def overloads(name: str, function: Any) -> list[str]:
+    """The lines of a function whose result depends on whether an argument is true."""
+    flag, without, with_it = OVERLOADS[name]
+    lines = []
+    for kind, result in (
+        ("Literal[False]", without), ("Literal[True]", with_it), ("_bool", f"{without} | {with_it}")
+    ):
+        lines += ["@overload", f"def {name}({parameters(function, {flag: kind})}) -> {result}: ..."]
+    return lines
+
+
 def functions(module: Any, space: dict[str, set[str]], public: Any) -> list[str]:
     """A line for every function of the module that ``public``, NumPy's own, has too."""
     lines = []
@@ -114,7 +142,10 @@ def functions(module: Any, space: dict[str, set[str]], public: Any) -> list[str]
             continue
         if isinstance(thing, types.FunctionType) and thing.__module__.startswith("lazyloom_numpy"):
             result = returned(name, thing, space)
-            lines.append(f"def {name}({parameters(thing)}) -> {result}: ...")
+            if name in OVERLOADS and result != "ndarray":
+                lines += overloads(name, thing)
+            else:
+                lines.append(f"def {name}({parameters(thing)}) -> {result}: ...")
         elif isinstance(thing, np.ufunc):
             lines.append(f"{name}: _{'Function' if thing.nout == 1 else 'FunctionOfTwoResults'}")
     return lines
@@ -195,12 +226,13 @@ def package() -> str:
     borrowed = sorted(set(borrowed) - {"bool"})
     return "\n".join([
         NOTICE,
-        "from collections.abc import Iterator",
-        "from typing import Any",
+        "from collections.abc import Callable, Iterable, Iterator, Sequence",
+        "from typing import Any, Literal, SupportsIndex, TypeAlias, overload",
         "",
         "import lazyloom",
         "import numpy as onp",
         "from numpy import bool as _bool_of_numpy",
+        "from numpy.typing import ArrayLike as _ArraysOfNumpy, DTypeLike as _DTypes",
         *[f"from numpy import {n} as {n}" for n in borrowed],
         "",
         *[f"from . import {n} as {n}" for n in sorted(modules)],
@@ -209,6 +241,7 @@ def package() -> str:
         "from builtins import bool as _bool",
         "",
         "bool = _bool_of_numpy",
+        *ALIASES,
         "__version__: str",
         "__array_api_version__: str",
         *plain,
@@ -244,16 +277,19 @@ def submodule(name: str) -> str:
         results += [f"    {field}: ndarray" for field in cls._fields]
     errors = [f"from numpy.linalg import {n} as {n}" for n in ("LinAlgError",) if n in vars(module)]
     return "\n".join([
-        NOTICE, "from builtins import bool as _bool", "from typing import Any, NamedTuple", "",
-        *errors, "", "from . import ndarray as ndarray", *_imports(space), "", *results, "", *lines,
-        "",
+        NOTICE, "from builtins import bool as _bool", "from collections.abc import Sequence",
+        "from typing import Any, Literal, NamedTuple, SupportsIndex, overload", "",
+        "from numpy.typing import DTypeLike as _DTypes", *errors, "",
+        "from . import ndarray as ndarray, _Array, _Axes, _Ints, _Out, _Shape",
+        *_imports(space), "", *results, "", *lines, "",
     ])  # fmt: skip
 
 
 def stubs() -> dict[Path, str]:
     return {
         FOLDER / "__init__.pyi": package(), FOLDER / "fft.pyi": submodule("fft"),
-        FOLDER / "linalg.pyi": submodule("linalg"), **stubs_torch.stubs(NOTICE),
+        FOLDER / "linalg.pyi": submodule("linalg"),
+        FOLDER / "docstrings.txt": numpy_docstrings.text(), **stubs_torch.stubs(NOTICE),
     }  # fmt: skip
 
 

@@ -132,6 +132,7 @@ from ._ufuncs.ufunc import ufunc
 from .lib._polynomials import (
     poly, poly1d, polyadd, polyder, polydiv, polyfit, polyint, polymul, polysub, polyval, roots,
 )  # fmt: skip
+from . import _docstrings
 from ._array import hosted as _hosted
 from ._interop import (
     captured as _captured, einops as _einops, pandas as _pandas, submodules as _submodules,
@@ -147,6 +148,7 @@ _pandas.install()
 _submodules.install()
 
 bitwise_invert = _ufuncs.PUBLIC["invert"]
+_docstrings.attach(globals())
 little_endian = _sys.byteorder == "little"
 True_ = _onp.True_
 False_ = _onp.False_
@@ -156,7 +158,9 @@ __array_api_version__ = "2024.12"
 
 
 def __dir__() -> list[str]:
-    return sorted(n for n in globals() if not n.startswith("_") and n != "annotations")
+    return sorted(n for n in globals() if n != "annotations" and (
+        not n.startswith("_") or n in ("__array_api_version__", "__array_namespace_info__",
+                                       "__version__")))
 
 
 def __getattr__(name: str) -> _Any:

@@ -73,6 +73,7 @@ with _without_collection():
     )
     from ._out import taking_out  # noqa: E402, F401
     from ._promotion import can_cast, combine, promote_types  # noqa: E402, F401
+    from ._publishing import public as _public  # noqa: E402
     from ._publishing import publish as _publish  # noqa: E402
     from ._repr import set_printoptions  # noqa: E402, F401
     from ._tensor import Tensor  # noqa: E402, F401
@@ -201,4 +202,9 @@ with _without_collection():
         _publish(vars(_sys.modules[__name__] if _module is None else _module), f"{__name__}{_name}")
     _publish(vars(Tensor), __name__, "Tensor")
 
-__all__ = [n for n in dir() if not n.startswith("_") and n not in ("Any", "annotations")]
+__all__ = _public(globals())  # noqa: PLE0605  # a list of strings
+
+
+def __dir__() -> list[str]:
+    later = (name for name in _LAZY_MODULES if not name.startswith("_"))
+    return sorted({*_public(globals()), *later, "__version__"})

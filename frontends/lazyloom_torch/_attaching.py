@@ -144,14 +144,17 @@ def _reshape_in_place(name: str) -> Any:
         return strided.become(self, function(self, *args, **kwargs), f"{name}_")
 
     method.__name__ = method.__qualname__ = f"{name}_"
+    method.__doc__ = f"In place: {function.__doc__}"
     return method
 
 
 def _matrix_transpose(self: Tensor) -> Tensor:
+    """The last two dimensions swapped: a view."""
     return views.transpose(views.matrices(self, "mT"), -2, -1) if self.ndim else self
 
 
 def _adjoint_of_matrix(self: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix: a view. RuntimeError for other dimensions."""
     if self.ndim not in (0, 2):
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
@@ -168,10 +171,12 @@ def _set_imag(self: Tensor, value: Any) -> None:
 
 def _properties() -> None:
     cls: Any = Tensor
-    cls.T = property(lambda self: views.permute(self, *reversed(range(self.ndim))))
+    cls.T = property(lambda self: views.permute(self, *reversed(range(self.ndim))),
+                     doc="All dimensions in reverse order: a view.")
     cls.mT = property(_matrix_transpose)
     cls.H = property(_adjoint_of_matrix)
-    cls.mH = property(lambda self: views.adjoint(self))
+    cls.mH = property(lambda self: views.adjoint(self),
+                      doc="The last two dimensions swapped, conjugated: a view.")
     cls.real = property(pointwise.real, _set_real)
     cls.imag = property(pointwise.imag, _set_imag)
 

@@ -160,6 +160,7 @@ def check_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def numel(shape: Sequence[int]) -> int:
+    """The number of elements."""
     n = 1
     for d in shape:
         n *= d

@@ -1,4 +1,4 @@
-"""Public functions are pickled by the name they are found under.
+"""Which names are public; public functions are pickled by the name they are found under.
 
 Many are made in loops or wrapped where a namespace is filled, so that the name they are born with
 leads to another function, or to none. Modules keep functions (``activation=F.relu``), and so do
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from types import FunctionType
-from typing import Any
+from types import FunctionType, ModuleType
+from typing import Any, Final
 
 
 def _leads_to(function: FunctionType) -> bool:
@@ -37,3 +37,17 @@ def publish(namespace: Mapping[str, Any], module: str, owner: str = "") -> None:
             function.__module__ = module
             function.__name__ = name
             function.__qualname__ = f"{owner}.{name}" if owner else name
+
+
+#: names of the package that its own modules use, which are not PyTorch's
+_INTERNAL: Final = frozenset(
+    ("Any", "TAKES_OUT", "annotations", "combine", "naming", "taking_out"))
+
+
+def public(names: Mapping[str, Any]) -> list[str]:
+    """The names of the package that are for users: not its helpers, nor modules of folders."""
+    package = names["__name__"]
+    return sorted(
+        name for name, found in names.items()
+        if not name.startswith("_") and name not in _INTERNAL and not (
+            isinstance(found, ModuleType) and found.__name__ not in (f"{package}.{name}", package)))

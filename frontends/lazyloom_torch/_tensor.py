@@ -444,6 +444,7 @@ class Tensor(_Base):
 
     @property
     def shape(self) -> Size:
+        """The size of each dimension; known before anything runs."""
         return Size(self.tensor_type.shape)
 
     def size(self, dim: int | None = None) -> Any:
@@ -453,35 +454,41 @@ class Tensor(_Base):
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self.tensor_type.shape)
 
     def dim(self) -> int:
+        """The number of dimensions."""
         return len(self.tensor_type.shape)
 
-    ndimension = dim
-
     def numel(self) -> int:
+        """The number of elements."""
         return int(self.tensor_type.size)
 
-    nelement = numel
+    ndimension, nelement = dim, numel
 
     def element_size(self) -> int:
+        """The size of an element in bytes."""
         return int(self.tensor_type.dtype.itemsize)
 
     @property
     def itemsize(self) -> int:
+        """The size of an element in bytes."""
         return int(self.tensor_type.dtype.itemsize)
 
     @property
     def nbytes(self) -> int:
+        """The size of all elements in bytes."""
         return int(self.tensor_type.nbytes)
 
     @property
     def dtype(self) -> dtype:
+        """The dtype of the elements."""
         return _dtypes.of(self.tensor_type.dtype)
 
     @property
     def device(self) -> _dtypes.device:
+        """The device of the data."""
         return CPU if self.tensor_type.placement.is_default else _dtypes.device_of(self)
 
     is_cpu = True
@@ -496,12 +503,15 @@ class Tensor(_Base):
     _version = property(version_of)
 
     def is_floating_point(self) -> bool:
+        """Whether the dtype is floating."""
         return bool(self.tensor_type.dtype.is_floating)
 
     def is_complex(self) -> bool:
+        """Whether the dtype is complex."""
         return bool(self.tensor_type.dtype.is_complex)
 
     def is_signed(self) -> bool:
+        """Whether the dtype has negative numbers."""
         return self.tensor_type.dtype.kind not in "bu"
 
     def stride(self, dim: int | None = None) -> Any:
@@ -512,6 +522,7 @@ class Tensor(_Base):
         return found if dim is None else found[axis(dim, self.ndim)]
 
     def storage_offset(self) -> int:
+        """The position of the first element in the storage."""
         return self.element_offset
 
     def is_nonzero(self) -> bool:
@@ -519,6 +530,7 @@ class Tensor(_Base):
         return bool(self)
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether the elements lie in memory in the order of the dimensions."""
         return is_contiguous(self.tensor_type.shape, self.element_strides)
 
     # -- to the host ----------------------------------------------------------------------

@@ -37,18 +37,22 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
+    """Seed the generator from the system, and return the seed."""
     return default_generator.seed()
 
 
 def initial_seed() -> int:
+    """The seed that the generator was set to last."""
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
+    """The state of the generator of random numbers, uint8."""
     return default_generator.get_state()
 
 
 def set_rng_state(state: Tensor) -> None:
+    """Set the state that ``get_rng_state`` gave."""
     default_generator.set_state(state)
 
 

@@ -202,6 +202,11 @@ def sync(*values: Any, wait: bool = False) -> None:
     Args:
         wait: also wait until it has run, and raise its error; without tensors, until all that was
             ever handed over has run, whose errors are raised where values are read.
+
+    Example:
+
+        >>> x = np.arange(3.0) + 1
+        >>> lazyloom.sync(x, wait=True)
     """
     _sync.sync(_values(values, "sync") if values else None, wait)
 
@@ -434,3 +439,11 @@ __all__ = [
     "testing", "to_device", "to_dlpack", "tree_flatten", "tree_map", "use_backend", "used_since",
     "user_packages", "Value", "value_and_grad", "visualize_sharding", "vjp", "vmap", "while_loop",
 ]  # fmt: skip
+
+#: public modules that only some programs import
+_MODULES = ("backends", "codegen", "distributed", "launcher", "quantization")
+
+
+def __dir__() -> list[str]:
+    imported = [name for name in _MODULES if name in globals()]
+    return sorted([*__all__, *imported, "__doc__", "__file__", "__name__", "__version__"])

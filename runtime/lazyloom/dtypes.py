@@ -49,18 +49,22 @@ class DType:
 
     @property
     def is_floating(self) -> bool:
+        """True for real floating-point numbers."""
         return self.kind == "f"
 
     @property
     def is_complex(self) -> bool:
+        """True for complex numbers."""
         return self.kind == "c"
 
     @property
     def is_inexact(self) -> bool:
+        """True for floating-point and complex numbers."""
         return self.kind == "f" or self.kind == "c"
 
     @property
     def is_integer(self) -> bool:
+        """True for integers, with and without sign; False for bool."""
         return self.kind == "i" or self.kind == "u"
 
     @property

@@ -305,6 +305,11 @@ def get_option(name: str) -> Any:
     """An option's value: of this thread, or a number of the process.
 
     Raises ArgumentError for an unknown name.
+
+    Example:
+
+        >>> lazyloom.get_option("reads")
+        'allow'
     """
     if name in NUMBERS:
         return getattr(tuning, name)
@@ -372,6 +377,12 @@ def set_option(name: str, value: Any) -> Any:
 
     Returns its previous value. Raises ArgumentError for an unknown name, and for a value that the
     option cannot have.
+
+    Example:
+
+        >>> before = lazyloom.set_option("donate", True)
+        >>> before
+        True
     """
     before = get_option(name)
     number = NUMBERS.get(name)
@@ -448,6 +459,13 @@ def options(**changes: Any) -> Iterator[None]:
             counted by the thread from where one of these options or ``warmup`` is set. For this
             thread.
         **changes: the numbers that ``docs/options.md`` lists, such as ``cut_ops``. For the process.
+
+    Example:
+
+        >>> with lazyloom.options(reads="error"):
+        ...     y = np.arange(3.0) + 1  # recorded, and not read
+        >>> y
+        array([1., 2., 3.])
     """
     before: dict[str, Any] = {}
     strict = any(name == "warmup" or name in STRICT for name in changes)

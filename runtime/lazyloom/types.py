@@ -47,10 +47,12 @@ class TensorType:
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self.shape)
 
     @property
     def nbytes(self) -> int:
+        """The size of all elements in bytes."""
         return self.size * self.dtype.itemsize
 
     @property

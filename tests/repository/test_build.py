@@ -112,6 +112,90 @@ def test_tracebacks_of_compiled_code_name_files_of_the_package(commands: dict[st
     text = 'CPy_AddTraceback("runtime/lazyloom/trace/graph.py", "read", 12, globals);\n'
     named = commands["sources_named"](text)
     assert named == 'CPy_AddTraceback("lazyloom/trace/graph.py", "read", 12, globals);\n'
+    literals = r'"\001\"runtime/lazyloom/capture/guards.py",'
+    assert commands["sources_named"](literals) == literals  # a length, 34, and as many letters
+
+
+PYTHON = r'''
+"""The module."""
+from typing import NamedTuple
+
+class Pair(NamedTuple):
+    """Two "things"."""
+    a: int
+
+class Box:
+    """A box.
+
+    Of é?
+    """
+    def __init__(self, n=DEFAULT) -> None: ...
+
+    @property
+    def side(self):
+        """Its side."""
+
+    @side.setter
+    def side(self, value): ...
+
+    def grow(self, by, *, times=(1, 2)):
+        """Let it grow."""
+
+def free(x, y=LATER, *more, z=1):
+    """A function\\n."""
+
+def bare(x): ...
+'''
+TRANSLATED = r"""
+static PyGetSetDef m___Box_getseters[] = {
+    {"side",
+     (getter)m___Box_get_side,
+     (setter)m___Box_set_side,
+    NULL, NULL},
+    {"n",
+     (getter)m___Box_get_n, (setter)m___Box_set_n,
+     NULL, NULL},
+};
+static PyMethodDef m___Box_methods[] = {
+    {"__init__",
+     (PyCFunction)CPyPy_m___Box_____init__,
+     METH_FASTCALL | METH_KEYWORDS, PyDoc_STR(NULL)},
+    {"grow",
+     (PyCFunction)CPyPy_m___Box___grow,
+     METH_FASTCALL | METH_KEYWORDS, PyDoc_STR("grow($self, by, *, times=(1, 2))\n--\n\n")},
+};
+static PyTypeObject CPyType_m___Box_template_ = {
+    .tp_doc = PyDoc_STR(NULL),
+};
+static PyMethodDef mmodule_methods[] = {
+    {"free", (PyCFunction)CPyPy_m___free, METH_FASTCALL | METH_KEYWORDS, PyDoc_STR(NULL) /* docstring */},
+    {"bare", (PyCFunction)CPyPy_m___bare, METH_FASTCALL | METH_KEYWORDS, PyDoc_STR("bare(x)\n--\n\n") /* docstring */},
+};
+    "m",
+    NULL, /* docstring */
+    cpy_r_r1 = CPyStatics[35]; /* 'mypyc filler docstring' */
+    cpy_r_r2 = CPyDict_SetItem(cpy_r_r3, cpy_r_r4, cpy_r_r1);
+    if (unlikely(!cpy_r_r2)) {
+        CPy_AddTraceback("runtime/lazyloom/m.py", "<module>", 5, globals);
+"""  # noqa: E501
+
+
+def test_docstrings_of_compiled_modules_are_written_into_their_c(commands: dict[str, Any]) -> None:
+    written = commands["Docstrings"](PYTHON).written(TRANSLATED)
+    for expected in (
+        r'PyUnicode_FromString("Two \042things\042.");', r'PyDoc_STR("The module."),',
+        r'PyDoc_STR("__init__($self, n=...)\012"', r'PyDoc_STR("Box(n=...)\012"',
+        r'"Of \303\251\077"', r'"Its side.", NULL}', r'"Let it grow.")},',
+        r'PyDoc_STR("free(x, y=..., *more, z=1)\012"', r'"A function\134n.") /* docstring */},',
+        r'PyDoc_STR("bare(x)\n--\n\n") /* docstring */},',
+    ):
+        assert expected in written, expected
+    assert "filler" not in written and written.count("NULL, NULL}") == 1  # of the attribute
+
+
+def test_classes_of_c_without_one_in_the_module_are_an_error(commands: dict[str, Any]) -> None:
+    with pytest.raises(RuntimeError, match="at line 6"):
+        commands["Docstrings"](PYTHON).written(TRANSLATED.replace("<module>\", 5", "<module>\", 6"))
 
 
 def test_an_extension_is_linked_again_if_it_or_its_sources_changed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,32 @@ reveal_type(np.modf(x)[1])
 reveal_type(np.array_equal(x, x))
 np.no_such_name
 x.no_such_method
+np.sum(x, axis="rows")
+np.zeros(2.5)
+np.linspace(0, 1, num="5")
+"""
+
+#: what NumPy's programs write, to which no type checker may object
+VALID_PROGRAM = """
+import numpy
+import lazyloom_numpy as np
+
+x = np.zeros((2, 3), dtype=np.float32) + numpy.ones(3)
+np.zeros(3), np.ones([2, 2], dtype="int64"), np.full((2,), 1.5, float), np.empty(x.shape)
+np.sum([1, 2]), np.sum([[1, 2], [3, 4.5]], axis=(0, 1)), np.sum(x, 0, out=np.zeros(3))
+np.mean(x, axis=-1, keepdims=True), np.max([x, x]), np.var(x, ddof=1, where=x > 0)
+np.concatenate([x, numpy.ones((1, 3))]), np.stack((x, x), axis=1), np.vstack([[1], [2]])
+np.where(x > 0, x, 0), np.where(x), np.clip(x, None, 1), np.take(x, [0, 1], axis=0)
+np.reshape(x, -1), np.transpose(x, (1, 0)), np.moveaxis(x, 0, 1), np.roll(x, (1, 2), axis=(0, 1))
+np.pad(x, ((1, 1), (0, 2)), mode="edge"), np.tile(x, (2, 1)), np.repeat(x, 2, axis=0)
+np.percentile(x, [25, 75]), np.histogram(x, bins="auto", range=(0, 1)), np.unique(x)
+np.einsum("ij,kj->ik", x, x), np.tensordot(x, x, axes=([0], [0])), np.linalg.norm(x, "fro")
+np.array(x, copy=False), np.asarray([x[0], 1.0, 2.0]), np.arange(x.shape[0], dtype=int)
+np.linspace(0, 1, 5) + 1, np.fft.fft(x, n=4, norm="ortho"), np.linalg.solve(np.eye(2), [1, 2])
+np.select([x > 1, x > 0], [x, -x], default=0.0), np.sort(x, axis=None), np.searchsorted([1], 2)
+reveal_type(np.linspace(0, 1, 5, retstep=True))
+reveal_type(np.linspace(0, 1, 5))
+reveal_type(np.average(x, returned=True))
 """
 
 
@@ -81,6 +108,24 @@ def test_types_are_known(tmp_path: Path) -> None:
     assert "bool" in said[7] and "ndarray" not in said[7]
     assert "has no attribute" in said[8]
     assert "no_such_method" in said[9]
+    assert 'Argument "axis" to "sum" has incompatible type "str"' in said[10]
+    assert 'Argument 1 to "zeros" has incompatible type "float"' in said[11]
+    assert 'No overload variant of "linspace" matches' in said[12]
+
+
+@pytest.mark.slow
+def test_programs_of_numpy_have_the_right_types(tmp_path: Path) -> None:
+    said = _said(VALID_PROGRAM, tmp_path)
+    pair = "tuple[lazyloom_numpy.ndarray, lazyloom_numpy.ndarray]"
+    assert said == [f'Revealed type is "{kind}"' for kind in (
+        pair, "lazyloom_numpy.ndarray", pair)]
+
+
+def test_parameters_of_usual_functions_have_types() -> None:
+    text = (ROOT / "frontends" / "lazyloom_numpy" / "__init__.pyi").read_text()
+    lines = [line for line in text.splitlines() if line.startswith("def ")]
+    untyped = [line for line in lines if re.search(r"(?<!\*)\b(?!args|kw)\w+: Any\b", line)]
+    assert len(lines) > 250 and len(untyped) < len(lines) / 10, untyped
 
 
 @pytest.mark.slow

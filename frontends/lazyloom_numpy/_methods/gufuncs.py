@@ -49,7 +49,7 @@ class gufunc(ufunc):
 
     def __init__(self, name: str, compute: Compute, doc: str | None = None) -> None:
         super().__init__(name, None, compute, doc)
-        self.__signature__: Final = _SIGNATURE
+        self.__signature__ = _SIGNATURE
         inputs, _, outputs = str(self.np.signature).partition("->")
         #: the names of the core dimensions of each operand, then of the result
         self.cores: Final = [

@@ -84,6 +84,24 @@ else:
     _Base = OpFunction
 
 
+class _Signature:
+    """The parameters of a ufunc's call, for ``inspect.signature``, made when they are asked for."""
+
+    def __get__(self, function: Any, cls: type) -> Any:
+        if function is None:
+            raise AttributeError("__signature__")  # the class has one of its own
+        import inspect  # for start-up time
+
+        P = inspect.Parameter
+        names = ["x"] if function.nin == 1 else [f"x{k + 1}" for k in range(function.nin)]
+        options = {"where": True, "casting": "same_kind", "order": "K", "dtype": None,
+                   "subok": True, "signature": None}
+        return inspect.Signature([
+            *(P(name, P.POSITIONAL_ONLY) for name in names),
+            P("out", P.POSITIONAL_OR_KEYWORD, default=None),
+            *(P(name, P.KEYWORD_ONLY, default=value) for name, value in options.items())])
+
+
 class ufunc(_Base):
     """A function that works element by element, with broadcasting and NumPy's promotion.
 
@@ -92,6 +110,7 @@ class ufunc(_Base):
     See ``numpy.ufunc``.
     """
 
+    __signature__: Any = _Signature()
     #: number of operands, of results, and the value that changes nothing, as NumPy's
     __slots__ = ("nin", "nout", "identity", "__dict__")
 

@@ -64,6 +64,7 @@ class Operand:
 
     @property
     def dtype(self) -> Any:
+        """The dtype of the elements."""
         return self.tensor.dtype
 
 

@@ -48,6 +48,7 @@ class DTensorSpec:
 
     @property
     def shape(self) -> Size:
+        """The size of each dimension; known before anything runs."""
         assert self.tensor_meta is not None
         return self.tensor_meta.shape
 
@@ -58,11 +59,13 @@ class DTensorSpec:
 
     @property
     def dtype(self) -> Any:
+        """The dtype of the elements."""
         assert self.tensor_meta is not None
         return self.tensor_meta.dtype
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self.shape)
 
     def is_replicated(self) -> bool:

@@ -197,6 +197,7 @@ class DTensor(Tensor):
 
     @property
     def device(self) -> Any:
+        """The device of the data."""
         return self._local_tensor.device
 
     def read(self) -> Any:
@@ -230,6 +231,7 @@ class DTensor(Tensor):
         return found if dim is None else found[dim]
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether the elements lie in memory in the order of the dimensions."""
         return True
 
     def untyped_storage(self) -> Any:

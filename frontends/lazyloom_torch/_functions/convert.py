@@ -67,6 +67,7 @@ def _converter(name: str, target: _dtypes.dtype) -> Any:
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor in another's dtype."""
     return to(self, other)
 
 
@@ -92,6 +93,7 @@ _TYPE_NAMES = {
 
 
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor on the CPU; itself if it is there."""
     return self if self.tensor_type.placement.is_default else _moved(self, "cpu")
 
 

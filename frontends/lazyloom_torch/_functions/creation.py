@@ -547,6 +547,7 @@ def _new(name: str, make: Any) -> Any:
         return made
 
     method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"``{make.__name__}`` with this tensor's dtype and device."
     return method
 
 

@@ -697,4 +697,3 @@ declare({f"{words} converting": [(n, FUNCTIONS[n]) for n in names.split()] for w
     ("function method", "isnan isinf isfinite isreal positive"), ("method inplace", "relu"),
     ("function out", "where complex polar"), ("function", "rsub fill real imag"),
 )})
-declare({"method": [("where", lambda self, condition, other: where(condition, self, other))]})

@@ -19,7 +19,7 @@ from .._errors import described
 from .._memory import requiring_too
 from .._registry import declare
 from .._tensor import Tensor, operand
-from . import bounds, views
+from . import bounds, pointwise, views
 from .indexing import nonzero_values, same_dtype, store, stored
 
 _wrap = Tensor.from_value
@@ -414,6 +414,15 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return _wrap(found)
 
 
+def _where(self: Tensor, condition: Any, other: Any) -> Tensor:
+    """Elements of the tensor where a condition holds, else of another. Also a function."""
+    found: Tensor = pointwise.where(condition, self, other)
+    return found
+
+
+# so that it is published, and pickled, by the method's name
+_where.__name__ = _where.__qualname__ = "where"
+declare({"method": [("where", _where)]})
 declare({
     "function method inplace out": [
         scatter, scatter_add, scatter_reduce, index_add, index_copy, index_reduce],

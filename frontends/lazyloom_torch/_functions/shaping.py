@@ -126,10 +126,12 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 
 
 def atleast_1d(*tensors: Any) -> Any:
+    """Each tensor with at least one dimension."""
     return _each(lambda t: t if t.ndim else t.reshape(1), tensors)
 
 
 def atleast_2d(*tensors: Any) -> Any:
+    """Each tensor with at least two dimensions."""
     return _each(lambda t: t if t.ndim > 1 else t.reshape(1, -1), tensors)
 
 
@@ -150,19 +152,23 @@ def _each(f: Callable[[Tensor], Tensor], tensors: Any) -> Any:
 
 
 def hstack(tensors: Any) -> Tensor:
+    """Tensors joined along the second dimension, vectors along the first."""
     parts = [atleast_1d(t) for t in tensors]
     return cat(parts, 0 if parts and parts[0].ndim == 1 else 1)
 
 
 def vstack(tensors: Any) -> Tensor:
+    """Tensors joined along the first dimension, with at least two dimensions."""
     return cat([atleast_2d(t) for t in tensors], 0)
 
 
 def dstack(tensors: Any) -> Tensor:
+    """Tensors joined along the third dimension."""
     return cat([atleast_3d(t) for t in tensors], 2)
 
 
 def column_stack(tensors: Any) -> Tensor:
+    """Vectors as the columns of a matrix; matrices side by side."""
     return cat([t.reshape(-1, 1) if t.ndim < 2 else t for t in tensors], 1)
 
 
@@ -176,12 +182,14 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
 
 
 def fliplr(input: Tensor) -> Tensor:
+    """A copy with the second dimension reversed."""
     if input.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return flip(input, 1)
 
 
 def flipud(input: Tensor) -> Tensor:
+    """A copy with the first dimension reversed."""
     if input.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return flip(input, 0)
@@ -312,6 +320,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors broadcast to their common shape: views."""
     shape = broadcast_shapes(*[t.tensor_type.shape for t in tensors])
     return tuple(t if t.tensor_type.shape == shape else views.expand(t, *shape) for t in tensors)
 

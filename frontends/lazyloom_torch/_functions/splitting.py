@@ -200,10 +200,18 @@ def _unsafe(function: Callable[..., tuple[Tensor, ...]]) -> Callable[..., tuple[
     return parts
 
 
+def _split(self: Tensor, split_size: Any, dim: int = 0) -> Any:
+    """Parts of a size, or of sizes, along a dimension: views."""
+    return split(self, split_size, dim)
+
+
+# so that it is published, and pickled, by the method's name
+_split.__name__ = _split.__qualname__ = "split"
+
 declare({
     "function method": [
         unbind, split_with_sizes, chunk, tensor_split, hsplit, vsplit, dsplit,
         *map(_unsafe, (split, split_with_sizes, chunk))],
     "function": [split],
-    "method": [("split", lambda self, split_size, dim=0: split(self, split_size, dim))],
+    "method": [("split", _split)],
 })

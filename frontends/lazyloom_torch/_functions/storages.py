@@ -39,6 +39,7 @@ class UntypedStorage:
         return id(self.elements) << 40
 
     def nbytes(self) -> int:
+        """The size of all elements in bytes."""
         return int(self.elements.value.type.nbytes)
 
     size = nbytes
@@ -54,9 +55,11 @@ class UntypedStorage:
 
     @property
     def device(self) -> Any:
+        """The device of the data."""
         return _dtypes.device(_dtypes.location_of(self.elements.value.type))
 
     def is_shared(self) -> bool:
+        """Whether other processes see the memory."""
         return False
 
     def is_pinned(self, device: Any = None) -> bool:
@@ -225,7 +228,23 @@ def _no_deleting(self: Tensor, index: Any) -> None:
 
 
 def _false(self: Tensor) -> bool:
+    """False: a tensor is neither shared with other processes nor one of several."""
     return False
+
+
+def _none_sparse(self: Tensor) -> int:
+    """The number of sparse dimensions: 0."""
+    return 0
+
+
+def _dense(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """The tensor itself, which is dense."""
+    return self
+
+
+# so that they are published, and pickled, by the methods' names
+_none_sparse.__name__ = _none_sparse.__qualname__ = "sparse_dim"
+_dense.__name__ = _dense.__qualname__ = "to_dense"
 
 
 def typename(obj: Any) -> str:
@@ -262,8 +281,8 @@ declare({
         map_, map2_, is_same_size, resize, resize_as, pin_memory, is_pinned, is_inference,
         get_device, dim_order, ("const_data_ptr", data_ptr), ("__reversed__", reversed_),
         ("__delitem__", _no_deleting), ("is_shared", _false), ("is_distributed", _false),
-        ("dense_dim", Tensor.dim), ("sparse_dim", lambda self: 0),
-        ("to_dense", lambda self, *args, **kwargs: self), ("name", None), ("output_nr", 0),
+        ("dense_dim", Tensor.dim), ("sparse_dim", _none_sparse),
+        ("to_dense", _dense), ("name", None), ("output_nr", 0),
         *((attribute, False) for attribute in (
             "is_ipu", "is_maia", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_sparse_csr",
             "is_vulkan", "is_xpu", "volatile"))],

@@ -45,7 +45,9 @@ class _Kind(type):
 
 
 def _kind(prefix: str, dtype: _dtypes.dtype) -> Any:
-    return _Kind(f"{prefix}Tensor", (), {"_dtype": dtype, "__module__": "torch"})
+    return _Kind(f"{prefix}Tensor", (), {
+        "_dtype": dtype, "__module__": "torch",
+        "__doc__": f"Makes tensors of {dtype!r}, and answers ``isinstance`` by the dtype."})
 
 
 declare({"function as-is": [(f"{prefix}Tensor", _kind(prefix, dtype)) for prefix, dtype in (

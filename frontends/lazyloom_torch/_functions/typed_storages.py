@@ -47,10 +47,12 @@ class TypedStorage:
 
     @property
     def dtype(self) -> _dtypes.dtype:
+        """The dtype of the elements."""
         return self._of.dtype
 
     @property
     def device(self) -> _dtypes.device:
+        """The device of the data."""
         return self._of.device
 
     is_cuda = is_hpu = is_sparse = False
@@ -68,9 +70,11 @@ class TypedStorage:
     __len__ = size
 
     def nbytes(self) -> int:
+        """The size of all elements in bytes."""
         return self._of.nbytes
 
     def element_size(self) -> int:
+        """The size of an element in bytes."""
         return self._of.element_size()
 
     def data_ptr(self) -> int:
@@ -116,9 +120,11 @@ class TypedStorage:
         return _typed(self._of.detach().clone())
 
     def cpu(self) -> TypedStorage:
+        """The tensor on the CPU; itself if it is there."""
         return self
 
     def is_shared(self) -> bool:
+        """Whether other processes see the memory."""
         return False
 
     def is_pinned(self, device: Any = None) -> bool:

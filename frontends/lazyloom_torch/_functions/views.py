@@ -119,10 +119,12 @@ _copies: dict[tuple[int, ...], lazyloom.Spec] = {}
 
 
 def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """A view in another's shape."""
     return view(input, *other.tensor_type.shape)
 
 
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """The tensor in another's shape; a view where possible."""
     return reshape(input, *other.tensor_type.shape)
 
 
@@ -141,6 +143,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 
 def ravel(input: Tensor) -> Tensor:
+    """The elements in one dimension; a view where possible."""
     return reshape(input, -1)
 
 
@@ -258,10 +261,12 @@ def expand(input: Tensor, *size: Any) -> Tensor:
 
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """The tensor expanded to another's size: a view."""
     return expand(input, *other.tensor_type.shape)
 
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """The tensor repeated to a size: a view."""
     return expand(input, *size)
 
 
@@ -380,6 +385,7 @@ def adjoint(input: Tensor) -> Tensor:
 
 
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Two dimensions swapped: a view."""
     return transpose(input, axis0, axis1)
 
 

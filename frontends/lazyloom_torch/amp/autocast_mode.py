@@ -39,6 +39,7 @@ def get_autocast_dtype(device_type: str) -> Any:
 
 
 def set_autocast_dtype(device_type: str, dtype: Any) -> None:
+    """Set the dtype of ``autocast`` on a kind of device."""
     state.dtypes[_known(device_type)] = _dtypes.as_dtype(dtype)
 
 
@@ -73,14 +74,17 @@ def get_autocast_gpu_dtype() -> Any:
 
 
 def set_autocast_cpu_dtype(dtype: Any) -> None:
+    """Set the dtype of ``autocast`` on a CPU."""
     set_autocast_dtype("cpu", dtype)
 
 
 def set_autocast_gpu_dtype(dtype: Any) -> None:
+    """Set the dtype of ``autocast`` on a GPU."""
     set_autocast_dtype("cuda", dtype)
 
 
 def set_autocast_cpu_enabled(enabled: bool) -> None:
+    """Set whether ``autocast`` is on, on a CPU."""
     set_autocast_enabled("cpu", enabled)
 
 
@@ -90,6 +94,7 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Set whether ``autocast`` keeps casts of weights."""
     state.cache_enabled = bool(enabled)
 
 
@@ -98,11 +103,13 @@ def clear_autocast_cache() -> None:
 
 
 def autocast_increment_nesting() -> int:
+    """Enter a level of ``autocast``; how many there are then."""
     state.nesting += 1
     return state.nesting
 
 
 def autocast_decrement_nesting() -> int:
+    """Leave a level of ``autocast``; how many there are then."""
     state.nesting -= 1
     return state.nesting
 

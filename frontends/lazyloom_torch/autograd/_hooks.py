@@ -261,6 +261,7 @@ def retain_grad(self: Tensor) -> None:
 
 
 def retains_grad(self: Tensor) -> bool:
+    """Whether ``retain_grad`` was called."""
     return self._leaf is None and self._watch is not None and bool(self._watch.retain)
 
 

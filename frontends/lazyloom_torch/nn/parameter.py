@@ -89,6 +89,7 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self) -> Size:
+        """The size of each dimension; known before anything runs."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually "
             "happens in `load_state_dict` when trying to load an uninitialized parameter into an "

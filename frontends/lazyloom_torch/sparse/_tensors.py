@@ -124,6 +124,7 @@ class SparseTensor(Tensor):
         return found if dim is None else found[axis(dim, self.ndim)]
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether the elements lie in memory in the order of the dimensions."""
         return False
 
     def storage(self) -> Any:
@@ -170,6 +171,7 @@ class SparseTensor(Tensor):
         return self._held
 
     def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
+        """The tensor with all elements stored."""
         return self._coo().to_dense(dtype)
 
     def to_sparse(self, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None,
@@ -213,9 +215,11 @@ class CooTensor(SparseTensor):
         return other
 
     def sparse_dim(self) -> int:
+        """The number of dimensions that are stored sparsely."""
         return int(self._at.shape[0])
 
     def dense_dim(self) -> int:
+        """The number of dimensions that are stored densely."""
         return self._held.ndim - 1
 
     def _values(self) -> Tensor:
@@ -299,6 +303,7 @@ class CooTensor(SparseTensor):
 
     @property
     def T(self) -> Tensor:  # noqa: N802
+        """The tensor with its dimensions reversed: a view."""
         return self.permute(*reversed(range(self.ndim)))
 
     mT = property(lambda self: self.transpose(-2, -1))  # noqa: N815
@@ -334,9 +339,11 @@ class CompressedTensor(SparseTensor):
         return in_layout(other, self.layout)
 
     def sparse_dim(self) -> int:
+        """The number of dimensions that are stored sparsely."""
         return 2
 
     def dense_dim(self) -> int:
+        """The number of dimensions that are stored densely."""
         return self._held.ndim - 1
 
     def _of(self, name: str, found: Tensor, rows: bool) -> Tensor:
@@ -376,6 +383,7 @@ class CompressedTensor(SparseTensor):
 
     @property
     def T(self) -> Tensor:  # noqa: N802
+        """The tensor with its dimensions reversed: a view."""
         return self.t()
 
 

@@ -40,6 +40,12 @@ def value_and_grad(
     Raises (when called):
         GradientError: an argument has no differentiable dtype, or the result is not a 0-d
             floating-point tensor.
+
+    Example:
+
+        >>> value, gradient = lazyloom.value_and_grad(lambda x: (x * x).sum())(np.arange(3.0))
+        >>> float(value), gradient
+        (5.0, array([0., 2., 4.]))
     """
     find = argument_positions(f, argnums)
 
@@ -133,6 +139,11 @@ def grad(
     """A function that returns the gradient of ``f``; see :func:`value_and_grad`.
 
     With ``has_aux`` it returns ``(gradient, aux)``.
+
+    Example:
+
+        >>> lazyloom.grad(lambda x: (x * x).sum())(np.arange(3.0))
+        array([0., 2., 4.])
     """
     both = value_and_grad(f, argnums, has_aux)
 

@@ -90,6 +90,13 @@ def gradients(
     Raises:
         GradientError: an output requires no gradient, an input is not on the tape, or the
             tape was freed.
+
+    Example:
+
+        >>> x = lazyloom.from_host(numpy.array([1.0, 2.0])).as_leaf("x")
+        >>> y = lazyloom.record("square", [x])
+        >>> lazyloom.gradients([y], [x], [lazyloom.from_host(numpy.ones(2))])[0].read()
+        array([2., 4.])
     """
     if retain_graph and inspect is None and not (create_graph or observers or stop or tokens):
         check_values("inputs", inputs)
@@ -187,6 +194,14 @@ def backward(
 
     The leaves come in the order in which they were first recorded. Arguments and errors are those
     of :func:`gradients`.
+
+    Example:
+
+        >>> x = lazyloom.from_host(numpy.array([1.0, 2.0])).as_leaf("x")
+        >>> y = lazyloom.record("square", [x])
+        >>> ones = lazyloom.from_host(numpy.ones(2))
+        >>> [(token, dx.read()) for token, dx in lazyloom.backward([y], [ones])]
+        [('x', array([2., 4.]))]
     """
     learning: Learning | None = None
     if not create_graph and not observers and inspect is None and _implicit(cotangents):

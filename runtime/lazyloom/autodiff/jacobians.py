@@ -48,6 +48,12 @@ def jacobian(
     Raises (when called):
         GradientError: an argument or result is not a tensor or has a dtype without derivative, or
             is complex in a way that has no Jacobian.
+
+    Example:
+
+        >>> lazyloom.jacobian(lambda x: x * x)(np.array([1.0, 2.0]))
+        array([[2., 0.],
+               [0., 4.]])
     """
     return _jacobian("jacobian", f, argnums, has_aux, holomorphic, None)
 
@@ -79,6 +85,12 @@ def hessian(
 
     It is ``jacfwd(jacrev(f))``: see there for arguments and errors. It returns a tree with the
     structure of the results of ``f``, of trees with that of the argument, of trees with the same.
+
+    Example:
+
+        >>> lazyloom.hessian(lambda x: (x ** 3).sum())(np.array([1.0, 2.0]))
+        array([[ 6.,  0.],
+               [ 0., 12.]])
     """
     inner = jacrev(f, argnums, has_aux, holomorphic)
     outer = jacfwd(inner, argnums, has_aux, holomorphic)

@@ -193,6 +193,12 @@ def vjp(
     Raises:
         GradientError: a result is not a tensor, or has a dtype without derivative.
         ArgumentError, ShapeError: cotangents do not fit the results (when ``vjp_fun`` is called).
+
+    Example:
+
+        >>> y, pull = lazyloom.vjp(lambda x: x * x, np.arange(3.0))
+        >>> pull(np.ones(3))
+        (array([0., 2., 4.]),)
     """
     _check_function(f, "vjp")
     run = DifferentiatedRun("vjp", f, primals, {}, range(len(primals)), has_aux, closures)
@@ -232,6 +238,11 @@ def jvp(
     Raises:
         GradientError: a result is not a tensor, or has a dtype without derivative.
         ArgumentError, ShapeError: tangents do not fit the primals.
+
+    Example:
+
+        >>> lazyloom.jvp(lambda x: x * x, (np.arange(3.0),), (np.ones(3),))
+        (array([0., 1., 4.]), array([0., 2., 4.]))
     """
     _check_function(f, "jvp")
     for name, x in (("primals", primals), ("tangents", tangents)):

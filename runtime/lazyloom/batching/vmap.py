@@ -47,6 +47,12 @@ def vmap(
         ArgumentError: axes that do not fit the arguments or results, or no tensor to map over.
         ShapeError: sizes along the axis differ.
         AliasError: ``f`` writes in place to a tensor that it did not make.
+
+    Example:
+
+        >>> lazyloom.vmap(lambda row: row / row.sum())(np.array([[1.0, 3.0], [2.0, 2.0]]))
+        array([[0.25, 0.75],
+               [0.5 , 0.5 ]])
     """
     if not callable(f):
         raise ArgumentError(f"a {type(f).__name__} was given to map, expected a function")

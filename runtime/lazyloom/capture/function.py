@@ -335,6 +335,12 @@ def jit(
         and ``forget()``.
 
     Raises ArgumentError if ``function`` is not callable.
+
+    Example:
+
+        >>> step = lazyloom.jit(lambda x: x * 2 + 1)
+        >>> step(np.arange(3.0))
+        array([1., 3., 5.])
     """
     if function is None:
         return lambda f: jit(f, fullgraph=fullgraph, disable=disable)

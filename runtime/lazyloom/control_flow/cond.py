@@ -46,6 +46,12 @@ def cond(
         AliasError: a function writes to a tensor that it did not make.
 
     The definition is that of ``jax.lax.cond``.
+
+    Example:
+
+        >>> x = np.arange(3.0)
+        >>> lazyloom.cond(x.sum() > 2, lambda x: x + 1, lambda x: x - 1, x)
+        array([1., 2., 3.])
     """
     of_true = described(true_fun, f"{NAME}: true_fun")
     of_false = described(false_fun, f"{NAME}: false_fun")

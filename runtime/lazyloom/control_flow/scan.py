@@ -65,6 +65,12 @@ def scan(
         AliasError: ``f`` writes to a tensor that it did not make.
 
     The definition is that of ``jax.lax.scan``.
+
+    Example:
+
+        >>> total, sums = lazyloom.scan(lambda c, x: (c + x, c + x), np.zeros(()), np.arange(4.0))
+        >>> sums
+        array([0., 1., 3., 6.])
     """
     of = described(f, f"{NAME}: f")
     if type(unroll) is not int or unroll < 1:

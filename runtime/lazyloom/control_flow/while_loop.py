@@ -60,6 +60,11 @@ def while_loop(
         GradientError: (in a backward pass) there is no ``max_steps``.
 
     The definition is that of ``jax.lax.while_loop``.
+
+    Example:
+
+        >>> lazyloom.while_loop(lambda x: x.sum() < 10, lambda x: x * 2, np.ones(2))
+        array([8., 8.])
     """
     of_condition = described(cond_fun, f"{NAME}: cond_fun")
     of_body = described(body_fun, f"{NAME}: body_fun")

@@ -409,17 +409,39 @@ def new_evaluation(reason: str, site: Site) -> Evaluation:
 
 
 def stats() -> Mapping[str, int]:
-    """A copy of the process's counters; see the names in ``lazyloom.counters``."""
+    """A copy of the process's counters; see the names in ``lazyloom.counters``.
+
+    Example:
+
+        >>> before = lazyloom.stats()["ops_traced"]
+        >>> x = np.arange(3.0) * 2
+        >>> lazyloom.stats()["ops_traced"] > before
+        True
+    """
     return {"ops_traced": trace.recorded, **counters}
 
 
 def last_evaluation() -> Evaluation | None:
-    """The record of the newest evaluation, or None before the first."""
+    """The record of the newest evaluation, or None before the first.
+
+    Example:
+
+        >>> total = float((np.arange(3.0) + 1).sum())
+        >>> lazyloom.last_evaluation().reason
+        'read'
+    """
     return _records[-1] if _records else None
 
 
 def evaluations(count: int | None = None) -> list[Evaluation]:
     """Records of the newest evaluations, oldest first; the option ``records_kept`` says how many
-    there are."""
+    there are.
+
+    Example:
+
+        >>> total = float((np.arange(3.0) + 1).sum())
+        >>> len(lazyloom.evaluations(1))
+        1
+    """
     found = list(_records)
     return found if count is None else found[-count:] if count > 0 else []

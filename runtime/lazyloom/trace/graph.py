@@ -408,10 +408,12 @@ class Value:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The size of each axis, known before anything runs."""
         return self.node.types[self.index].shape
 
     @property
     def dtype(self) -> DType:
+        """The type of the elements."""
         return self.node.types[self.index].dtype
 
     @property
@@ -432,10 +434,7 @@ class Value:
             return hold(self.node, self.index, False)
 
     def as_leaf(self, token: object) -> Value:
-        """The same data as a leaf of the tape: it requires a gradient, reported for ``token``.
-
-        Raises GradientError where the dtype has no gradient.
-        """
+        """A leaf of the same data, reported as ``token``. GradientError for integers and bool."""
         leaf: Value = hooks.as_leaf(self, token)
         return leaf
 
@@ -454,8 +453,7 @@ class Value:
         return hooks.read_number(self)
 
     def __repr__(self) -> str:
-        state = ("pending", "scheduled", "computed", "failed", "dead", "mapped")[
-            self.node.state]
+        state = ("pending", "scheduled", "computed", "failed", "dead", "mapped")[self.node.state]
         return f"<Value {self.type.text} {state}>"
 
 

@@ -75,6 +75,7 @@ class Site:
 
     @property
     def line(self) -> int:
+        """The line in the file; 0 if it is not known."""
         if self._line == 0 and self.code is not None:
             self._line = self.code.co_firstlineno
             for start, end, line in self.code.co_lines():

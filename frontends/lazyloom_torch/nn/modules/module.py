@@ -71,6 +71,7 @@ class Module(Hooked, Stateful):
             super().__init__(*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What a call computes; a module defines its own. NotImplementedError where it does not."""
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function')
 
