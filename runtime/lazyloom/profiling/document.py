@@ -9,6 +9,7 @@ import sys
 from collections import Counter, defaultdict
 from typing import Any, Final
 
+from ..hooks import hooks
 from ..program.evaluations import Evaluation
 from ..program.reasons import (
     COLLECT,
@@ -66,10 +67,8 @@ def document_of(events: Events, found: list[Finding], sources: bool) -> dict[str
 
 
 def _about(events: Events) -> dict[str, Any]:
-    from .. import __version__
-
     return {
-        "lazyloom": __version__, "python": platform.python_version(),
+        "lazyloom": hooks.version, "python": platform.python_version(),
         "program": sys.argv[0] if sys.argv else "", "machine": platform.machine(),
         "cores": len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
         "seconds": events.seconds, "processor_seconds": events.processor,
