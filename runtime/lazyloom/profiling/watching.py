@@ -30,7 +30,7 @@ class Profile:
     def __init__(self, path: str | os.PathLike[str] | None, sources: bool) -> None:
         self._path: Final = path
         self._sources: Final = sources
-        self._events: Events | None = None
+        self._noted: Events | None = None
         self._sampler: Any = None
         self._before: dict[str, int] = {}
         self._report: ProfileReport | None = None
@@ -40,7 +40,7 @@ class Profile:
             raise ArgumentError(
                 "profile: another profile is being made in this process; end it first, as one "
                 "watches all threads")
-        events = self._events = Events()
+        events = self._noted = Events()
         self._report = None
         observer = Observer(events)
         self._before = dict(stats())
@@ -59,7 +59,7 @@ class Profile:
 
     def end(self, quiet: bool = False) -> None:
         """End the profile and write its report; a ``quiet`` one writes none if nothing ran."""
-        events = self._events
+        events = self._noted
         assert events is not None
         hooks.observer = None
         events.ended = time.perf_counter()
@@ -70,13 +70,18 @@ class Profile:
             self.report.save(self._path)
 
     @property
-    def report(self) -> ProfileReport:
-        """What was found. Raises ArgumentError before the profile has ended."""
-        if self._events is None or not self._events.ended:
+    def events(self) -> Events:
+        """What was noted. Raises ArgumentError before the profile has ended."""
+        if self._noted is None or not self._noted.ended:
             raise ArgumentError(
                 "report: the profile has not ended; ask for it after the with block")
+        return self._noted
+
+    @property
+    def report(self) -> ProfileReport:
+        """What was found. Raises ArgumentError before the profile has ended."""
         if self._report is None:
-            self._report = ProfileReport(self._events, self._sources)
+            self._report = ProfileReport(self.events, self._sources)
         return self._report
 
 
