@@ -122,7 +122,18 @@ def positions(n: int) -> list[Host]:
     return [np.array(0)] * n
 
 
+def module_of(n: int) -> Sample:
+    """A StableHLO module that returns its inputs."""
+    names = [f"%arg{k}" for k in range(n)]
+    types = ", ".join(["tensor<2xf32>"] * n)
+    inputs = ", ".join([f"{name}: tensor<2xf32>" for name in names])
+    return Sample([floats(2)] * n, {"module": (
+        f"module @sample {{\n  func.func public @main({inputs}) -> ({types}) {{\n"
+        f"    return {', '.join(names)} : {types}\n  }}\n}}\n")})
+
+
 VARIADIC: dict[str, Callable[[int], Sample]] = {
+    "call_module": module_of,
     "concatenate": lambda n: Sample([floats(2, 3)] * n, {"axis": 1}),
     "stack": lambda n: Sample([floats(2, 3)] * n),
     "barrier": lambda n: Sample([floats(2)] * n),

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import lazyloom
 import lazyloom_torch as torch
+from lazyloom import codegen
 from tests.conformance.torch_models import EXAMPLES, either
 
 FOLDER = EXAMPLES / "torch_models"
@@ -28,7 +29,7 @@ def resnet(folder: Path) -> Exported:
     x = torch.randn(2, 3, 32, 32)
     path = folder / "resnet18.loom"
     torch.export.save(torch.export.export(model, (x,)), path)
-    with torch.no_grad(), lazyloom.options(reproducible=True):
+    with torch.no_grad(), lazyloom.options(reproducible=True), codegen.use("xla"):
         return Exported(path, x.numpy(), [model(x).numpy()])
 
 
@@ -54,5 +55,5 @@ def gpt2(folder: Path) -> Exported:
     sampler = Sampler()
     path = folder / "gpt2.loom"
     torch.export.save(torch.export.export(sampler, (tokens,)), path)
-    with torch.no_grad(), lazyloom.options(reproducible=True):
+    with torch.no_grad(), lazyloom.options(reproducible=True), codegen.use("xla"):
         return Exported(path, tokens.numpy(), [sampler(tokens).numpy() for _ in range(2)])
