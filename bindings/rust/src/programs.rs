@@ -170,12 +170,6 @@ pub(crate) unsafe extern "C" fn call<const WHICH: usize>(
                 std::mem::forget(t);
             }
         }
-        for &t in given {
-            // of an input that is given back the library has an owner already
-            if (0..output_count).any(|i| unsafe { (*places.add(i)).bits } == t.bits) {
-                unsafe { ffi::loom_tensor_release(t) };
-            }
-        }
         Ok(())
     }));
     let error = match done {
