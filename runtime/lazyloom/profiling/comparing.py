@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Final, NamedTuple
 
 from ..program.difference import changes_between
@@ -12,6 +13,10 @@ DTYPE: Final = "dtype"
 SHAPE: Final = "shape"
 ATTRIBUTE: Final = "attribute"
 OTHER: Final = "other"
+
+
+#: programs of which this part is the same compute the same thing in two dtypes
+ALIKE: Final = 0.6
 
 
 class Contrast(NamedTuple):
@@ -31,7 +36,7 @@ def contrast(before: Any, after: Any) -> Contrast:
     shapes and attributes, as those follow from these."""
     olds, news = before.instructions, after.instructions
     was, now = _floats(olds), _floats(news)
-    if was != now:
+    if was != now and _alike(olds, news):
         return Contrast(DTYPE, f"{' and '.join(now)} are computed, {' and '.join(was)} before")
     changes = changes_between(after, before)
     return Contrast(_kind(before, after, olds, news), changes[0].text if changes else "results")
@@ -54,6 +59,12 @@ def _kind(before: Any, after: Any, olds: Any, news: Any) -> str:
     if any(a.shape != b.shape for a, b in types):
         return SHAPE
     return ATTRIBUTE if any(old.spec is not new.spec for old, new in pairs) else OTHER
+
+
+def _alike(olds: Any, news: Any) -> bool:
+    """Whether most ops of two programs are the same, in any order."""
+    before, after = (Counter([i.spec.op for i in all_of]) for all_of in (olds, news))
+    return (before & after).total() >= ALIKE * max(len(olds), len(news))
 
 
 def _floats(instructions: Any) -> list[str]:

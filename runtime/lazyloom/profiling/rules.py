@@ -9,8 +9,9 @@ from statistics import median
 from typing import Any, Final
 
 from ..codegen.report import explain
+from ..program.reasons import PREPARATION
 from . import comparing, findings
-from .comparing import contrast
+from .comparing import Contrast, contrast
 from .events import Events, Run, UserLine
 from .findings import FaultRule, Finding, noticeable
 
@@ -127,18 +128,24 @@ def _programs_that_change(events: Events) -> Iterator[Finding]:
     """Programs of one line that differ in shapes, attributes, dtypes, or in length."""
     lines: defaultdict[tuple[int, UserLine], list[Run]] = defaultdict(list)
     for run in events.runs:
-        if run.evaluation.error is None:
+        # what a read needs beforehand, such as first parameters, ran for other lines
+        if run.evaluation.error is None and run.evaluation.cause != PREPARATION:
             lines[run.thread, line_of(run)].append(run)
     for (_, line), runs in lines.items():
         by_kind: defaultdict[str, list[tuple[Run, str]]] = defaultdict(list)
         seen = {runs[0].program}
         before = runs[0]
         switches: Counter[str] = Counter()
+        # a line that reads two values has two kinds of programs in turns
+        alike = {_ops(events, before): before}
         for run in runs[1:]:
             if run.program == before.program:
                 continue
-            d = contrast(events.programs[before.program].structure,
-                           events.programs[run.program].structure)
+            d = _contrast(events, before, run)
+            other = alike.get(_ops(events, run), before)
+            if d.kind != comparing.DTYPE and other is not before:
+                d = _contrast(events, other, run)
+            alike[_ops(events, run)] = run
             switches[d.kind] += 1
             if run.program not in seen or d.kind == comparing.DTYPE:
                 seen.add(run.program)
@@ -157,6 +164,16 @@ def _programs_that_change(events: Events) -> Iterator[Finding]:
                 f"{text} from run to run: {switches[kind]} times in {len(runs)} runs, "
                 f"{distinct} programs of one line",
                 [t for _, t in changed[:3]])
+
+
+def _contrast(events: Events, before: Run, run: Run) -> Contrast:
+    return contrast(events.programs[before.program].structure,
+                    events.programs[run.program].structure)
+
+
+def _ops(events: Events, run: Run) -> tuple[Any, ...]:
+    """What a program's ops are, in order."""
+    return tuple([s.op for s in events.programs[run.program].structure.specs])
 
 
 def _grows(events: Events, changed: Any) -> bool:
