@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 from suite import Case, Contender, Limit, Turn, Workload
+from suite.c_programs import settle, start
 from suite.common import set_torch_threads
 
 OURS, OURS_NUMPY = "lazyloom, torch-like", "lazyloom, NumPy-like"
+OURS_C = "lazyloom from C"
 SHAPES = {"16 KiB": (64, 64), "64 MiB": (4096, 4096)}
 #: what is done with an array
 IN, IN_LAST, OUT, OUT_LAST = "in", "in, a temporary", "out", "out, a temporary"
@@ -111,6 +114,18 @@ def lazyloom_numpy(how: str, size: str) -> Turn:
                 computed, np.asnumpy, np.asnumpy)
 
 
+def lazyloom_c(how: str, size: str) -> Turn:
+    """The C program, which measures itself; it reads into memory of its own."""
+    ask = start("edges", how, str(SHAPES[size][0]))
+
+    def turn(units: int) -> dict[str, float]:
+        found: dict[str, float] = json.loads(ask(str(units)))
+        return found
+
+    settle(turn, 30)
+    return turn
+
+
 def pytorch(how: str, size: str = "") -> Turn:
     import torch
 
@@ -157,6 +172,8 @@ WORKLOAD = Workload(
     contenders=[
         Contender(OURS, "lazyloom", lazyloom_torch),
         Contender(OURS_NUMPY, "lazyloom", lazyloom_numpy, only=list(CASES)),
+        Contender(OURS_C, "lazyloom", lazyloom_c,
+                  only=[f"{how}, {size}" for size in SHAPES for how in (IN, OUT)]),
         Contender("PyTorch", "torch", pytorch),
         Contender("JAX", "jax", jax, only=list(CASES),
                   note="what it gives of a temporary may not be written to"),
@@ -165,5 +182,7 @@ WORKLOAD = Workload(
     limits=[
         Limit("large arrays in and out beside PyTorch's clones",
               [f"{IN}, 64 MiB", f"{OUT}, 64 MiB"], [OURS, OURS_NUMPY], 1.5, ["PyTorch"]),
+        Limit("arrays in and out of C beside the torch-like frontend",
+              [f"{how}, {size}" for size in SHAPES for how in (IN, OUT)], [OURS_C], 1.1, [OURS]),
     ],
 )  # fmt: skip
