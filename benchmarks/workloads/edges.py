@@ -13,7 +13,7 @@ from suite.c_programs import settle, start
 from suite.common import set_torch_threads
 
 OURS, OURS_NUMPY = "lazyloom, torch-like", "lazyloom, NumPy-like"
-OURS_C = "lazyloom from C"
+OURS_C = "lazyloom, C"
 SHAPES = {"16 KiB": (64, 64), "64 MiB": (4096, 4096)}
 #: what is done with an array
 IN, IN_LAST, OUT, OUT_LAST = "in", "in, a temporary", "out", "out, a temporary"
