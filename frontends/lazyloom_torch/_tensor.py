@@ -452,14 +452,11 @@ class Tensor(_Base):
         shape = self.tensor_type.shape
         return Size(shape) if dim is None else shape[axis(dim, len(shape))]
 
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self.tensor_type.shape)
-
     def dim(self) -> int:
         """The number of dimensions."""
         return len(self.tensor_type.shape)
+
+    ndim = property(dim)
 
     def numel(self) -> int:
         """The number of elements."""
@@ -471,10 +468,7 @@ class Tensor(_Base):
         """The size of an element in bytes."""
         return int(self.tensor_type.dtype.itemsize)
 
-    @property
-    def itemsize(self) -> int:
-        """The size of an element in bytes."""
-        return int(self.tensor_type.dtype.itemsize)
+    itemsize = property(element_size)
 
     @property
     def nbytes(self) -> int:

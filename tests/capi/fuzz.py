@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import faulthandler
 import itertools
+import os
 import random
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -289,5 +291,12 @@ def main() -> int:
     return len(fuzz.defects)
 
 
+def in_a_folder_of_its_own() -> int:
+    """:func:`main`, whose texts are names of files, too."""
+    with tempfile.TemporaryDirectory(prefix="lazyloom-fuzz-") as folder:
+        os.chdir(folder)
+        return main()
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(in_a_folder_of_its_own())

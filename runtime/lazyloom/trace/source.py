@@ -180,7 +180,9 @@ def _tell(names: Any, skipped: bool, function: str) -> None:
 
 def is_users(file: str) -> bool:
     """Return True for a file that is neither lazyloom's, a frontend's nor an installed one."""
-    return not is_internal(file) and _kind(file) == USER and not file.startswith("<")
+    # tracebacks name compiled modules as they are in the package
+    return not file.startswith(("<", "lazyloom" + os.sep)) and (
+        not is_internal(file) and _kind(file) == USER)
 
 
 def _kind(file: str) -> int:
