@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import lazyloom
 from lazyloom.errors import type_name
@@ -23,6 +23,11 @@ from .._tensor import Tensor
 _BUFFERS, _TRAINING = "torch.buffers", "torch.training"
 #: the most extents of a dimension that has a smallest and a largest one
 _MOST_EXTENTS = 64
+
+_MODE: Final = (
+    "{0}() was called on an exported module, whose program is that of the mode in which it was "
+    "exported; call {0}() on the module itself and export that")
+
 
 
 class _DimHint:
@@ -194,11 +199,11 @@ class _ProgramModule(nn.Module):
 
     def train(self, mode: bool = True) -> NoReturn:
         """Raises NotImplementedError: the program is what the module computed in its mode."""
-        raise NotImplementedError("Calling train() is not supported yet.")
+        raise NotImplementedError(_MODE.format("train"))
 
     def eval(self) -> NoReturn:
         """Raises NotImplementedError: the program is what the module computed in its mode."""
-        raise NotImplementedError("Calling eval() is not supported yet.")
+        raise NotImplementedError(_MODE.format("eval"))
 
 
 def _dynamic(

@@ -115,13 +115,11 @@ class NotedCall(NamedTuple):
     """A call of a captured function that was recorded.
 
     Attributes:
-        function: ``id()`` of the function.
         name, code: its name and its code object.
         first: nothing of that function object was captured before.
         line: where it was called.
     """
 
-    function: int
     name: str
     code: Any
     first: bool

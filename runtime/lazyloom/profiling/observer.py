@@ -115,7 +115,7 @@ class Observer:
         name = getattr(function, "__qualname__", type(function).__qualname__)
         code = getattr(function, "__code__", None)
         self.events.calls.append(
-            NotedCall(id(function), name, code, first, UserLine(site.file, site.line)))
+            NotedCall(name, code, first, UserLine(site.file, site.line)))
 
 
 

@@ -101,9 +101,6 @@ def _reads_of_thread(events: Events, runs: list[Run]) -> Iterator[Finding]:
     for (line, program, after_program), seen in splits.items():
         if len(seen) < OFTEN:
             continue
-        follows = sum(1 for run in runs if run.program == program) >= OFTEN
-        if not follows:
-            continue
         reads = events.reads.get(line)
         waited = 0.0 if reads is None else reads.seconds
         seconds = waited + sum(run.seconds for run, _ in seen[1:])
