@@ -180,7 +180,7 @@ def _meet(
             f"init: rank {me} could not begin: {type(error).__name__}: {error}") from error
     hooks.together = together
     # the last to be called, also where the connections were ended before
-    atexit.register(_leave_if_stuck, together)
+    atexit.register(_leave_if_stuck, together, current.coordination)
     atexit.register(_at_exit)
     return current
 
@@ -282,11 +282,13 @@ def _at_exit() -> None:
     _close(current, False)
 
 
-def _leave_if_stuck(together: Together) -> None:
+def _leave_if_stuck(together: Together, coordination: Any) -> None:
     """End the process at once, with status 1, if a thread of it is inside XLA or a failure unheard.
 
     A thread is there while it waits or compiles.
     """
+    if together.failure is not None:
+        coordination.keep_client()
     if together.unheard or together.stuck():
         # a thread would come back from XLA while the interpreter is taken apart, and end in SIGABRT
         sys.stdout.flush()

@@ -105,6 +105,14 @@ class Coordination:
         """Leave the service; every process does this at the same time."""
         self._client.shutdown()
 
+    def keep_client(self) -> None:
+        """Let XLA's client outlive the interpreter.
+
+        After a failure its threads may wait in a collective for a process that is stopped, and the
+        client's end waits for its threads.
+        """
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(jax_compat.client()))
+
 
 def started() -> bool:
     """Return True if XLA's client has been started already, as one process."""
