@@ -35,6 +35,7 @@ RESULTS = [
     ["docs/start", "Lazyloom", "", None, 2, "docs/start.md", "title"],
     ["docs/transforms", "Function transforms", "", None, 9, "docs/transforms.md", "text"],
     ["docs/torch", "Programs written for PyTorch", "", None, 5, "docs/torch.md", "text"],
+    ["docs/from_jax", "Coming from JAX", "", None, 15, "docs/from_jax.md", "text"],
     ["docs/backend", "Add a backend", "", None, 15, "docs/backend.md", "text"],
     ["docs/numpy_coverage", "Coverage", "", None, 20, "docs/numpy_coverage.md", "text"],
     ["docs/site/api/lazyloom", "lazyloom.vmap", "#lazyloom.vmap", "function", 99,
