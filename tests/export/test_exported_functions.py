@@ -206,7 +206,7 @@ def test_extents_that_vary_have_specializations() -> None:
 def test_a_module_has_the_argument_names_of_its_forward() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Tanh())
     assert list(inspect.signature(model).parameters) == ["input"]
-    assert list(inspect.signature(torch.nn.Linear).parameters)[:2] == ["in_features", "out_features"]
+    assert list(inspect.signature(torch.nn.Linear).parameters)[0] == "in_features"
     program = loaded(model, torch.zeros(1, 3), parameters=model.state_dict(),
                      dynamic={"input": {0: "batch"}}, extents={"batch": (1, 4)})
     assert program.name == "Sequential"

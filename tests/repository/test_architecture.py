@@ -37,7 +37,8 @@ def test_no_two_public_classes_share_a_name() -> None:
 
 
 def test_the_picture_numbers_the_steps_of_the_page() -> None:
-    steps = re.findall(r"^(\d+)\. \*\*", (ROOT / "docs" / "architecture.md").read_text(), flags=re.M)
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    steps = re.findall(r"^(\d+)\. \*\*", page, flags=re.M)
     picture = (ROOT / "docs" / "architecture.svg").read_text()
     numbers = re.findall(r'class="number"[^>]*>(\d+)<', picture)
     assert len(steps) > 8 and sorted(numbers, key=int) == steps
