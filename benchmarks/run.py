@@ -27,10 +27,9 @@ from suite.workload import Workload  # noqa: E402
 NAMES = (
     "record", "dispatch", "mlp", "transformer", "lstm", "resnet", "device_time", "codegen",
     "inference", "inference_float32", "small_arrays", "numpy_programs", "sorting",
-    "complete_programs", "example_steps", "characters", "first_step", "dynamic_programs",
-    "numpy_first_runs", "unrolled_loops", "cold_models", "memory", "edges", "import_time",
-    "devices", "processes", "scaling", "profiling",
-    "gpu",
+    "complete_programs", "example_steps", "characters", "first_step", "saved_cache",
+    "dynamic_programs", "numpy_first_runs", "unrolled_loops", "cold_models", "memory", "edges",
+    "import_time", "devices", "processes", "scaling", "profiling", "gpu",
 )  # fmt: skip
 
 Json = dict[str, Any]

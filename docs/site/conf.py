@@ -37,6 +37,8 @@ python_display_short_literal_types = True
 maximum_signature_line_length = 80
 
 html_theme = "furo"
+# the theme's own dark style underlines modules as if they were links
+pygments_dark_style = "monokai"
 html_title = f"Lazyloom {release}"
 html_copy_source = False
 html_static_path = ["static"]

@@ -20,7 +20,10 @@ from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
 OURS: Final = "lazyloom"
-_LITERAL: Final = re.compile(r"(``.+?``|:[\w:]+:`[^`]+`|`[^`]+`_)", flags=re.S)
+#: what is no text: literals, roles, links, examples, and blocks after a double colon
+_LITERAL: Final = re.compile(
+    r"(``.+?``|:[\w:]+:`[^`]+`|`[^`]+`_|^ *>>> [^\n]*(?:\n *\S[^\n]*)*"
+    r"|::\n(?: *\n| +\S[^\n]*(?:\n|\Z))+)", flags=re.S | re.M)
 _MARKUP: Final = re.compile(r"([*|`])|(?<=\w)_(?!\w)")
 _ATTRIBUTES: Final = re.compile(r"^Attributes:\n((?: .*\n|\n)+)", flags=re.M)
 

@@ -63,7 +63,7 @@ def _with_outputs(page: Path, text: str) -> str:
         return text
     for block, output in reversed(list(zip(found, printed, strict=True))):
         if output:
-            shown = f"\n\nprints\n\n```text\n{output.rstrip()}\n```\n"
+            shown = f"\n\nOutput:\n\n```text\n{output.rstrip()}\n```\n"
             text = text[:block.end] + shown + text[block.end:]
     return text
 

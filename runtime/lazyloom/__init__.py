@@ -170,6 +170,12 @@ def spec(op: str | OpDef, arity: int, attributes: Mapping[str, Any] | None = Non
     """An op with its attributes and number of operands, ready for :func:`record_spec`.
 
     A frontend looks up the specs that it records often once. Raises UnknownOpError, ArgumentError.
+
+    Example:
+
+        >>> roll = lazyloom.spec("roll", 1, {"shifts": (1,), "axes": (0,)})
+        >>> lazyloom.record_spec(roll, [lazyloom.from_host([1.0, 2.0, 3.0])]).read()
+        array([3., 1., 2.])
     """
     return spec_of(op if isinstance(op, OpDef) else _lookup(op), attributes, arity)
 
@@ -182,13 +188,29 @@ def source(
 
     So a loop's first iteration, which starts from created values, has the same program as the
     later ones. A small array that is filled with a number is made at once.
+
+    Example:
+
+        >>> fill = lazyloom.Scalar(0.5, lazyloom.dtypes.float32)
+        >>> created = lazyloom.source("full", [fill], {"shape": (2000, 2000)})
+        >>> doubled = lazyloom.record("add", [created, created])
+        >>> [len(program.ops) for program in lazyloom.programs_of(doubled)]
+        [1, 1]
     """
     made = created(op, operands, attributes)
     return record(op, operands, attributes, boundary=True) if made is None else made
 
 
 def boundary(value: Value) -> Value:
-    """Make a pending value the boundary of its own program (see :func:`source`)."""
+    """Make a pending value the boundary of its own program (see :func:`source`).
+
+    Example:
+
+        >>> x = lazyloom.boundary(lazyloom.record("exp", [lazyloom.from_host([0.0, 1.0])]))
+        >>> y = lazyloom.record("add", [x, x])
+        >>> [len(program.ops) for program in lazyloom.programs_of(y)]
+        [1, 1]
+    """
     _check_process()
     _values([value], "boundary")
     with _trace.lock:
@@ -216,6 +238,16 @@ def sync_older(sequence: int) -> None:
 
     A value that a loop updates at every step and reads only at the end (a metric, an average) is
     a chain that keeps the results of every step alive.
+
+    Example:
+
+        >>> mean = np.zeros(3)
+        >>> for step in range(1, 5):
+        ...     before = lazyloom.last_sequence()
+        ...     mean = mean + (step - mean) / step
+        ...     lazyloom.sync_older(before)  # the step before, not this one
+        >>> mean
+        array([2.5, 2.5, 2.5])
     """
     _sync.sync_older(sequence)
 
@@ -230,6 +262,13 @@ def finish_compiling(timeout: float | None = None) -> bool:
 
     Returns:
         True if nothing was left.
+
+    Example:
+
+        >>> for _ in range(3):
+        ...     total = float((np.ones((40, 40)) @ np.ones(40)).sum())
+        >>> lazyloom.finish_compiling(timeout=60)
+        True
     """
     # slow to import, and not needed before the first program
     from .execute.compiling import background
@@ -254,6 +293,15 @@ def mark_dynamic(
 
     Raises:
         ArgumentError: there is no such axis, or the extent is not within the bounds.
+
+    Example:
+
+        >>> for n in (7, 9):
+        ...     batch = np.ones((n, 4))
+        ...     lazyloom.mark_dynamic(batch, 0, max=32)
+        ...     print(float((batch * 2).sum()))
+        56.0
+        72.0
     """
     _mark_dynamic(_values([value], "mark_dynamic")[0], axis, min, max)
 
@@ -262,6 +310,11 @@ def mark_static(value: Any, axis: int | None = None) -> None:
     """Declare that an extent of an input (None: each of them) is never padded.
 
     Raises ArgumentError if there is no such axis.
+
+    Example:
+
+        >>> weights = np.ones((4, 4))
+        >>> lazyloom.mark_static(weights)
     """
     _mark_static(_values([value], "mark_static")[0], axis)
 
@@ -271,6 +324,14 @@ def read_for_shape(value: Any, function: str) -> Any:
 
     It is a read like any other, but the evaluation's record says, for example, "shape of nonzero",
     and ``stats()["host_reads_of_data_dependent_shapes"]`` counts it.
+
+    Example:
+
+        >>> mask = np.asarray([1.0, -1.0, 2.0]) > 0
+        >>> int(lazyloom.read_for_shape(mask.sum(), "nonzero"))
+        2
+        >>> lazyloom.last_evaluation().reason
+        'shape of nonzero'
     """
     return _reading.read_for_shape(_values([value], "read_for_shape")[0], function)
 
@@ -281,6 +342,13 @@ def programs_of(*values: Any) -> list[Program]:
     Usually there is one. An op that can fail while it runs has a program without unrelated ops, and
     the programs that values need across a boundary come first. Raises ArgumentError if none of the
     values is pending.
+
+    Example:
+
+        >>> x = np.asarray([1.0, 2.0])
+        >>> y = x * 2
+        >>> len(lazyloom.programs_of(y, y + 1)), len(lazyloom.programs_of(np.sin(x), np.cos(x)))
+        (1, 2)
     """
     return _previews.programs_of(_values(values, "programs_of"))[0]
 
@@ -290,6 +358,15 @@ def program_of(*values: Any) -> Program:
 
     Raises ArgumentError if none of the values is pending, or more than one program computes
     them.
+
+    Example:
+
+        >>> print(lazyloom.program_of(np.sin(np.zeros(3)) + 1).text())
+        program(%in0: float64[3] donated) {
+          %0 = sin(%in0) : float64[3]
+          %1 = add(%0, 1:float64) : float64[3]
+          return %1
+        }
     """
     programs, computing = _previews.programs_of(_values(values, "program_of"))
     if len(computing) > 1:
@@ -316,6 +393,15 @@ def visualize_sharding(x: Any) -> Any:
 
     Raises:
         ArgumentError: ``x`` is no tensor.
+
+    Example:
+
+        >>> print(lazyloom.visualize_sharding(np.ones((2, 2))))
+        float64[2,2] on cpu:0
+               0:2
+            ┌───────┐
+        0:2 │ cpu:0 │
+            └───────┘
     """
     # rarely needed
     from .tensor.sharding_picture import visualize_sharding as picture
@@ -348,6 +434,13 @@ def profile(path: Any = None, *, sources: bool = True) -> Any:
 
     Raises:
         ArgumentError: a second profile begins before the first has ended.
+
+    Example:
+
+        >>> with lazyloom.profile() as watched:
+        ...     total = float((np.arange(3.0) + 1).sum())
+        >>> watched.report.data["counters"]["reads"]
+        1
     """
     from .profiling.watching import Profile
 
@@ -359,6 +452,13 @@ def report() -> Any:
 
     It is what :func:`profile` makes, but finds less: what is read and uploaded, and where time goes
     between evaluations, is noted only while a profile is made.
+
+    Example:
+
+        >>> total = float((np.arange(3.0) + 1).sum())
+        >>> report = lazyloom.report()
+        >>> report.data["format"]
+        1
     """
     from .profiling.reports import report as made
 
@@ -382,6 +482,11 @@ def explain(program: Any = None) -> Any:
 
     Raises:
         ArgumentError: it is no program, or was computed; what compiling raises.
+
+    Example:
+
+        >>> print(lazyloom.explain(np.arange(3.0) + 1).collectives)
+        ()
     """
     # rarely needed
     from .execute.explained import explained
@@ -406,6 +511,14 @@ def private_folder(path: str) -> None:
     """Create a folder and its missing parents, for files that are loaded and run.
 
     Raises PermissionError if it exists and belongs to somebody else, or others can write it.
+
+    Example:
+
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     lazyloom.private_folder(f"{folder}/plugins")
+        ...     oct(os.stat(f"{folder}/plugins").st_mode & 0o777)
+        '0o700'
     """
     # slow to import, and not needed before the first program
     from .cache import private
@@ -415,7 +528,14 @@ def private_folder(path: str) -> None:
 
 
 def cache_dir() -> str:
-    """The folder of the disk cache."""
+    """The folder of the disk cache.
+
+    Example:
+
+        >>> import os
+        >>> os.path.isabs(lazyloom.cache_dir())
+        True
+    """
     from .cache import disk  # as above
 
     return disk.folder()

@@ -29,6 +29,11 @@ class DType:
         numpy: the NumPy dtype of the same bits (``ml_dtypes.bfloat16`` for
             ``bfloat16``).
         mlir: the StableHLO element type, such as ``"f32"``.
+
+    Example:
+
+        >>> lazyloom.dtypes.bfloat16.itemsize, lazyloom.dtypes.bfloat16.kind
+        (2, 'f')
     """
 
     __slots__ = ("name", "index", "kind", "itemsize", "numpy", "mlir")

@@ -45,7 +45,16 @@ def of_shadowed_module(error: object) -> str:
 
 
 class LoomError(Exception):
-    """Any error raised by lazyloom."""
+    """Any error raised by lazyloom.
+
+    Example:
+
+        >>> try:
+        ...     np.ones(2) + np.ones(3)
+        ... except lazyloom.LoomError as error:
+        ...     print(type(error).__name__)
+        ShapeError
+    """
 
     code = 1
     op: str | None = None
@@ -227,7 +236,17 @@ class NaNError(LoomError, FloatingPointError):
 
 
 class PerformanceWarning(UserWarning):
-    """What a strict mode of :func:`lazyloom.options` that is "warn" found, once for each line."""
+    """What a strict mode of :func:`lazyloom.options` that is "warn" found, once for each line.
+
+    Example:
+
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True) as caught, lazyloom.options(reads="warn"):
+        ...     warnings.simplefilter("always")
+        ...     total = float(np.arange(3.0).sum() + 1)
+        >>> [w.category.__name__ for w in caught]
+        ['PerformanceWarning']
+    """
 
 
 class DistributedError(ExecutionError):

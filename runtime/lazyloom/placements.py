@@ -41,6 +41,11 @@ class Mesh:
             ``cpu*2:...`` for two devices of each process.
         shown: the same for people, who see ranks and each process's own devices, such as
             ``cpu:0,1 of ranks 0,1[data=4]``.
+
+    Example:
+
+        >>> lazyloom.make_mesh({"data": 1}) == lazyloom.make_mesh({"data": 1})
+        True
     """
 
     __slots__ = ("axes", "platform", "devices", "per_process", "text", "shown", "_hash")
@@ -152,6 +157,13 @@ class Placement:
         mesh: the devices that share the value, or None where one has it.
         spec: the mesh axes that divide each dimension, without those at the end that nothing
             divides; None for a result whose division XLA chooses.
+
+    Example:
+
+        >>> mesh = lazyloom.make_mesh({"data": 1})
+        >>> x = lazyloom.shard(np.ones((4, 2)), mesh, (None, "data"))
+        >>> lazyloom.placement_of(x).sharding
+        '(;data)'
     """
 
     __slots__ = ("device", "sharding", "layout", "memory", "text", "mesh", "spec")

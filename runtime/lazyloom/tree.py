@@ -12,6 +12,11 @@ def tree_map(f: Callable[[Any], Any], tree: Any, leaf: type) -> Any:
     """``f`` of every leaf of nested lists, tuples and dicts, in order, in the same nesting.
 
     Anything that is neither of these nor None counts as a leaf.
+
+    Example:
+
+        >>> lazyloom.tree_map(lambda x: x * 10, {"a": [1, 2], "b": None}, np.ndarray)
+        {'a': [10, 20], 'b': None}
     """
     if isinstance(tree, leaf):
         return f(tree)
@@ -131,6 +136,14 @@ def flatten(tree: Any, leaf: type) -> tuple[list[Any], TreeDef]:
     """The leaves of nested lists, tuples and dicts, in order, and the nesting.
 
     Anything that is neither of these nor None, and every ``leaf``, counts as a leaf.
+
+    Example:
+
+        >>> leaves, nesting = lazyloom.tree_flatten({"b": 3, "a": [1, None, 2]}, np.ndarray)
+        >>> leaves
+        [3, 1, 2]
+        >>> nesting.build([30, 10, 20])
+        {'b': 30, 'a': [10, None, 20]}
     """
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaf, leaves)

@@ -30,6 +30,12 @@ class TensorType:
     """Shape, dtype and placement of a value. Interned: equal types are one object.
 
     Make one with :func:`tensor_type`.
+
+    Example:
+
+        >>> kind = lazyloom.tensor_type((2, 3), lazyloom.dtypes.int16)
+        >>> kind.shape, kind.dtype, kind.nbytes
+        ((2, 3), int16, 12)
     """
 
     __slots__ = ("shape", "dtype", "placement", "size", "text")
@@ -88,6 +94,14 @@ def tensor_type(
 
     Raises ShapeError for a negative size, for more than 64 dimensions and for more bytes than XLA
     can address; DTypeError if the dtype is not a DType.
+
+    Example:
+
+        >>> kind = lazyloom.tensor_type((2, 3), lazyloom.dtypes.float32)
+        >>> kind
+        float32[2,3]
+        >>> kind is lazyloom.tensor_type((2, 3), lazyloom.dtypes.float32)
+        True
     """
     key = (shape, dtype, placement)
     interned = _interned.get(key)

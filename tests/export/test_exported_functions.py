@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import zipfile
@@ -200,6 +201,17 @@ def test_extents_that_vary_have_specializations() -> None:
         g(np.array(data(3, 3)), np.array(data(3, 4)))
     with pytest.raises(ShapeError, match="y has 6 elements along axis 0, expected n=3 as x has"):
         g(np.array(data(2, 3)), np.array(data(6, 4)))
+
+
+def test_a_module_has_the_argument_names_of_its_forward() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Tanh())
+    assert list(inspect.signature(model).parameters) == ["input"]
+    assert list(inspect.signature(torch.nn.Linear).parameters)[0] == "in_features"
+    program = loaded(model, torch.zeros(1, 3), parameters=model.state_dict(),
+                     dynamic={"input": {0: "batch"}}, extents={"batch": (1, 4)})
+    assert program.name == "Sequential"
+    x = torch.arange(12.0).reshape(4, 3)
+    assert torch.allclose(program(input=x), model(x))
 
 
 def test_arguments_are_checked_at_the_call() -> None:

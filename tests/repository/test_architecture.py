@@ -36,6 +36,14 @@ def test_no_two_public_classes_share_a_name() -> None:
     assert {name: where for name, where in found.items() if len(where) > 1} == {}
 
 
+def test_the_picture_numbers_the_steps_of_the_page() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    steps = re.findall(r"^(\d+)\. \*\*", page, flags=re.M)
+    picture = (ROOT / "docs" / "architecture.svg").read_text()
+    numbers = re.findall(r'class="number"[^>]*>(\d+)<', picture)
+    assert len(steps) > 8 and sorted(numbers, key=int) == steps
+
+
 def slots(module: str, name: str) -> list[str]:
     """The names in ``__slots__`` of a class, which a compiled one does not keep."""
     (found,) = [c for c in classes(RUNTIME / f"{module}.py") if c.name == name]

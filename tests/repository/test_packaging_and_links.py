@@ -120,6 +120,16 @@ def test_generated_pages_are_up_to_date() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_pages_state_the_coverage_of_numpy_that_was_counted() -> None:
+    counted = re.search(r"^(\d+ of \d+ names) ", (ROOT / "docs" / "numpy_coverage.md").read_text(),
+                        flags=re.M)
+    assert counted is not None
+    stated = [(page.name, m) for page in PAGES
+              for m in re.findall(r"(\d{3} of (?:the )?\d{3} names)", page.read_text())]
+    assert {"start.md", "from_numpy.md", "CHANGELOG.md"} < {page for page, _ in stated}
+    assert {m.replace("the ", "") for _, m in stated} == {counted[1]}, stated
+
+
 def test_no_machine_path_in_any_file() -> None:
     """A path of the machine that a file was written on is of no use on another."""
     pattern = re.compile(r"(?<![\w.])/(?:home|root|Users|work)/\w")

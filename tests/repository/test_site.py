@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -34,6 +35,7 @@ RESULTS = [
     ["docs/start", "Lazyloom", "", None, 2, "docs/start.md", "title"],
     ["docs/transforms", "Function transforms", "", None, 9, "docs/transforms.md", "text"],
     ["docs/torch", "Programs written for PyTorch", "", None, 5, "docs/torch.md", "text"],
+    ["docs/from_jax", "Coming from JAX", "", None, 15, "docs/from_jax.md", "text"],
     ["docs/backend", "Add a backend", "", None, 15, "docs/backend.md", "text"],
     ["docs/numpy_coverage", "Coverage", "", None, 20, "docs/numpy_coverage.md", "text"],
     ["docs/site/api/lazyloom", "lazyloom.vmap", "#lazyloom.vmap", "function", 99,
@@ -87,5 +89,7 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     assert any("rank:" in script.read_text() for script in static.glob("*.js")), "the scorer"
     page = (tmp_path / "site" / "docs" / "site" / "api" / "lazyloom.html").read_text()
     assert 'id="lazyloom.value_and_grad"' in page
+    text = html.unescape(re.sub(r"<[^>]+>", "", page))
+    assert "lazyloom.grad(lambda x: (x * x).sum())" in text, "an example stands as it is"
     readme = (tmp_path / "site" / "README.html").read_text()
     assert "accuracy 0.9" in readme, "what an example prints stands beneath it"

@@ -111,6 +111,14 @@ def test_the_program_of_the_same_line_counts_before_others(fresh_cache: Any) -> 
     assert changes(last()) == [("attribute", "shifts", "(2,)", "(1,)")]
 
 
+def test_another_number_of_operands_is_told(fresh_cache: Any) -> None:
+    x = lnp.asarray(np.ones(5))
+    for n in (2, 3):
+        lnp.concatenate([x] * n).sum().item()
+    assert ("operands", "concatenate", "3", "2") in changes(last())
+    assert "concatenate, has 3 operands, had 2" in last().text()
+
+
 def test_differences_are_worked_out_when_they_are_asked_for(
     fresh_cache: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

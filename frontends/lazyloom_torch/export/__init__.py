@@ -284,24 +284,10 @@ def export(
     buffers = dict(mod.named_buffers(remove_duplicate=False))
     file = io.BytesIO()
     lazyloom.export(
-        _Forward(mod), file, *args, kwargs=kwargs, dynamic=dynamic, extents=extents,
+        mod, file, *args, kwargs=kwargs, dynamic=dynamic, extents=extents,
         parameters={**parameters, **buffers},
         metadata={_BUFFERS: json.dumps(sorted(buffers)), _TRAINING: json.dumps(mod.training)})
     return ExportedProgram(file.getvalue(), (args, dict(kwargs or {})))
-
-
-class _Forward:
-    """A module as a function with the name and the parameters of its ``forward``."""
-
-    def __init__(self, module: nn.Module) -> None:
-        import inspect
-
-        self._module = module
-        self.__name__ = type(module).__name__
-        self.__signature__ = inspect.signature(module.forward)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._module(*args, **kwargs)
 
 
 def save(

@@ -92,6 +92,15 @@ def export(
         ReadForbiddenError: the function reads data of its arguments.
         AliasError: the function writes to a tensor that it did not make.
         OSError: the file cannot be written.
+
+    Example:
+
+        >>> import io
+        >>> weights, file = np.ones((3, 2)), io.BytesIO()
+        >>> lazyloom.export(
+        ...     lambda x: np.tanh(x @ weights), file, np.zeros((4, 3)), parameters={"w": weights})
+        >>> lazyloom.load(file)(np.zeros((4, 3))).shape
+        (4, 2)
     """
     named = _named(parameters)
     if callable(function_or_values) and not isinstance(function_or_values, Tensor):

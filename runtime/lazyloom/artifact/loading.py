@@ -93,6 +93,19 @@ class ExportedFunction:
         created_by: the versions that wrote the file.
         metadata: the texts that were given to ``export``.
         stablehlo_version: the version of StableHLO that the modules are compatible with.
+
+    Example:
+
+        >>> import io
+        >>> def scale(x, by):
+        ...     return x * by
+        >>> file = io.BytesIO()
+        >>> lazyloom.export(scale, file, np.zeros(3), np.zeros(()))
+        >>> loaded = lazyloom.load(file)
+        >>> loaded(np.ones(3), by=np.array(2.0))
+        array([2., 2., 2.])
+        >>> loaded.name
+        'scale'
     """
 
     def __init__(
@@ -388,6 +401,15 @@ def load(path: Any, cls: Any = None) -> ExportedFunction:
         ArgumentError: the file is no exported program, is damaged or was changed, is of a newer
             version of the format or of StableHLO, or needs another platform.
         OSError: the file cannot be read.
+
+    Example:
+
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> lazyloom.export(lambda x: x + 1, file, np.zeros(3))
+        >>> add_one = lazyloom.load(file)
+        >>> add_one(np.array([1.0, 2.0, 3.0]))
+        array([2., 3., 4.])
     """
     source = path if hasattr(path, "read") else os.fspath(path)
     where = f"{NAME}: {source if isinstance(source, str) else 'the file'}"

@@ -20,6 +20,13 @@ def parents(value: Value) -> tuple[Value | None, ...]:
     """The operands of the op that computes a value, None for those that no gradient flows to.
 
     Empty for a leaf, and if the tape was freed.
+
+    Example:
+
+        >>> x = lazyloom.from_host([1.0, 2.0]).as_leaf("x")
+        >>> y = lazyloom.record("exp", [x])
+        >>> lazyloom.parents(lazyloom.record("sum", [y]))
+        (<Value float64[2] pending>,)
     """
     node = value.node
     operands: list[Value | None] = []
@@ -33,7 +40,15 @@ def parents(value: Value) -> tuple[Value | None, ...]:
 
 
 def result_of(value: Value, index: int) -> Value:
-    """Another result of the op that computes a value. Raises ArgumentError if it has none."""
+    """Another result of the op that computes a value. Raises ArgumentError if it has none.
+
+    Example:
+
+        >>> x = lazyloom.from_host([3.0, 9.0, 4.0])
+        >>> values, positions = lazyloom.record("top_k", [x], {"k": 2})
+        >>> lazyloom.result_of(values, 1).read()
+        array([1, 2])
+    """
     node = value.node
     if not 0 <= index < len(node.types):
         raise ArgumentError(
@@ -43,13 +58,33 @@ def result_of(value: Value, index: int) -> Value:
 
 
 def custom_rule(node: Node) -> Custom | None:
-    """The rule of a node that :func:`lazyloom.custom` recorded, else None."""
+    """The rule of a node that :func:`lazyloom.custom` recorded, else None.
+
+    Example:
+
+        >>> x = lazyloom.from_host([1.0, 2.0]).as_leaf("x")
+        >>> (y,) = lazyloom.custom([x.detach()], [x], lambda result_of, c: [c[0]], name="identity")
+        >>> lazyloom.custom_rule(y.node).name
+        'identity'
+    """
     rule: Custom | None = node.rule
     return rule
 
 
 def free_tape(values: Sequence[Value]) -> None:
-    """Free the tape below some values, like a backward pass that does not retain it."""
+    """Free the tape below some values, like a backward pass that does not retain it.
+
+    Example:
+
+        >>> x = lazyloom.from_host([1.0, 2.0]).as_leaf("x")
+        >>> y = lazyloom.record("sum", [lazyloom.record("exp", [x])])
+        >>> lazyloom.free_tape([y])
+        >>> try:
+        ...     lazyloom.gradients([y], [x])
+        ... except lazyloom.errors.GradientError as error:
+        ...     print("freed" in str(error))
+        True
+    """
     visited: dict[Node, bool] = {}
     order: list[Node] = []
     visit_below(values, None, visited, order)
@@ -60,6 +95,15 @@ def used_since(values: Sequence[Value], start: int) -> list[Value]:
     """The values recorded up to number ``start`` to which the tape below some values leads.
 
     ``start`` is an earlier ``last_sequence()``; leaves made since then are among the results too.
+
+    Example:
+
+        >>> x = lazyloom.from_host([1.0, 2.0]).as_leaf("x")
+        >>> y = lazyloom.record("exp", [x])
+        >>> start = lazyloom.last_sequence()
+        >>> z = lazyloom.record("sum", [lazyloom.record("sin", [y])])
+        >>> lazyloom.used_since([z], start)
+        [<Value float64[2] pending>]
     """
     used: list[Value] = []
     places: set[tuple[Node, int]] = set()
@@ -81,14 +125,36 @@ def used_since(values: Sequence[Value], start: int) -> list[Value]:
 
 
 def forget_since(values: Sequence[Value], start: int) -> None:
-    """Free the part of the tape below some values that was recorded after number ``start``."""
+    """Free the part of the tape below some values that was recorded after number ``start``.
+
+    Example:
+
+        >>> x = lazyloom.from_host([1.0, 2.0]).as_leaf("x")
+        >>> y = lazyloom.record("exp", [x])
+        >>> start = lazyloom.last_sequence()
+        >>> z = lazyloom.record("sum", [y])
+        >>> lazyloom.forget_since([z], start)
+        >>> len(lazyloom.parents(y))
+        1
+    """
     visited: dict[Node, bool] = {}
     visit_below(values, None, visited, [])
     free({n: True for n in visited if n.seq > start}, True)
 
 
 class Place:
-    """The place of a value on the tape. Unlike the value, it does not keep the data."""
+    """The place of a value on the tape. Unlike the value, it does not keep the data.
+
+    Example:
+
+        >>> x = lazyloom.from_host([1.0, 2.0]).as_leaf("x")
+        >>> place = lazyloom.Place(x)
+        >>> place.used
+        False
+        >>> y = lazyloom.record("exp", [x])
+        >>> place.used
+        True
+    """
 
     __slots__ = ("node", "index")
 
@@ -120,6 +186,14 @@ class Step:
         type: the type of the value.
         operands: the types of the operands, None for those that are absent.
         token: of a leaf, the argument of :meth:`Value.as_leaf`, else None.
+
+    Example:
+
+        >>> x = lazyloom.from_host([1.0, 2.0]).as_leaf("x")
+        >>> y = lazyloom.record("exp", [x])
+        >>> lazyloom.folded(y, lambda step: range(len(step.operands)), lambda step, below: (
+        ...     step.token if step.spec is None else f"{step.spec.op.name}({', '.join(below)})"))
+        'exp(x)'
     """
 
     __slots__ = ("spec", "result", "type", "operands", "token")
@@ -149,6 +223,15 @@ def folded(
     ``function(step, results)`` is called once for every result, operands first; ``results`` are
     what it returned for the operands that ``of(step)`` names by position, None for numbers. Returns
     None if there are more results to visit than the option ``history_results``.
+
+    Example:
+
+        >>> x = lazyloom.from_host([1.0, 2.0]).as_leaf("x")
+        >>> y = lazyloom.record("sum", [lazyloom.record("exp", [x])])
+        >>> def depth(step, results):
+        ...     return 1 + max(results, default=-1)
+        >>> lazyloom.folded(y, lambda step: range(len(step.operands)), depth)
+        2
     """
     results: dict[tuple[Node, int], Any] = {}
     entered: dict[tuple[Node, int], tuple[Step, Sequence[int]]] = {}

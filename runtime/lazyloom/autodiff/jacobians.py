@@ -64,6 +64,12 @@ def jacfwd(
     """:func:`jacobian` by tangents: as many passes as the arguments have elements, all at once.
 
     Arguments must be real, unless ``holomorphic``.
+
+    Example:
+
+        >>> lazyloom.jacfwd(lambda x: x ** 2)(np.array([1.0, 3.0]))
+        array([[2., 0.],
+               [0., 6.]])
     """
     return _jacobian("jacfwd", f, argnums, has_aux, holomorphic, True)
 
@@ -74,6 +80,12 @@ def jacrev(
     """:func:`jacobian` by cotangents: as many passes as the results have elements, all at once.
 
     Results must be real, unless ``holomorphic``.
+
+    Example:
+
+        >>> lazyloom.jacrev(lambda x: x ** 2)(np.array([1.0, 3.0]))
+        array([[2., 0.],
+               [0., 6.]])
     """
     return _jacobian("jacrev", f, argnums, has_aux, holomorphic, False)
 

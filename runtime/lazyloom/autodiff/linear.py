@@ -282,6 +282,14 @@ def tangents(
     The forward counterpart of :func:`lazyloom.gradients`: None stands for an input that does not
     move, and for an output that depends on no input that does. With ``create_graph`` the pass is
     recorded so that it can be differentiated.
+
+    Example:
+
+        >>> x = lazyloom.from_host([1.0, 2.0]).as_leaf("x")
+        >>> y = lazyloom.record("multiply", [x, x])
+        >>> (tangent,) = lazyloom.tangents([y], [x], [lazyloom.from_host([1.0, 0.0])])
+        >>> tangent.read()
+        array([2., 0.])
     """
     results, _ = tangents_of(outputs, inputs, given, create_graph)
     return results
@@ -299,6 +307,12 @@ def linearize(
         a tangent for each argument, nested like it (None for a leaf that does not move), and
         returns those of the results. It can be called any number of times without running ``f``
         again; it keeps the parts of the computation that it needs alive.
+
+    Example:
+
+        >>> y, push = lazyloom.linearize(np.sin, np.array(0.0))
+        >>> float(y), float(push(np.array(2.0)))
+        (0.0, 2.0)
     """
     _check_function(f, "linearize")
     run = DifferentiatedRun("linearize", f, primals, {}, range(len(primals)), has_aux, closures)

@@ -36,6 +36,14 @@ def use_backend(backend: Backend) -> None:
 
     Raises ArgumentError if it is no :class:`~lazyloom.backends.backend.Backend` or has no name, and
     if another one is already in use: a second one cannot use its arrays.
+
+    Example:
+
+        >>> try:
+        ...     lazyloom.use_backend("xla")  # names are for LAZYLOOM_BACKEND
+        ... except lazyloom.errors.ArgumentError as error:
+        ...     print(error)
+        use_backend: a str was given, expected an instance of lazyloom.backends.backend.Backend
     """
     global _current
     fault = _fault(backend)

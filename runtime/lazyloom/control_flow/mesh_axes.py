@@ -36,6 +36,15 @@ def axis_index(axes: str | Sequence[str]) -> Any:
 
     In a function that :func:`lazyloom.shard_map` maps over a mesh. Several axes count as one, the
     first of them outermost. Raises ArgumentError elsewhere, and for axes that the mesh lacks.
+
+    Example:
+
+        >>> mesh = lazyloom.make_mesh({"data": 1})
+        >>> add_index = lazyloom.shard_map(
+        ...     lambda x: x + lazyloom.axis_index("data"), mesh=mesh, in_specs=("data",),
+        ...     out_specs=("data",))
+        >>> add_index(np.arange(3.0))
+        array([0., 1., 2.])
     """
     value = record("axis_index", [], attributes_of("axis_index", axes))
     return wrap_as(_here.like, value)

@@ -56,6 +56,16 @@ def shard_map(
         AliasError: ``f`` writes to a tensor that it did not make.
 
     The definition is that of ``jax.shard_map``.
+
+    Example:
+
+        >>> import lazyloom.distributed as dist
+        >>> def share(part):
+        ...     return part / dist.all_reduce(part.sum(), "sum", group="data")
+        >>> mesh = lazyloom.make_mesh({"data": 1})
+        >>> f = lazyloom.shard_map(share, mesh=mesh, in_specs=("data",), out_specs=("data",))
+        >>> f(np.array([1.0, 3.0]))
+        array([0.25, 0.75])
     """
     of = described(f, f"{NAME}: f")
     if not isinstance(mesh, Mesh):

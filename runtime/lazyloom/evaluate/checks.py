@@ -106,6 +106,21 @@ def register(kind: str, judge: Judge) -> None:
     ``judge(data, check)`` gets the flag as a NumPy array and returns the error that readers
     get, or None if it has dealt with it (by a warning, say). It is called at most once for
     each check, when something that depends on the check is read.
+
+    Example:
+
+        >>> def negative(flag, check):
+        ...     return lazyloom.errors.ArgumentError(f"{check.of}: a number is negative")
+        >>> lazyloom.register_check("negative", negative)
+        >>> x = lazyloom.from_host([1.0, -1.0])
+        >>> below = lazyloom.record("less", [x, lazyloom.Scalar(0, x.dtype)])
+        >>> flag = lazyloom.record("any", [below])
+        >>> checked, _ = lazyloom.record("checked", [x, flag], {"kind": "negative", "of": "root"})
+        >>> try:
+        ...     lazyloom.record("sqrt", [checked]).read()
+        ... except lazyloom.errors.ArgumentError as error:
+        ...     print(error)
+        root: a number is negative
     """
     _judges[kind] = judge
 

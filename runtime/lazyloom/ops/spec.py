@@ -98,6 +98,12 @@ class OpDef:
         family: the name of its rule.
         min_operands, max_operands: how many operands it takes; ``max_operands`` is -1 if there is
             no limit.
+
+    Example:
+
+        >>> exp = lazyloom.ops.lookup("exp")
+        >>> exp.name, exp.family, exp.min_operands
+        ('exp', 'elementwise', 1)
     """
 
     __slots__ = (
@@ -449,6 +455,16 @@ def op(
         tolerance: factor on the test tolerance against the reference.
         name: the op's name, if not the function's.
         signature, derivative, execution, access: :mod:`its traits <lazyloom.ops.traits>`.
+
+    Example:
+
+        >>> from lazyloom.ops.rules import elementwise
+        >>> @lazyloom.register_op(elementwise, T="floating", source="this program", version="1")
+        ... def cubed(x: "T"):
+        ...     "x ** 3."
+        ...     return x * x * x
+        >>> lazyloom.apply("cubed", [np.array([1.0, 2.0])])
+        array([1., 8.])
     """
 
     def enter(fn: Callable[..., Any]) -> Callable[..., Any]:

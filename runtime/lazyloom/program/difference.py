@@ -218,11 +218,15 @@ def changes_between(structure: Structure, other: Structure) -> list[Change]:
 
 def _of_specs(number: int, a: Spec, b: Spec) -> list[Change]:
     name = a.op.name
-    if a.op is not b.op or a.arity != b.arity:
+    if a.op is not b.op:
         now, before = _short(repr(a)), _short(repr(b))
         return [Change(OP, number, name, "", now, before,
                        f"instruction {number} is {now}, was {before}")]
     changes: list[Change] = []
+    if a.arity != b.arity:
+        changes.append(Change(
+            OPERANDS, number, name, "", str(a.arity), str(b.arity),
+            f"instruction {number}, {name}, has {a.arity} operands, had {b.arity}"))
     for k, attribute in enumerate(a.attrs):
         if a.bits[k] != b.bits[k]:
             now, before = _short(repr(a.attrs[attribute])), _short(repr(b.attrs[attribute]))

@@ -108,6 +108,13 @@ class Evaluation:
             run before.
         copied: numbers of the leaves that were copied since the program donates them.
         error: the error, if it failed.
+
+    Example:
+
+        >>> total = float((np.arange(3.0) + 1).sum())
+        >>> record = lazyloom.last_evaluation()
+        >>> record.reason, record.ops
+        ('read', 2)
     """
 
     __slots__ = (

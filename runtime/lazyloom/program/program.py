@@ -287,6 +287,12 @@ class Program:
         structure: the instructions and leaf types.
         outputs: the results wanted, as (instruction, result).
         donated: numbers of the leaves whose memory the program may reuse.
+
+    Example:
+
+        >>> program = lazyloom.program_of(np.arange(3.0) * 2)
+        >>> [str(op) for op in program.ops]
+        ['multiply']
     """
 
     __slots__ = ("structure", "outputs", "donated", "_key")

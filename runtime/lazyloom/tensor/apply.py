@@ -31,6 +31,11 @@ def apply(
 
     Raises:
         UnknownOpError, ArgumentError, ShapeError, DTypeError: for this call, at once.
+
+    Example:
+
+        >>> lazyloom.apply("sum", [np.ones((2, 3))], {"axes": (0,)})
+        array([2., 2., 2.])
     """
     try:
         op_def = op if isinstance(op, OpDef) else lookup(op)

@@ -31,6 +31,16 @@ def check_indices(
     and ``of``, the name of the op, are for the error.
 
     Raises IndexRangeError at once if, while a call is recorded to run again, it is already known.
+
+    Example:
+
+        >>> computed = lazyloom.record("cumsum", [lazyloom.from_host([2, 3])], {"axis": 0})
+        >>> checked = lazyloom.check_indices(computed, 5, 0, "take")  # 2 and 5, for 5 elements
+        >>> try:
+        ...     checked.read()
+        ... except lazyloom.errors.IndexRangeError as error:
+        ...     print(error.op)
+        take
     """
     bounds = hidden_range(value)
     if bounds is not None:

@@ -58,6 +58,14 @@ def from_host(
     Raises:
         ArgumentError: NumPy cannot make an array of it.
         DTypeError: the dtype is not supported.
+
+    Example:
+
+        >>> x = lazyloom.from_host(numpy.arange(3), dtype=lazyloom.dtypes.float32)
+        >>> x
+        <Value float32[3] computed>
+        >>> x.read()
+        array([0., 1., 2.], dtype=float32)
     """
     if references is None:
         references = getrefcount(array)
@@ -183,6 +191,11 @@ def from_dlpack(source: Any, *, copy: bool | None = None) -> Value:
 
     Shared memory is never donated. Raises ArgumentError for an object without
     ``__dlpack__``, or data that cannot be taken over, and whatever the object itself raises.
+
+    Example:
+
+        >>> lazyloom.from_dlpack(numpy.arange(3.0)).read()
+        array([0., 1., 2.])
     """
     check_process()
     if not hasattr(source, "__dlpack__"):
@@ -211,6 +224,14 @@ def known_range(value: Value) -> tuple[int, int] | None:
 
     Known are integers from the host, also reshaped or transposed, and pending positions in a
     sorted array. None if only the device knows them, or if there are none.
+
+    Example:
+
+        >>> x = lazyloom.from_host(numpy.array([2, 0, 4]))
+        >>> lazyloom.known_range(x)
+        (0, 4)
+        >>> print(lazyloom.known_range(lazyloom.record("cumsum", [x], {"axis": 0})))
+        None
     """
     return None if blind and get_ident() in blind else _known_range(value)
 
@@ -220,6 +241,13 @@ def known_bounds(value: Value) -> tuple[int, int] | None:
 
     Like :func:`known_range`, but integers chosen from known ones have the bounds of those, which
     none of the chosen ones need reach.
+
+    Example:
+
+        >>> x = lazyloom.from_host(numpy.array([2, 0, 4]))
+        >>> chosen = lazyloom.record("slice", [x], {"starts": (0,), "stops": (2,)})
+        >>> lazyloom.known_bounds(chosen)
+        (0, 4)
     """
     return None if blind and get_ident() in blind else _known(*_origin(value, False))
 
@@ -284,17 +312,42 @@ def to_device_array(value: Value) -> Any:
 
 
 def to_dlpack(value: Value, *, stream: Any = None) -> Any:
-    """A DLPack capsule that shares the value's memory; the value is never donated again."""
+    """A DLPack capsule that shares the value's memory; the value is never donated again.
+
+    Example:
+
+        >>> class Shared:
+        ...     def __init__(self, value):
+        ...         self.value = value
+        ...     def __dlpack__(self, **kwargs):
+        ...         return lazyloom.to_dlpack(self.value)
+        ...     def __dlpack_device__(self):
+        ...         return lazyloom.dlpack_device(self.value)
+        >>> numpy.from_dlpack(Shared(lazyloom.from_host([1.0, 2.0])))
+        array([1., 2.])
+    """
     return to_device_array(value).__dlpack__(stream=stream)
 
 
 def dlpack_device(value: Value) -> tuple[int, int]:
-    """The (device type, device number) pair of DLPack."""
+    """The (device type, device number) pair of DLPack.
+
+    Example:
+
+        >>> lazyloom.dlpack_device(lazyloom.from_host([1.0, 2.0]))  # 1 is a CPU
+        (1, 0)
+    """
     kind, number = to_device_array(value).__dlpack_device__()
     return int(kind), int(number)
 
 
 def platform() -> str:
-    """The kind of device that programs run on: "cpu", "gpu" or "tpu". Starts it on first use."""
+    """The kind of device that programs run on: "cpu", "gpu" or "tpu". Starts it on first use.
+
+    Example:
+
+        >>> lazyloom.platform() in ("cpu", "gpu", "tpu")
+        True
+    """
     check_process()
     return description()["platform"]

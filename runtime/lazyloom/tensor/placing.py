@@ -24,6 +24,11 @@ def devices() -> tuple[str, ...]:
     """The names of this process's devices, such as "cpu:0", in order of their index.
 
     The environment variable JAX_NUM_CPU_DEVICES divides the processor into several.
+
+    Example:
+
+        >>> np.ones(3).to_device(lazyloom.devices()[0])
+        array([1., 1., 1.])
     """
     check_process()
     return tuple(sorted(backend().devices(), key=lambda name: int(name.rpartition(":")[2])))
@@ -33,6 +38,11 @@ def default_device() -> str:
     """The name of the device on which values are unless they are placed elsewhere.
 
     It is the first of JAX's default platform, or the one that LAZYLOOM_DEVICE names.
+
+    Example:
+
+        >>> lazyloom.default_device() in lazyloom.devices()
+        True
     """
     check_process()
     return backend().devices()[0]
@@ -47,6 +57,11 @@ def make_mesh(axes: Any, names: Any = None) -> Mesh:
             order of their index, if None.
 
     Raises ArgumentError for other axes, PlacementError where the devices are not there.
+
+    Example:
+
+        >>> lazyloom.make_mesh({"data": 1}, ["cpu:0"])
+        Mesh(cpu:0[data=1])
     """
     known = devices()
     chosen = known if names is None else list(names)
@@ -79,6 +94,11 @@ def to_device(x: Any, device: str | None = None) -> Any:
         device: the name of a device, one of :func:`devices`; None for the default one.
 
     Raises PlacementError for another name, ArgumentError where ``x`` is no tensor.
+
+    Example:
+
+        >>> lazyloom.to_device(np.arange(3.0), lazyloom.default_device())
+        array([0., 1., 2.])
     """
     return _moved(x, value_of(x, "to_device"), _placed_on(device, "to_device"))
 
@@ -119,6 +139,12 @@ def shard(x: Any, mesh: Mesh, spec: Any) -> Any:
             multiple of the number of its parts.
 
     Raises PlacementError for axes that the mesh lacks and for sizes that cannot be divided.
+
+    Example:
+
+        >>> mesh = lazyloom.make_mesh({"data": 1})
+        >>> lazyloom.shard(np.arange(4.0), mesh, ("data",)) * 2
+        array([0., 2., 4., 6.])
     """
     value = value_of(x, "shard")
     if not isinstance(mesh, Mesh):
@@ -132,6 +158,13 @@ def placement_of(x: Any) -> Placement:
     """Where a tensor or value is, or will be: a device, or a mesh and how it is divided.
 
     For a result whose division XLA chooses, ``spec`` is None until it is computed.
+
+    Example:
+
+        >>> mesh = lazyloom.make_mesh({"data": 1})
+        >>> x = lazyloom.shard(np.ones((4, 2)), mesh, ("data", None))
+        >>> lazyloom.placement_of(x).spec
+        (('data',),)
     """
     return placement_now(value_of(x, "placement_of"))
 

@@ -221,6 +221,12 @@ class Storage:
         created: the number of the newest node when it was made; with a mark if that was in
             inference mode (:mod:`lazyloom.tensor.inference`).
         overwritten: what it goes back to if computing the contents fails.
+
+    Example:
+
+        >>> x = lazyloom.Tensor(lazyloom.from_host([1.0, 2.0]))
+        >>> x.version
+        0
     """
 
     __slots__ = ("value", "version", "writable", "created", "overwritten")

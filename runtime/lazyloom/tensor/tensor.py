@@ -55,6 +55,15 @@ class Tensor(Contents):
 
     ``Tensor(value)`` owns a new storage with these contents. Frontends subclass it; what they use
     besides the attributes is in :mod:`lazyloom.frontend`.
+
+    Example:
+
+        >>> class Array(lazyloom.Tensor):
+        ...     pass
+        >>> x = Array(lazyloom.from_host([0.0, 0.0]))
+        >>> y = lazyloom.apply("exp", [x])
+        >>> type(y) is Array, y.read()
+        (True, array([1., 1.]))
     """
 
     __slots__ = ()

@@ -106,6 +106,16 @@ def custom(
         does and gradients are being recorded.
 
     Raises ArgumentError where there are no results.
+
+    Example:
+
+        >>> def twice(result_of, cotangents):
+        ...     return [lazyloom.record("add", [cotangents[0], cotangents[0]])]
+        >>> x = lazyloom.from_host([1.0, 2.0]).as_leaf("x")
+        >>> (y,) = lazyloom.custom([x.detach()], [x], twice)
+        >>> (gradient,) = lazyloom.gradients([lazyloom.record("sum", [y])], [x])
+        >>> gradient.read()
+        array([2., 2.])
     """
     if not results:
         raise ArgumentError(f"{name}: no results were given, expected at least one")

@@ -668,15 +668,17 @@ def by_sequence(n: Node) -> int:
 
 def oldest_first() -> list[Component]:
     """The components, oldest first; the caller holds the lock."""
-    return sorted(trace.components, key=_by_age)
-
-
-def _by_age(component: Component) -> int:
-    return component.since
+    return sorted(trace.components, key=lambda component: component.since)
 
 
 def last_sequence() -> int:
-    """The number of the newest node."""
+    """The number of the newest node.
+
+    Example:
+
+        >>> lazyloom.last_sequence() >= 0
+        True
+    """
     return trace.sequence
 
 

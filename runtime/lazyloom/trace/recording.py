@@ -65,6 +65,15 @@ def record(
 
     Raises:
         UnknownOpError, ArgumentError, ShapeError, DTypeError: at once, for this call.
+
+    Example:
+
+        >>> x = lazyloom.from_host([1.0, 2.0])
+        >>> y = lazyloom.record("multiply", [x, lazyloom.Scalar(3, x.dtype)])
+        >>> y
+        <Value float64[2] pending>
+        >>> y.read()
+        array([3., 6.])
     """
     if not isinstance(operands, (list, tuple)):
         operands = as_list(op, operands)
@@ -107,7 +116,14 @@ def record_spec(
     spec: Spec, operands: Sequence[Any], boundary: bool = False,
     site: Site | None = None,
 ) -> Any:  # fmt: skip
-    """:func:`record` for an interned spec."""
+    """:func:`record` for an interned spec.
+
+    Example:
+
+        >>> total = lazyloom.spec("sum", 1, {"axes": (0,)})
+        >>> lazyloom.record_spec(total, [lazyloom.from_host([1.0, 2.0])]).read()
+        array(3.)
+    """
     if not boundary and matching.newest is not None:
         quick = record_expected_operands(spec, operands, site)
         if quick is not None:
@@ -151,7 +167,14 @@ def record_spec(
 
 
 def record_one(spec: Spec, a: Value, site: Site | None = None) -> Value:
-    """:func:`record_spec` for one operand and one result, without detours."""
+    """:func:`record_spec` for one operand and one result, without detours.
+
+    Example:
+
+        >>> exp = lazyloom.spec("exp", 1)
+        >>> lazyloom.record_one(exp, lazyloom.from_host([0.0])).read()
+        array([1.])
+    """
     node = a.node
     index = a.index
     if index == 0 and matching.newest is not None:
@@ -169,7 +192,15 @@ def record_one(spec: Spec, a: Value, site: Site | None = None) -> Value:
 
 
 def record_two(spec: Spec, a: Value, b: Value, site: Site | None = None) -> Value:
-    """:func:`record_spec` for two operands and one result, without detours."""
+    """:func:`record_spec` for two operands and one result, without detours.
+
+    Example:
+
+        >>> add = lazyloom.spec("add", 2)
+        >>> x = lazyloom.from_host([1.0, 2.0])
+        >>> lazyloom.record_two(add, x, x).read()
+        array([2., 4.])
+    """
     left = a.node
     right = b.node
     i = a.index
@@ -196,7 +227,15 @@ def record_two(spec: Spec, a: Value, b: Value, site: Site | None = None) -> Valu
 def record_number(
     spec: Spec, a: Value, number: Scalar, reverse: bool, site: Site | None = None
 ) -> Value:
-    """:func:`record_two` for a value and a scalar; ``reverse`` puts the scalar first."""
+    """:func:`record_two` for a value and a scalar; ``reverse`` puts the scalar first.
+
+    Example:
+
+        >>> subtract = lazyloom.spec("subtract", 2)
+        >>> x = lazyloom.from_host([1.0, 2.0])
+        >>> lazyloom.record_number(subtract, x, lazyloom.Scalar(10, x.dtype), True).read()
+        array([9., 8.])
+    """
     node = a.node
     index = a.index
     t = node.types[index]

@@ -20,6 +20,12 @@ class Scalar:
     and floats are truncated where the dtype is an integer one, as C's casts do.
 
     Raises ArgumentError for what is not a number, or a number that the dtype cannot hold at all.
+
+    Example:
+
+        >>> x = lazyloom.from_host([1.0, 2.0])
+        >>> lazyloom.record("multiply", [x, lazyloom.Scalar(2.5, x.dtype)]).read()
+        array([2.5, 5. ])
     """
 
     __slots__ = ("number", "type", "baked")

@@ -62,6 +62,12 @@ class Site:
         file, line: where it is; ``<unknown>`` and 0 where nothing is known.
         library: the innermost place in an installed package or the standard library through which
             the program came here, a Site; None where there is none.
+
+    Example:
+
+        >>> total = float((np.arange(3.0) + 1).sum())
+        >>> lazyloom.last_evaluation().site.line
+        1
     """
 
     __slots__ = ("code", "offset", "file", "_line", "library")
@@ -125,7 +131,13 @@ _counting: Final[Any] = new_lock()
 
 
 def skip_folder(folder: str) -> None:
-    """Treat frames of files below a folder as not the user's: a frontend calls this once."""
+    """Treat frames of files below a folder as not the user's: a frontend calls this once.
+
+    Example:
+
+        >>> import os
+        >>> lazyloom.skip_folder(os.path.dirname(np.__file__))  # in the frontend's __init__.py
+    """
     _internal_folders.append(os.path.abspath(folder) + os.sep)
     _internal_files.clear()
     _known.user = None
@@ -155,6 +167,10 @@ def user_packages(*names: str) -> None:
             the longest name that fits a module counts.
 
     Raises ArgumentError for what is no such name.
+
+    Example:
+
+        >>> lazyloom.user_packages("mine")
     """
     _tell(names, False, "user_packages")
 
@@ -163,6 +179,10 @@ def skip_packages(*names: str) -> None:
     """Pass over lines of packages as if these were installed; see :func:`user_packages`.
 
     ``LAZYLOOM_SKIP_PACKAGES`` in the environment names such packages, too.
+
+    Example:
+
+        >>> lazyloom.skip_packages("helpers")
     """
     _tell(names, True, "skip_packages")
 
@@ -262,12 +282,28 @@ def set_site(file: str, line: int) -> Site | None:
 
     For bindings of other languages, whose frames Python cannot see. Returns the place named before,
     for :func:`clear_site` where calls nest.
+
+    Example:
+
+        >>> before = lazyloom.set_site("model.lua", 12)
+        >>> total = float((np.arange(3.0) * 2).sum())
+        >>> lazyloom.clear_site(before)
+        >>> print(lazyloom.last_evaluation().site)
+        model.lua:12
     """
     return name_site(Site(None, 0, file, line))
 
 
 def clear_site(before: Site | None = None) -> None:
-    """Take the place from the Python stack again, or use the one named ``before``."""
+    """Take the place from the Python stack again, or use the one named ``before``.
+
+    Example:
+
+        >>> outer = lazyloom.set_site("model.lua", 3)
+        >>> inner = lazyloom.set_site("layers.lua", 40)
+        >>> lazyloom.clear_site(inner)  # model.lua:3 again
+        >>> lazyloom.clear_site(outer)
+    """
     name_site(before)
 
 
@@ -275,6 +311,13 @@ def name_site(site: Site | None) -> Site | None:
     """:func:`set_site` for an existing Site, or :func:`clear_site` with None.
 
     Returns the place named before.
+
+    Example:
+
+        >>> before = lazyloom.set_site("model.lua", 12)
+        >>> lazyloom.clear_site(before)
+        >>> print(lazyloom.name_site(before))
+        None
     """
     before: Site | None = getattr(_thread, "site", None)
     _thread.site = site

@@ -80,6 +80,12 @@ class Spec:
     """An op with its attributes and number of operands. Interned: the unit of exact keys.
 
     Two specs are one object exactly if op, attributes (by type and bits) and arity agree.
+
+    Example:
+
+        >>> a, b = lazyloom.spec("add", 2), lazyloom.spec("add", 2)
+        >>> a is b, a.op.name
+        (True, 'add')
     """
 
     __slots__ = (

@@ -29,12 +29,28 @@ switches: Final = Switches()
 
 
 def grad_enabled() -> bool:
-    """Return True if this thread records gradients."""
+    """Return True if this thread records gradients.
+
+    Example:
+
+        >>> with lazyloom.grad_mode(False):
+        ...     lazyloom.grad_enabled()
+        False
+    """
     return switches.without_grad == 0 or bool(getattr(_local, "grad", True))
 
 
 def set_grad_enabled(enabled: bool) -> bool:
-    """Switch the recording of gradients on or off in this thread; returns the previous state."""
+    """Switch the recording of gradients on or off in this thread; returns the previous state.
+
+    Example:
+
+        >>> before = lazyloom.set_grad_enabled(False)
+        >>> lazyloom.grad_enabled()
+        False
+        >>> lazyloom.set_grad_enabled(before)
+        False
+    """
     before = bool(getattr(_local, "grad", True))
     if enabled != before:
         _local.grad = enabled
@@ -45,7 +61,16 @@ def set_grad_enabled(enabled: bool) -> bool:
 
 @final
 class grad_mode:  # noqa: N801 - used as a function
-    """A context in which this thread records gradients or not: ``with grad_mode(False):``"""
+    """A context in which this thread records gradients or not: ``with grad_mode(False):``
+
+    Example:
+
+        >>> x = lazyloom.from_host([1.0, 2.0]).as_leaf("x")
+        >>> with lazyloom.grad_mode(False):
+        ...     y = lazyloom.record("exp", [x])
+        >>> y.requires_grad
+        False
+    """
 
     __slots__ = ("_before", "_enabled")
 

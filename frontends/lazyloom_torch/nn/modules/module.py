@@ -46,6 +46,17 @@ def _addindent(s_: str, numSpaces: int) -> str:  # noqa: N803 - programs call it
     return s_.replace("\n", "\n" + " " * numSpaces)
 
 
+class _CallSignature:
+    """What a call of a module takes, which is what its ``forward`` does; not of the class."""
+
+    def __get__(self, module: Any, owner: Any = None) -> Any:
+        if module is None:
+            raise AttributeError("__signature__")  # that of the constructor, then
+        import inspect
+
+        return inspect.signature(module.forward)
+
+
 class Module(Hooked, Stateful):
     """A part of a network: parameters, buffers and other modules, and a ``forward``.
 
@@ -57,6 +68,7 @@ class Module(Hooked, Stateful):
     _compiled_call_impl: Any = None
     #: whether a class that is named after Module among the bases gets its ``__init__`` called
     call_super_init: bool = False
+    __signature__ = _CallSignature()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if (args or kwargs) and not self.call_super_init:
