@@ -8,6 +8,8 @@ import re
 import subprocess
 import sys
 import threading
+import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,25 @@ def test_nothing_is_noted_without_one() -> None:
     step(2)
     assert hooks.observer is None and watched.report.data["about"]["runs"] == 1
     assert not [t for t in threading.enumerate() if t.name == "lazyloom-profile"]
+
+
+def test_a_profile_keeps_nothing_alive() -> None:
+    """What it kept would be a result of programs that nobody asked for, and compile them anew."""
+    class Held:
+        pass
+
+    def work() -> weakref.ref[Held]:
+        held = Held()
+        until = time.perf_counter() + 0.02
+        while time.perf_counter() < until:
+            pass
+        return weakref.ref(held)
+
+    with lazyloom.profile() as watched:
+        step(3)
+        gone = [work()() is None for _ in range(20)]
+    assert all(gone)
+    assert sum(row["seconds"] for row in watched.report.data["lines"]) > 0.2
 
 
 def test_a_program_that_fails_leaves_its_report(tmp_path: Path) -> None:
@@ -139,8 +160,8 @@ def test_a_page_asks_no_host_and_holds_what_it_shows(tmp_path: Path, sources: bo
             step(n)
     text = path.read_text()
     assert not re.search(r"https?://|src=|@import|url\(", text)
-    assert "default-src 'none'" in text and text.count("</script>") == 1
-    told = json.loads(re.search(r"^const data = (.*);$", text, re.M)[1])  # type: ignore[index]
+    assert "default-src 'none'" in text and text.count("</script>") == 2
+    told = json.loads(re.search(r'id="data">(.*)</script>', text)[1])  # type: ignore[index]
     assert told["about"]["runs"] == 4
     assert any("alert" in row["source"] for row in told["lines"]) == sources
     assert all(row["source"] == "" for row in told["lines"]) != sources

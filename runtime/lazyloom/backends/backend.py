@@ -23,6 +23,7 @@ from ..program.stream import Leaf, Operand, Result, ScalarSlot
 from ..trace.scalars import Baked
 from ..trace.specs import Spec
 from ..types import TensorType
+from .analysis import ProgramAnalysis
 
 __all__ = [
     "Backend", "Baked", "Executable", "Instruction", "Leaf", "NotLoaded",
@@ -133,6 +134,13 @@ class Executable(ABC):
     def parts(self) -> tuple[PartRun, ...]:
         """Return the parts of this thread's newest run, where the program is segmented."""
         return ()
+
+    def analysis(self) -> ProgramAnalysis | None:
+        """Return what the compiler says of the program's memory and work; None if nothing.
+
+        It is asked for by reports, never by a run, and may take milliseconds.
+        """
+        return None
 
 
 class Backend(ABC):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..errors import ArgumentError, type_name
 from ..hooks import hooks
@@ -20,6 +20,9 @@ from .check import check
 from .generator import Generator, Region
 from .partition import Part, Partition, partition
 from .verdicts import Candidate
+
+if TYPE_CHECKING:
+    from .drawing import Drawing
 
 
 class Report:
@@ -151,9 +154,15 @@ class Report:
         results a mark below.
         """
         # rarely needed
-        from .picture import svg
+        from .drawing import svg
 
-        return svg(self)
+        return svg(self.drawing())
+
+    def drawing(self) -> Drawing:
+        """Return what :meth:`svg` draws."""
+        from .picture import drawing_of
+
+        return drawing_of(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the drawing to a file, ``"program.svg"``, or the text to one that ends in .txt.

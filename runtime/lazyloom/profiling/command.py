@@ -7,6 +7,8 @@ import os
 import runpy
 import sys
 
+from .machine import measure_peaks
+from .reports import machine_text
 from .watching import Profile
 
 
@@ -20,12 +22,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="leave the program's source lines out of the report")
     parser.add_argument("-m", dest="module", action="store_true",
                         help="the program is a module's name")
-    parser.add_argument("program", help="the program's file, or with -m a module")
+    parser.add_argument(
+        "--measure-machine", action="store_true",
+        help="measure what this machine can do at best, for the bounds in reports, and keep it in "
+        "the cache's folder; without a program, that alone")
+    parser.add_argument("program", nargs="?", help="the program's file, or with -m a module")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what is passed on to it")
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the program, write the report and print its findings; return the exit status."""
+    if options.measure_machine:
+        try:
+            print(machine_text(measure_peaks()), file=sys.stderr)
+        except OSError as error:
+            print(f"lazyloom profile: what was measured cannot be kept: {error}; set "
+                  "LAZYLOOM_CACHE_DIR to a folder of yours", file=sys.stderr)
+            return 1
+        if options.program is None:
+            return 0
+    if options.program is None:
+        print("lazyloom profile: no program was given; give its file, or -m and a module's name",
+              file=sys.stderr)
+        return 2
     sys.argv = [options.program, *options.arguments]
     if options.module:
         sys.path[0] = os.getcwd()

@@ -24,8 +24,11 @@ from ..program.reasons import (
     WAIT,
 )
 from .comparing import contrast
+from .details import DETAILED, details_of, donation_of, forms_of
 from .events import Events, Run, UserLine
+from .failures import failures_of, restarts_of
 from .findings import Finding
+from .machine import COMMAND, MachinePeaks, known_peaks, this_machine
 from .rules import line_of
 
 FORMAT: Final = 1
@@ -55,12 +58,16 @@ def document_of(events: Events, found: list[Finding], sources: bool) -> dict[str
 
     Columns that are long stand as lists of equal length, one for each column.
     """
+    peaks = known_peaks()
     return {
         "format": FORMAT,
         "about": _about(events),
+        "machine": _machine(peaks),
         "findings": [_finding(f, sources) for f in found],
+        "failures": failures_of(events, events.generator_failures),
+        "restarts": restarts_of(events.counters),
         "lines": lines_of(events, sources),
-        "programs": _programs(events),
+        "programs": _programs(events, peaks),
         "evaluations": _evaluations(events),
         "counters": {k: v for k, v in events.counters.items() if v},
     }
@@ -74,6 +81,16 @@ def _about(events: Events) -> dict[str, Any]:
         "seconds": events.seconds, "processor_seconds": events.processor,
         "runs": len(events.runs), "runs_not_noted": events.dropped,
     }
+
+
+def _machine(peaks: MachinePeaks | None) -> dict[str, Any]:
+    """What bounds are made of; without measured peaks there are none."""
+    told: dict[str, Any] = {"name": this_machine(), "peaks": None, "note": ""}
+    if peaks is None:
+        told["note"] = f"not measured: {COMMAND} does, once, in some seconds"
+    else:
+        told["peaks"] = {"flops": peaks.flops, "bandwidth": peaks.bandwidth}
+    return told
 
 
 def _finding(f: Finding, sources: bool) -> dict[str, Any]:
@@ -114,10 +131,12 @@ def lines_of(events: Events, sources: bool) -> list[dict[str, Any]]:
     return sorted(told, key=lambda row: -row["seconds"])
 
 
-def _programs(events: Events) -> list[dict[str, Any]]:
+def _programs(events: Events, peaks: MachinePeaks | None) -> list[dict[str, Any]]:
     runs: defaultdict[int, list[Run]] = defaultdict(list)
     for run in events.runs:
         runs[run.program].append(run)
+    seconds = {number: sum(run.seconds for run in of) for number, of in runs.items()}
+    detailed = set(sorted(seconds, key=lambda n: -seconds[n])[:DETAILED])
     latest: dict[UserLine, int] = {}
     told = []
     for number, program in enumerate(events.programs):
@@ -132,9 +151,10 @@ def _programs(events: Events) -> list[dict[str, Any]]:
         told.append({
             "key": "" if whole is None else whole.key[:16], "ops": ops,
             "file": line.file, "line": line.line, "runs": len(of),
-            "seconds": sum(run.seconds for run in of),
+            "seconds": seconds[number],
             "fastest": min(run.seconds for run in of),
             "forms": dict(Counter(run.evaluation.form for run in of)),
+            "ran": forms_of(of),
             "found": dict(Counter(run.evaluation.found for run in of)),
             "why": first.evaluation.why,
             "differs_from": before,
@@ -144,6 +164,9 @@ def _programs(events: Events) -> list[dict[str, Any]]:
             "bytes_in": sum(t.nbytes for t in structure.leaf_types),
             "bytes_out": sum(program.result_bytes()),
             "text": whole.text() if whole is not None and ops <= LONGEST_TEXT else "",
+            "donation": donation_of(program, of),
+            "details": None if whole is None or number not in detailed else details_of(
+                whole, program, of, peaks),
         })
     return told
 

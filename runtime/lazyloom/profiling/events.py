@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from ..trace.source import Site
@@ -55,13 +56,18 @@ class SeenProgram:
     Attributes:
         structure: its ops and the types of its inputs.
         wanted: its results, as (op, result).
+        given: its inputs that nothing else needed then.
     """
 
-    __slots__ = ("structure", "wanted", "_places")
+    __slots__ = ("structure", "wanted", "given", "_places")
 
-    def __init__(self, structure: Any, wanted: list[tuple[int, int]], places: list[Any]) -> None:
+    def __init__(
+        self, structure: Any, wanted: list[tuple[int, int]], places: list[Any],
+        given: Sequence[int] = (),
+    ) -> None:
         self.structure: Final = structure
         self.wanted: Final = wanted
+        self.given: Final = given
         #: for each op the Site, or code object and offset, where it was recorded
         self._places: Final = places
 
@@ -141,6 +147,7 @@ class Events:
         began, ended: seconds of ``time.perf_counter``.
         processor: seconds of processor time that the process used.
         counters: by how much each of ``lazyloom.stats()`` grew.
+        generator_failures: what code generators failed at meanwhile.
     """
 
     def __init__(self) -> None:
@@ -156,6 +163,7 @@ class Events:
         self.ended = 0.0
         self.processor = 0.0
         self.counters: dict[str, int] = {}
+        self.generator_failures: list[Any] = []
 
     @property
     def seconds(self) -> float:

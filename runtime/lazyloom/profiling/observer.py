@@ -121,4 +121,5 @@ class Observer:
 
 def _seen(plan: Plan) -> SeenProgram:
     return SeenProgram(plan.structure, list(plan.wanted), [
-        n.place if isinstance(n.place, Site) else (n.place, n.offset) for n in plan.nodes])
+        n.place if isinstance(n.place, Site) else (n.place, n.offset) for n in plan.nodes],
+        tuple(plan.donatable))

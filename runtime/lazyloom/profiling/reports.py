@@ -10,7 +10,11 @@ from ..program.evaluations import evaluations
 from .document import document_of
 from .events import Events, Run, SeenProgram
 from .findings import Finding
-from .rules import found_in
+from .machine import MachinePeaks
+from .rules import found_in, size_text
+
+#: so many programs are told as text
+PROGRAMS: Final = 3
 
 
 class ProfileReport:
@@ -37,7 +41,8 @@ class ProfileReport:
         return self._data
 
     def text(self, lines: int = 10) -> str:
-        """The findings, and so many of the lines that took the longest."""
+        """The findings, so many of the lines that took the longest, the programs that did, what
+        failed; ``lines=0``: no lines and no programs."""
         about = self.data["about"]
         told = [f"{about['seconds']:.2f} s, {about['processor_seconds']:.2f} s of processor time, "
                 f"{about['runs']} runs of {len(self.data['programs'])} programs"]
@@ -62,6 +67,9 @@ class ProfileReport:
                 f"{running:7.3f} {row['waiting']:7.3f} {row['uploading']:7.3f} "
                 f"{row['runs']:6d} {row['reads']:8d}  "
                 f"{_short(row['file'])}:{row['line']}  {row['source'][:60]}")
+        if lines:
+            told += _programs_text(self.data)
+        told += _failures_text(self.data)
         return "\n".join(told)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -82,6 +90,65 @@ class ProfileReport:
             text = self.text() + "\n"
         with open(name, "w", encoding="utf-8") as file:
             file.write(text)
+
+
+def machine_text(peaks: MachinePeaks) -> str:
+    """What a machine can do at best, in a line."""
+    flops = ", ".join(f"{rate / 1e9:.1f} Gflop/s in {name}" for name, rate in peaks.flops.items())
+    return f"{peaks.machine}: {flops}, {peaks.bandwidth / 1e9:.1f} GB/s"
+
+
+def _programs_text(data: dict[str, Any]) -> list[str]:
+    """The programs that took the longest: form, memory, work, and the bound beside the time."""
+    told = ["", "programs that took the longest:"]
+    longest = sorted(enumerate(data["programs"]), key=lambda item: -item[1]["seconds"])
+    for number, p in longest[:PROGRAMS]:
+        if p["details"] is None:
+            continue
+        told.append(f"  program {number}, {p['ops']} ops, {p['runs']} runs, {p['seconds']:.3f} s, "
+                    f"first at {_short(p['file'])}:{p['line']}")
+        for ran in p["ran"]:
+            captured = ", a captured call" if ran["captured"] else ""
+            told.append(f"    {ran['runs']} runs {ran['form'].replace('_', ' ')}{captured}"
+                        + (f": {ran['why']}" if ran["why"] else ""))
+        memory, cost = p["details"]["memory"], p["details"]["cost"]
+        used = memory["compiled"]
+        told.append("    memory: " + (
+            f"{size_text(used['peak'])} (inputs {size_text(used['arguments'])}, results "
+            f"{size_text(used['outputs'])}, of which {size_text(used['aliased'])} over inputs, "
+            f"temporaries {size_text(used['temporaries'])})" if used is not None else
+            f"{size_text(memory['plan']['peak'])} at most, op by op"))
+        told.append(f"    work: {_cost_text(cost)}")
+        generators = p["details"]["generators"]
+        if generators is not None and generators["in_use"]:
+            told.append(f"    generators: {generators['summary']}")
+            told += [f"      {row['ops']} ops stay with XLA, {row['reason']}"
+                     for row in generators["reasons"][:3]]
+    told.append(f"  {data['machine']['name']}: " + (
+        data["machine"]["note"] or "bounds are what was measured of it"))
+    return told if len(told) > 3 else []
+
+
+def _cost_text(cost: dict[str, Any]) -> str:
+    text = (f"{cost['flops'] / 1e6:.2f} Mflop, {size_text(cost['bytes'])} moved, as the "
+            f"{cost['source']} counts" if cost["source"] != "XLA" else
+            f"{cost['flops'] / 1e6:.2f} Mflop, {size_text(cost['bytes'])} moved, as XLA counts")
+    measured = cost["measured"]
+    text += "; no run was waited for" if measured is None else f"; {measured * 1e3:.3f} ms a run"
+    if cost["bound"] is not None:
+        text += f", at least {cost['bound'] * 1e3:.3f} ms by {cost['limit']}"
+    return text
+
+
+def _failures_text(data: dict[str, Any]) -> list[str]:
+    told: list[str] = []
+    if data["failures"]:
+        told += ["", f"failures and refused donations: {len(data['failures'])}"]
+        told += [f"  {f['kind']}" + (f" at {_short(f['file'])}:{f['line']}" if f["file"] else "")
+                 + f": {f['text']}" for f in data["failures"][:10]]
+    for row in data["restarts"]:
+        told.append(f"  {row['times']} times: {row['text']}")
+    return told
 
 
 def _short(file: str) -> str:
@@ -108,7 +175,8 @@ def report() -> ProfileReport:
         if number is None:
             number = numbers[structure] = len(events.programs)
             events.programs.append(SeenProgram(
-                structure, list(program.outputs), [e.site] * len(structure.specs)))
+                structure, list(program.outputs), [e.site] * len(structure.specs),
+                program.donated))
         run = Run(0, clock, e, number, (), 0)
         clock = run.ended = clock + e.seconds
         events.runs.append(run)

@@ -109,7 +109,7 @@ def _reads_of_thread(events: Events, runs: list[Run]) -> Iterator[Finding]:
         yield Finding(
             findings.READ_IN_STEP, line, seconds,
             f"a read in the middle of a step runs the step as two programs, of {ops[0]} and "
-            f"{ops[1]} ops, {len(seen)} times; the first hands {_size(handed)} to the second",
+            f"{ops[1]} ops, {len(seen)} times; the first hands {size_text(handed)} to the second",
             [f"seconds at this read: {seconds:.2f}"])
 
 
@@ -223,8 +223,8 @@ def _unused_results(events: Events) -> Iterator[Finding]:
         yield Finding(
             findings.UNUSED_RESULT, line, seconds,
             f"values computed here are alive when their program runs, and nothing uses them: "
-            f"{_size(total)} a run, {len(fused)} runs; estimated from what writing them takes",
-            [f"{_size(size)} from {place}" for place, size in sorted(
+            f"{size_text(total)} a run, {len(fused)} runs; estimated from what writing them takes",
+            [f"{size_text(size)} from {place}" for place, size in sorted(
                 lines.items(), key=lambda item: -item[1])[:4]])
 
 
@@ -326,7 +326,7 @@ def _uploaded_again(events: Events) -> Iterator[Finding]:
         yield Finding(
             findings.UPLOADED_AGAIN, line, seconds,
             f"the same {uploads.text} is copied from the host {uploads.count} times, "
-            f"{_size(uploads.nbytes)} in all", [])
+            f"{size_text(uploads.nbytes)} in all", [])
 
 
 def _left_on_xla(events: Events) -> Iterator[Finding]:
@@ -347,7 +347,7 @@ def _left_on_xla(events: Events) -> Iterator[Finding]:
         if not left:
             continue
         instructions = program.structure.instructions
-        work = {n: _work(i) for n, i in enumerate(instructions) if i.spec.heavy}
+        work = {n: work_of(i) for n, i in enumerate(instructions) if i.spec.heavy}
         heaviest = max(left, key=lambda n: work[n])
         part = sum(work[n] for n in left) / sum(work.values())
         yield Finding(
@@ -357,7 +357,7 @@ def _left_on_xla(events: Events) -> Iterator[Finding]:
             [report.line(n) for n in left[:4]])
 
 
-def _work(i: Any) -> float:
+def work_of(i: Any) -> float:
     """Floating-point operations of a heavy op, as of a product of its first two operands."""
     product = float(i.types[0].size)
     for t in i.operand_types[:2]:
@@ -365,7 +365,7 @@ def _work(i: Any) -> float:
     return 2 * math.sqrt(product)
 
 
-def _size(nbytes: int) -> str:
+def size_text(nbytes: int) -> str:
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if nbytes >= size:
             return f"{nbytes / size:.1f} {unit}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Final
 
 from ..trace.source import Site, is_users
@@ -27,7 +27,7 @@ class Sampler:
         self._threads: Final = threads
         self._samples: Final = samples
         self._stop: Final = threading.Event()
-        self._places: dict[tuple[object, int], UserLine] = {}
+        self._lines: dict[tuple[CodeType, int], UserLine] = {}
         self._thread: Final = threading.Thread(
             target=self._look, name="lazyloom-profile", daemon=True)
 
@@ -45,22 +45,31 @@ class Sampler:
         before = _clock()
         while not self._stop.wait(INTERVAL):
             now = _clock()
-            for thread, frame in sys._current_frames().items():
-                if thread in self._threads:
-                    line = self._line(frame)
-                    if line is not None:
-                        self._samples[line] = self._samples.get(line, 0.0) + now - before
+            for place in _places(self._threads):
+                line = self._lines.get(place)
+                if line is None:
+                    site = Site(*place)
+                    line = self._lines[place] = UserLine(site.file, site.line)
+                self._samples[line] = self._samples.get(line, 0.0) + now - before
             before = now
 
-    def _line(self, frame: FrameType | None) -> UserLine | None:
-        while frame is not None:
-            code = frame.f_code
-            if is_users(code.co_filename):
-                key = (code, frame.f_lasti)
-                line = self._places.get(key)
-                if line is None:
-                    site = Site(code, frame.f_lasti)
-                    line = self._places[key] = UserLine(site.file, site.line)
-                return line
-            frame = frame.f_back
-        return None
+
+def _places(threads: set[int]) -> list[tuple[CodeType, int]]:
+    """Where each of the threads is: the user's code nearest to it, and the instruction.
+
+    No frame is kept beyond the call. One that is kept keeps what its function's names refer to,
+    also when that has returned: values that programs would then have to write to memory.
+    """
+    stacks: list[list[tuple[CodeType, int]]] = []
+    for thread, frame in sys._current_frames().items():
+        if thread in threads:
+            stack: list[tuple[CodeType, int]] = []
+            at: FrameType | None = frame
+            while at is not None:
+                stack.append((at.f_code, at.f_lasti))
+                at = at.f_back
+            stacks.append(stack)
+    del frame
+    # whose code it is may take a look at the disk
+    return [place for stack in stacks for place in [next(
+        (p for p in stack if is_users(p[0].co_filename)), None)] if place is not None]

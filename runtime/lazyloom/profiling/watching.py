@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from .. import logs
+from ..codegen.faults import failures
 from ..errors import ArgumentError
 from ..hooks import hooks
 from ..program.evaluations import stats
@@ -33,6 +34,7 @@ class Profile:
         self._noted: Events | None = None
         self._sampler: Any = None
         self._before: dict[str, int] = {}
+        self._failed_before = 0
         self._report: ProfileReport | None = None
 
     def __enter__(self) -> Profile:
@@ -44,6 +46,7 @@ class Profile:
         self._report = None
         observer = Observer(events)
         self._before = dict(stats())
+        self._failed_before = len(failures())
         self._sampler = Sampler(observer.threads, events.samples)
         events.began = time.perf_counter()
         events.processor = time.process_time()
@@ -66,6 +69,7 @@ class Profile:
         events.processor = time.process_time() - events.processor
         self._sampler.stop()
         events.counters = {k: v - self._before.get(k, 0) for k, v in stats().items()}
+        events.generator_failures = failures()[self._failed_before:]
         if self._path is not None and (events.runs or not quiet):
             self.report.save(self._path)
 

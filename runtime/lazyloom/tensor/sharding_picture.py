@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from ..codegen.picture import clean, colours
+from ..codegen.drawing import clean, colours
 from ..errors import ArgumentError, type_name
 from ..evaluate.sync import sync
 from ..placements import DEFAULT_PLACEMENT, Axes, Placement

@@ -22,6 +22,7 @@ from ...program.program import Program, Structure
 from ...program.regions import ProgramRegions
 from ...settings import tuning
 from ...types import common_placement
+from ..analysis import ProgramAnalysis
 from ..backend import Executable, NotLowered, Request
 from . import jax_compat, lowering, partitioned, placing
 from .assemble import loops_of, module_text
@@ -50,6 +51,13 @@ class _Program(jax_compat.LoadedProgram):
     def serialize(self) -> bytes:
         """Return the machine code, and the regions that it calls."""
         return packed(self.calls, super().serialize())
+
+    def analysis(self) -> ProgramAnalysis | None:
+        """Return what XLA says of the program's memory and work."""
+        # reports alone ask for it
+        from .analysis import analysed
+
+        return analysed(self.executable)
 
 
 def compile(request: Request) -> Executable:
