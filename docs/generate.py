@@ -349,6 +349,8 @@ def options() -> str:
         "| `LAZYLOOM_PROFILE` | the file for [a profile](why_slow.md) of the whole process, such "
         "as `run.html`; `%p` in it stands for the number of the process, and without it only the "
         "first process is profiled |",
+        "| `LAZYLOOM_TOP` | `1` has the process answer to "
+        "[`python -m lazyloom top`](debugging.md#look-at-a-process-that-runs) |",
         "| `LAZYLOOM_USER_PACKAGES`, `LAZYLOOM_SKIP_PACKAGES` | installed packages whose lines "
         "[records name](records.md#which-line-is-named) as the user's, and others whose lines they "
         "pass over, separated by commas |",

@@ -81,6 +81,7 @@ NAMES: Final[dict[str, tuple[str, ...] | str]] = {
     "make_mesh": ("loom_tensor_shard",),
     "mark_dynamic": ("loom_mark_dynamic",),
     "mark_static": ("loom_mark_static",),
+    "monitor": "`LAZYLOOM_TOP=1` in the environment has programs in C answer, too",
     "name_site": ("loom_set_source_location",),
     "ops": ("loom_op_count", "loom_op_name", "loom_op_describe"),
     "options": ("loom_option_set", "loom_options_json"),

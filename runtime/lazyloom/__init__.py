@@ -157,6 +157,13 @@ if _profiled:
     _watch_process(_profiled)
 
 
+_monitored = _os.environ.get("LAZYLOOM_TOP", "0")
+if _monitored not in ("", "0"):
+    from .monitoring.server import begin_as_asked as _begin_as_asked
+
+    _begin_as_asked()
+
+
 def _values(items: Iterable[Any], function: str) -> list[Value]:
     values = [v.value if isinstance(v, Tensor) else v for v in items]
     for i, v in enumerate(values):
@@ -447,6 +454,37 @@ def profile(path: Any = None, *, sources: bool = True) -> Any:
     return Profile(path, sources)
 
 
+def monitor(enabled: bool = True) -> str | None:
+    """Have this process answer to ``python -m lazyloom top PID``, or end that.
+
+    A thread listens at a socket that only this user can open, and tells who connects what each
+    thread does, rates, compilations, cache hits and memory. ``LAZYLOOM_TOP=1`` in the environment
+    begins so. Each run and each read takes about a microsecond longer.
+
+    Args:
+        enabled: False ends it, and removes the socket.
+
+    Returns:
+        the path of the socket; None if it was ended.
+
+    Raises:
+        ArgumentError: the system is not Linux, or the path is too long for a socket.
+        OSError: the socket cannot be made, or others could enter its folder.
+
+    Example:
+
+        >>> path = lazyloom.monitor()
+        >>> lazyloom.monitor(False)
+    """
+    # slow to import, and rarely needed
+    from .monitoring import server
+
+    if enabled:
+        return server.begin()
+    server.end()
+    return None
+
+
 def report() -> Any:
     """A report of the evaluations whose records are kept (the option ``records_kept``).
 
@@ -550,7 +588,8 @@ __all__ = [
     "finish_compiling", "folded", "forget_since", "free_tape", "from_dlpack", "from_host",
     "frontend", "get_option", "grad", "grad_enabled", "grad_mode", "gradients", "hessian", "jacfwd",
     "jacobian", "jacrev", "jit", "jvp", "known_bounds", "known_range", "last_evaluation",
-    "last_sequence", "linearize", "load", "make_mesh", "mark_dynamic", "mark_static", "name_site",
+    "last_sequence", "linearize", "load", "make_mesh", "mark_dynamic", "mark_static", "monitor",
+    "name_site",
     "ops", "options", "parents", "placement_of", "platform", "private_folder", "profile",
     "program_of", "programs_of", "read_for_shape", "record", "record_number", "record_one",
     "record_spec", "record_two", "register_check", "register_op", "report", "result_of", "scan",

@@ -1,4 +1,4 @@
-"""``python -m lazyloom info``, ``run``, ``profile``, ``cache`` and ``kernels``."""
+"""``python -m lazyloom info``, ``run``, ``profile``, ``top``, ``cache`` and ``kernels``."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from .cache import disk
 from .compiled import core
 from .errors import LoomError
 from .host import native, shipped, storage
+from .monitoring import command as monitoring
 from .profiling import command as profiling
 
 
@@ -31,6 +32,8 @@ def main(arguments: list[str] | None = None) -> int:
     launcher.add_arguments(commands.add_parser("run", help="a program in several processes"))
     profiling.add_arguments(commands.add_parser(
         "profile", help="a program, and a report of why it is slow"))
+    monitoring.add_arguments(commands.add_parser(
+        "top", help="what a running process does, refreshed each second"))
     _add_cache(commands.add_parser("cache", help="the disk cache, and files of it"))
     kernels = commands.add_parser(
         "kernels", help="make all usual kernels of ops, which takes minutes; an installation from "
@@ -45,6 +48,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.command == "run":
         return launcher.run(options)
+    if options.command == "top":
+        return monitoring.run(options)
     if options.command == "profile":
         return profiling.run(options)
     if options.command == "kernels":

@@ -423,7 +423,8 @@ class Update:
 
 
 def end_profile() -> None:
-    """Write the report of a profile of the whole process, if one is being made.
+    """Write the report of a profile of the whole process, if one is being made, and end what
+    answers to ``python -m lazyloom top``.
 
     For hosts that end without ending the interpreter.
     """

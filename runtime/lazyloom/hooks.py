@@ -28,9 +28,10 @@ class Hooks:
         ran_before: the structures that ran before an evaluation, by its number, and where in the
             user's program they ran first.
         measure: measures regions beside the backend, for :func:`lazyloom.codegen.measure`.
-        observer: what runs, reads, uploads and captures are told to while a profile is made
-            (:class:`lazyloom.profiling.observer.Observer`), or None.
-        end_profile: writes the report of a profile of the whole process, or None.
+        observer: what runs, reads, uploads and captures are told to while a profile is made, or the
+            process answers to ``top``, or None (:mod:`lazyloom.observers`).
+        end_profile: writes the report of a profile of the whole process, and ends what answers to
+            ``top``, or None.
         carrying: the module that knows of entries of the disk cache what a file of them needs
             (:mod:`lazyloom.execute.carrying`).
         version: of the package.

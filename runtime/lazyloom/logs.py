@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Any, Final
 
 from .errors import ArgumentError
@@ -24,6 +25,8 @@ SUBJECTS: Final[dict[str, str]] = {
     "capture": "INFO: a function that was captured, a call that was recorded, and why.",
     "codegen": "INFO: a code generator that failed at a region, and why.",
     "profile": "WARNING: a profile of the whole process that could not be written.",
+    "top": "WARNING: why a process that LAZYLOOM_TOP asks to does not answer to python -m lazyloom "
+           "top.",
 }
 #: the levels of :mod:`logging`
 DEBUG: Final = 10
@@ -56,10 +59,25 @@ def _asked_for() -> dict[str, int]:
 _levels: Final = _asked_for()
 #: by subject, once :mod:`logging` is there
 _loggers: Final[dict[str, Any]] = {}
+#: by subject, who else hears it from a level on
+_listeners: Final[dict[str, tuple[int, Callable[[str], None]]]] = {}
+
+
+def listen(subject: str, level: int, listener: Callable[[str], None] | None) -> None:
+    """Call a function with each text of a subject from a level on, whatever loggers hear; None
+    ends it. There is one for each subject."""
+    if listener is None:
+        _listeners.pop(subject, None)
+    else:
+        _listeners[subject] = (level, listener)
 
 
 def hears(subject: str, level: int) -> bool:
     """Whether somebody hears messages of a subject at a level."""
+    if _listeners:
+        listening = _listeners.get(subject)
+        if listening is not None and level >= listening[0]:
+            return True
     logger = _loggers.get(subject)
     if logger is None:
         if "logging" not in sys.modules or not _begin():
@@ -70,6 +88,12 @@ def hears(subject: str, level: int) -> bool:
 
 def say(subject: str, level: int, text: str) -> None:
     """Say a text; below WARNING only after :func:`hears`."""
+    listening = _listeners.get(subject)
+    if listening is not None and level >= listening[0]:
+        listening[1](text)
+        if level < WARNING and not _loggers and "logging" not in sys.modules:
+            # nobody else can hear it
+            return
     if not _loggers and not _begin():
         if level >= WARNING:
             _print(text)

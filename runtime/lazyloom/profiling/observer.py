@@ -90,9 +90,9 @@ class Observer:
                 self.events.read_results.add(buffer.number)
 
     def uploaded(self, waited: tuple[float, float], site: Site, source: Any, buffer: Any) -> None:
-        """Note that an array of the host was copied into a buffer."""
+        """Note that an array of the host was copied into a buffer, None where that failed."""
         seconds = _clock() - waited[0]
-        if source.nbytes < WORTHWHILE:
+        if buffer is None or source.nbytes < WORTHWHILE:
             return
         line = UserLine(site.file, site.line)
         step = -(-source.size // SAMPLED)

@@ -8,7 +8,7 @@ import time
 from types import TracebackType
 from typing import Any, Final
 
-from .. import logs
+from .. import logs, observers
 from ..codegen.faults import failures
 from ..errors import ArgumentError
 from ..hooks import hooks
@@ -20,6 +20,8 @@ from .sampler import Sampler
 
 #: the environment variable that names the file
 VARIABLE: Final = "LAZYLOOM_PROFILE"
+#: one flag: whether a profile is being made
+_watching: Final[list[bool]] = [False]
 
 
 class Profile:
@@ -32,25 +34,27 @@ class Profile:
         self._path: Final = path
         self._sources: Final = sources
         self._noted: Events | None = None
+        self._observer: Observer | None = None
         self._sampler: Any = None
         self._before: dict[str, int] = {}
         self._failed_before = 0
         self._report: ProfileReport | None = None
 
     def __enter__(self) -> Profile:
-        if hooks.observer is not None:
+        if _watching[0]:
             raise ArgumentError(
                 "profile: another profile is being made in this process; end it first, as one "
                 "watches all threads")
         events = self._noted = Events()
         self._report = None
-        observer = Observer(events)
+        observer = self._observer = Observer(events)
         self._before = dict(stats())
         self._failed_before = len(failures())
         self._sampler = Sampler(observer.threads, events.samples)
         events.began = time.perf_counter()
         events.processor = time.process_time()
-        hooks.observer = observer
+        _watching[0] = True
+        observers.add(observer)
         self._sampler.start()
         return self
 
@@ -64,7 +68,8 @@ class Profile:
         """End the profile and write its report; a ``quiet`` one writes none if nothing ran."""
         events = self._noted
         assert events is not None
-        hooks.observer = None
+        observers.remove(self._observer)
+        _watching[0] = False
         events.ended = time.perf_counter()
         events.processor = time.process_time() - events.processor
         self._sampler.stop()

@@ -115,10 +115,13 @@ def from_memory(memory: Any, dtype: DType, shape: tuple[int, ...]) -> Value:
 def _copied(source: Any, dtype: DType) -> Value:
     observer: Any = hooks.observer
     waited = None if observer is None else observer.waits()
-    data = host_arrays.copied(source, dtype.numpy)
-    buffer = _fresh(data, False)
-    if observer is not None:
-        observer.uploaded(waited, user_site(), source, buffer)
+    buffer: Buffer | None = None
+    try:
+        data = host_arrays.copied(source, dtype.numpy)
+        buffer = _fresh(data, False)
+    finally:
+        if observer is not None:
+            observer.uploaded(waited, user_site(), source, buffer)
     return leaf_value(tensor_type(data.shape, dtype), buffer)
 
 

@@ -366,6 +366,16 @@ def idle() -> bool:
     return not (_compiler.busy or _compiler.queue or _compiler.asked)
 
 
+def busy() -> bool:
+    """Whether something is being compiled now; takes no lock."""
+    return _compiler.busy
+
+
+def queued() -> int:
+    """How many programs wait to be compiled; takes no lock."""
+    return len(_compiler.queue)
+
+
 def start_seconds() -> float:
     """Seconds until a process that compiles has started; 0 where one has, or none is needed."""
     begun = _compiler.begun
