@@ -26,7 +26,6 @@ from ..program.reasons import (
 from .comparing import contrast
 from .events import Events, Run, UserLine
 from .findings import Finding
-from .rules import line_of
 
 FORMAT: Final = 1
 #: phases of a run by what they are called in a report
@@ -88,7 +87,7 @@ def lines_of(events: Events, sources: bool) -> list[dict[str, Any]]:
     """By line of the user's: seconds in all, and for what, the costliest first."""
     rows: defaultdict[UserLine, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for run in events.runs:
-        row = rows[line_of(run)]
+        row = rows[run.line]
         row["runs"] += 1
         for phase, seconds in phases_of(run.evaluation).items():
             row[phase] += seconds
@@ -123,7 +122,7 @@ def _programs(events: Events) -> list[dict[str, Any]]:
     for number, program in enumerate(events.programs):
         of = runs[number]
         first = of[0]
-        line = line_of(first)
+        line = first.line
         before = latest.get(line)
         latest[line] = number
         structure = program.structure
@@ -155,7 +154,7 @@ def _evaluations(events: Events) -> dict[str, list[Any]]:
     threads: dict[int, int] = {}
     for run in events.runs:
         e: Evaluation = run.evaluation
-        line = line_of(run)
+        line = run.line
         phases = phases_of(e)
         row = (
             e.number, run.began - events.began, run.seconds,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any, Final, NamedTuple
 
+from ..program.stream import Result
 from ..trace.source import Site
 
 
@@ -48,6 +49,30 @@ class Run:
     def seconds(self) -> float:
         return self.ended - self.began
 
+    @property
+    def line(self) -> UserLine:
+        """The line that made it run."""
+        site = self.evaluation.site
+        return UserLine(site.file, site.line)
+
+
+def _line_of(place: Any) -> UserLine:
+    site = place if isinstance(place, Site) else Site(*place)
+    return UserLine(site.file, site.line)
+
+
+def _chain(instructions: Any, begin: int, end: int) -> int:
+    """Of the op that is most frequent in a part of a program, how many need each other in turn."""
+    key, count = Counter([(i.spec, i.types) for i in instructions[begin:end]]).most_common(1)[0]
+    if count == 1:
+        return 1
+    chains: list[int] = []
+    for i in instructions[begin:end]:
+        before = [chains[o.instruction - begin] for o in i.operands
+                  if isinstance(o, Result) and o.instruction >= begin]
+        chains.append(max(before, default=0) + ((i.spec, i.types) == key))
+    return max(chains)
+
 
 class SeenProgram:
     """A program as it ran first.
@@ -67,19 +92,46 @@ class SeenProgram:
 
     def line(self, op: int) -> UserLine:
         """The line that recorded an op."""
-        place = self._places[op]
-        site = place if isinstance(place, Site) else Site(*place)
-        return UserLine(site.file, site.line)
+        return _line_of(self._places[op])
 
-    def often(self) -> list[tuple[UserLine, int]]:
-        """The lines that recorded ops, the most frequent first, with how often each ran."""
+    def lines(self) -> Counter[UserLine]:
+        """How many ops each line recorded."""
         lines: Counter[UserLine] = Counter()
         for place, count in Counter(self._places).items():
-            site = place if isinstance(place, Site) else Site(*place)
-            line = UserLine(site.file, site.line)
+            lines[_line_of(place)] += count
+        return lines
+
+    def turns(self) -> list[tuple[UserLine, int]]:
+        """The lines that recorded ops, with how often each ran, the most frequent first.
+
+        A call that records many ops, such as the clipping of many gradients, ran once. Only where
+        an op needs the same op of the same call was there a loop in it.
+        """
+        places, instructions = self._places, self.structure.instructions
+        turns: Counter[Any] = Counter()
+        begin = 0
+        while begin < len(places):
+            place = places[begin]
+            end = begin
+            while end < len(places) and places[end] == place:
+                end += 1
+            turns[place] += _chain(instructions, begin, end)
+            begin = end
+        lines: Counter[UserLine] = Counter()
+        for place, count in turns.items():
             # a line that has several ops recorded each of them each time that it ran
+            line = _line_of(place)
             lines[line] = max(lines[line], count)
         return lines.most_common(16)
+
+    def visits(self, line: UserLine) -> int:
+        """How often the program came to a line, from another one, and recorded ops there."""
+        count, inside = 0, False
+        for place in self._places:
+            here = _line_of(place) == line
+            count += here and not inside
+            inside = here
+        return count
 
     def result_bytes(self) -> list[int]:
         """The size of each result in bytes."""
@@ -156,6 +208,8 @@ class Events:
         self.ended = 0.0
         self.processor = 0.0
         self.counters: dict[str, int] = {}
+        #: by line, the seconds that were measured; None before somebody asks
+        self._measured: dict[UserLine, float] | None = None
 
     @property
     def seconds(self) -> float:
@@ -164,3 +218,16 @@ class Events:
     def at(self, line: UserLine) -> float:
         """Seconds for which the program was at a line, as far as samples tell."""
         return self.samples.get(line, 0.0)
+
+    def recording(self, line: UserLine) -> float:
+        """Seconds at a line besides those of its runs, reads and uploads: of Python."""
+        if self._measured is None:
+            measured: defaultdict[UserLine, float] = defaultdict(float)
+            for run in self.runs:
+                measured[run.line] += run.seconds
+            for place, reads in self.reads.items():
+                measured[place] += reads.seconds
+            for (place, _), uploads in self.uploads.items():
+                measured[place] += uploads.seconds
+            self._measured = dict(measured)
+        return max(0.0, self.at(line) - self._measured.get(line, 0.0))
