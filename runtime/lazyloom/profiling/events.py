@@ -107,7 +107,10 @@ class SeenProgram:
         A call that records many ops, such as the clipping of many gradients, ran once. Only where
         an op needs the same op of the same call was there a loop in it.
         """
-        places, instructions = self._places, self.structure.instructions
+        instructions = self.structure.instructions
+        # what is computed again has a place of its own for each op
+        places = [(p.code, p.offset, p.file, p.line) if isinstance(p, Site) and p.code is None
+                  else (p.code, p.offset) if isinstance(p, Site) else p for p in self._places]
         turns: Counter[Any] = Counter()
         begin = 0
         while begin < len(places):
@@ -120,18 +123,18 @@ class SeenProgram:
         lines: Counter[UserLine] = Counter()
         for place, count in turns.items():
             # a line that has several ops recorded each of them each time that it ran
-            line = _line_of(place)
+            line = UserLine(*place[2:]) if len(place) > 2 else _line_of(place)
             lines[line] = max(lines[line], count)
         return lines.most_common(16)
 
-    def visits(self, line: UserLine) -> int:
-        """How often the program came to a line, from another one, and recorded ops there."""
-        count, inside = 0, False
-        for place in self._places:
-            here = _line_of(place) == line
-            count += here and not inside
-            inside = here
-        return count
+    def is_derivative(self, line: UserLine) -> bool:
+        """Whether a line's ops are those of a derivative, or of another transform.
+
+        Derivatives stand for the lines of what they are derivatives of.
+        """
+        specs = [i.spec for place, i in zip(self._places, self.structure.instructions, strict=True)
+                 if _line_of(place) == line]
+        return 2 * sum(s.op.root is not s.op for s in specs) >= len(specs) > 0
 
     def result_bytes(self) -> list[int]:
         """The size of each result in bytes."""
@@ -164,18 +167,20 @@ class Uploads:
 
 
 class NotedCall(NamedTuple):
-    """A call of a captured function that was recorded.
+    """A call of a captured function that was recorded, or a part of a program in C.
 
     Attributes:
-        name, code: its name and its code object.
+        name, code: its name and its code object, or the ops of what is no function.
         first: nothing of that function object was captured before.
-        line: where it was called.
+        line: where it was called, or began.
+        seconds: that this took, if they were measured.
     """
 
     name: str
     code: Any
     first: bool
     line: UserLine
+    seconds: float
 
 
 class Events:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from ..program.reasons import CUT, PREPARATION, SHAPE
+from ..program.reasons import COLLECT, CUT, LOOKUP, PREPARATION, SHAPE, START
 from . import findings
 from .events import Events, Run, SeenProgram, UserLine
 from .findings import OFTEN, Finding
@@ -66,14 +66,18 @@ def _bytes_of(program: SeenProgram) -> int:
 
 
 class _Loop(NamedTuple):
-    """A loop whose turns were recorded: its lines, seconds, and what is told."""
+    """A loop whose turns were recorded by one program, or by parts of a trace."""
 
-    lines: frozenset[UserLine]
+    #: those to name, the first recorded first
+    lines: list[UserLine]
+    #: all whose ops it has
+    body: list[UserLine]
+    #: besides those of recording
     seconds: float
     text: str
     evidence: list[str]
-    #: it is in a call, such as that of a backward pass
-    in_call: bool
+    #: it is all of a loop, whatever else that does
+    whole: bool
 
 
 def unrolled_loops(events: Events) -> Iterator[Finding]:
@@ -81,26 +85,28 @@ def unrolled_loops(events: Events) -> Iterator[Finding]:
     # what reads for a shape cannot be a body
     reading = {run.line for run in events.runs if run.evaluation.cause == SHAPE}
     loops = [*_cut_traces(events), *_long_programs(events)]
-    loops = [loop for loop in loops if not loop.lines & reading]
-    own = [loop for loop in loops if not loop.in_call]
-    calls = [loop for loop in loops if loop.in_call]
-    # a call that records many turns by itself, with a loop beside it, is its backward pass
-    called: dict[UserLine, _Loop] = {}
-    for loop in sorted(calls, key=lambda loop: loop.seconds):
-        called |= dict.fromkeys(loop.lines, loop)
-    more = sum(map(events.recording, called))
-    told: set[UserLine] = set()
-    for loop in sorted(own or calls, key=lambda loop: -loop.seconds):
-        # programs of one loop, such as a first step and the others
-        if loop.lines & told:
-            continue
-        seconds, evidence = loop.seconds, loop.evidence
-        if own and called and not told:
-            seconds += more
-            evidence = [*evidence, *(f"as long a chain of ops by {line}" for line in called)]
-        told |= loop.lines
+    loops = [loop for loop in loops if loop.whole or reading.isdisjoint(loop.body)]
+    # several programs have one loop: those of a first step and others, or of a backward pass
+    groups: list[list[_Loop]] = []
+    for loop in loops:
+        for group in groups:
+            if any(not set(loop.lines).isdisjoint(other.lines) for other in group):
+                group.append(loop)
+                break
+        else:
+            groups.append([loop])
+    for group in groups:
+        body = {line for loop in group for line in loop.body}
+        seconds = sum(map(events.recording, body)) + sum(loop.seconds for loop in group)
+        first = max(group, key=lambda loop: loop.seconds)
+        evidence = [*first.evidence, *(loop.text for loop in group[:3] if loop is not first)]
+        if first.whole:
+            # the loop of which a boolean index is a part has to do without it first
+            evidence += [f"{line} reads for a shape; where() does not"
+                         for line in sorted(reading.intersection(body))]
         yield Finding(
-            findings.UNROLLED_LOOP, max(loop.lines, key=events.at), seconds, loop.text, evidence)
+            findings.UNROLLED_LOOP, max(first.lines, key=events.at), seconds, first.text,
+            evidence)
 
 
 def _long_programs(events: Events) -> Iterator[_Loop]:
@@ -115,17 +121,27 @@ def _long_programs(events: Events) -> Iterator[_Loop]:
         turns = often[0][1]
         if turns < MANY_TURNS:
             continue
-        body = frozenset(line for line, count in often if 2 * count >= turns)
+        body = [line for line, count in often if 2 * count >= turns]
         of = runs[number]
         # what the first run took more than others is compiling, which is longer for all turns
-        seconds = sum(map(events.recording, body))
-        seconds += of[0].seconds - min(run.seconds for run in of)
+        seconds = sum(map(_scheduling, of))
+        seconds += max(0.0, _running(of[0]) - min(map(_running, of)))
         yield _Loop(
-            body, seconds,
+            [line for line in body if program.is_derivative(line)] or body, body, seconds,
             f"a loop around this line recorded its body {turns} times: a program of {ops} ops, "
             f"run {len(of)} times",
-            [f"{count} times {place}" for place, count in often[:4]],
-            all(program.visits(line) < MANY_TURNS for line in body))
+            [f"{count} times {place}" for place, count in often[:4]], False)
+
+
+def _scheduling(run: Run) -> float:
+    """Seconds that went into making recorded ops a program."""
+    timings = run.evaluation.timings
+    return float(timings.get(COLLECT, 0.0) + timings.get(LOOKUP, 0.0))
+
+
+def _running(run: Run) -> float:
+    """Seconds of a run besides scheduling, and without the start of the process."""
+    return run.seconds - _scheduling(run) - float(run.evaluation.timings.get(START, 0.0))
 
 
 def _cut_traces(events: Events) -> Iterator[_Loop]:
@@ -138,12 +154,12 @@ def _cut_traces(events: Events) -> Iterator[_Loop]:
         for line, ops in events.programs[number].lines().items():
             lines[line] += ops * count
     ops = sum(lines.values())
-    body = frozenset(line for line, count in lines.items() if 100 * count >= ops)
+    body = [line for line, count in lines.most_common() if 100 * count >= ops]
     yield _Loop(
-        body, sum(map(events.recording, body)),
-        f"what a loop around this line records, without a read, grew so long that it was cut "
-        f"{len(cuts)} times, {ops} ops in all; the seconds are those of recording",
-        [f"{count} ops by {place}" for place, count in lines.most_common(4)], False)
+        body, body, sum(map(_scheduling, cuts)),
+        f"what a loop around this line records grew so long that it was cut {len(cuts)} times, "
+        f"{ops} ops in all; the seconds are those of recording",
+        [f"{count} ops by {place}" for place, count in lines.most_common(4)], True)
 
 
 def made_in_pieces(events: Events) -> Iterator[Finding]:

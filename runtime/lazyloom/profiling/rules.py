@@ -152,7 +152,10 @@ def _programs_that_change(events: Events) -> Iterator[Finding]:
             changed = by_kind.get(kind, ())
             if len(changed) < OFTEN:
                 continue
-            if kind == comparing.LENGTH and not _grows(events, changed):
+            if kind == comparing.LENGTH and not (
+                # what filled a window of the last steps grows no more
+                _grows(events, changed) and 2 * runs.index(changed[-1][0]) >= len(runs)
+            ):
                 continue
             seconds = _extra_seconds(runs, [run for run, _ in changed], kind)
             distinct = len({run.program for run, _ in changed})
@@ -238,12 +241,13 @@ def _captured_anew(events: Events) -> Iterator[Finding]:
         first = sum(call.first for call in calls)
         if first < OFTEN:
             continue
-        seconds = events.at(line)
+        measured = sum(call.seconds for call in calls)
+        what = ("captures began at this line, of the same ops" if measured else
+                "calls at this line were the first of a function that was just made, and so "
+                "recorded")
         yield Finding(
-            findings.CAPTURED_ANEW, line, seconds,
-            f"{calls[0].name} is captured anew: {first} calls at this line were the first of a "
-            "function that was just made, and so recorded",
-            [])
+            findings.CAPTURED_ANEW, line, max(events.at(line), measured),
+            f"{calls[0].name} is captured anew: {first} {what}", [])
 
 
 def _donated_kept(events: Events) -> Iterator[Finding]:

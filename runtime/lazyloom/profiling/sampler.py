@@ -40,6 +40,9 @@ class Sampler:
         """End; nothing is added afterwards."""
         self._stop.set()
         self._thread.join()
+        # while a host of another language imports its part, that is not known to be one
+        for line in [line for line in self._samples if not is_users(line.file)]:
+            del self._samples[line]
 
     def _look(self) -> None:
         before = _clock()
@@ -50,6 +53,8 @@ class Sampler:
                     line = self._line(frame)
                     if line is not None:
                         self._samples[line] = self._samples.get(line, 0.0) + now - before
+                # a frame keeps its variables, and with them memory that a program would reuse
+                del frame
             before = now
 
     def _line(self, frame: FrameType | None) -> UserLine | None:
