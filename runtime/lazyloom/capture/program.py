@@ -7,11 +7,12 @@ and only the inputs' types are guarded.
 from __future__ import annotations
 
 from threading import get_ident
-from typing import Final, final
+from typing import Any, Final, final
 
 from ..errors import ArgumentError
 from ..evaluate.evaluate import evaluate
 from ..evaluate.reading import blind, held_back
+from ..hooks import hooks
 from ..interrupts import Deferred, uninterrupted
 from ..tensor.contents import current, write, write_locks
 from ..tensor.storage import writers
@@ -60,6 +61,10 @@ class Section:
         # what is known about the inputs' data holds only for these inputs
         blind.add(self.thread)
         self.open = True
+        #: what a profile is told at the end: when and where it began
+        self.watched: Any = None
+        if hooks.observer is not None:
+            self.watched = hooks.observer.waits(), user_site()
 
     def made(self, value: Value) -> bool:
         """Return True if a value was recorded since the section began."""
@@ -105,6 +110,10 @@ class Section:
         template.freed = list(range(len(template.shells)))
         for shell in template.shells:
             shell.freed = True
+        if self.watched is not None and hooks.observer is not None:
+            since, site = self.watched
+            hooks.observer.captured_section(
+                since, site, tuple([shell.spec for shell in template.shells]))
         return CapturedProgram(template, self.inputs, len(results), places, leaves)
 
     def _check_origins(self, roots: list[Value]) -> None:

@@ -29,7 +29,6 @@ from .events import Events, Run, UserLine
 from .failures import failures_of, restarts_of
 from .findings import Finding
 from .machine import COMMAND, MachinePeaks, known_peaks, this_machine
-from .rules import line_of
 
 FORMAT: Final = 1
 #: phases of a run by what they are called in a report
@@ -105,7 +104,7 @@ def lines_of(events: Events, sources: bool) -> list[dict[str, Any]]:
     """By line of the user's: seconds in all, and for what, the costliest first."""
     rows: defaultdict[UserLine, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for run in events.runs:
-        row = rows[line_of(run)]
+        row = rows[run.line]
         row["runs"] += 1
         for phase, seconds in phases_of(run.evaluation).items():
             row[phase] += seconds
@@ -142,7 +141,7 @@ def _programs(events: Events, peaks: MachinePeaks | None) -> list[dict[str, Any]
     for number, program in enumerate(events.programs):
         of = runs[number]
         first = of[0]
-        line = line_of(first)
+        line = first.line
         before = latest.get(line)
         latest[line] = number
         structure = program.structure
@@ -178,7 +177,7 @@ def _evaluations(events: Events) -> dict[str, list[Any]]:
     threads: dict[int, int] = {}
     for run in events.runs:
         e: Evaluation = run.evaluation
-        line = line_of(run)
+        line = run.line
         phases = phases_of(e)
         row = (
             e.number, run.began - events.began, run.seconds,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from ..program.stream import Result
 from ..trace.source import Site
 
 
@@ -49,6 +50,30 @@ class Run:
     def seconds(self) -> float:
         return self.ended - self.began
 
+    @property
+    def line(self) -> UserLine:
+        """The line that made it run."""
+        site = self.evaluation.site
+        return UserLine(site.file, site.line)
+
+
+def _line_of(place: Any) -> UserLine:
+    site = place if isinstance(place, Site) else Site(*place)
+    return UserLine(site.file, site.line)
+
+
+def _chain(instructions: Any, begin: int, end: int) -> int:
+    """Of the op that is most frequent in a part of a program, how many need each other in turn."""
+    key, count = Counter([(i.spec, i.types) for i in instructions[begin:end]]).most_common(1)[0]
+    if count == 1:
+        return 1
+    chains: list[int] = []
+    for i in instructions[begin:end]:
+        before = [chains[o.instruction - begin] for o in i.operands
+                  if isinstance(o, Result) and o.instruction >= begin]
+        chains.append(max(before, default=0) + ((i.spec, i.types) == key))
+    return max(chains)
+
 
 class SeenProgram:
     """A program as it ran first.
@@ -73,19 +98,49 @@ class SeenProgram:
 
     def line(self, op: int) -> UserLine:
         """The line that recorded an op."""
-        place = self._places[op]
-        site = place if isinstance(place, Site) else Site(*place)
-        return UserLine(site.file, site.line)
+        return _line_of(self._places[op])
 
-    def often(self) -> list[tuple[UserLine, int]]:
-        """The lines that recorded ops, the most frequent first, with how often each ran."""
+    def lines(self) -> Counter[UserLine]:
+        """How many ops each line recorded."""
         lines: Counter[UserLine] = Counter()
         for place, count in Counter(self._places).items():
-            site = place if isinstance(place, Site) else Site(*place)
-            line = UserLine(site.file, site.line)
+            lines[_line_of(place)] += count
+        return lines
+
+    def turns(self) -> list[tuple[UserLine, int]]:
+        """The lines that recorded ops, with how often each ran, the most frequent first.
+
+        A call that records many ops, such as the clipping of many gradients, ran once. Only where
+        an op needs the same op of the same call was there a loop in it.
+        """
+        instructions = self.structure.instructions
+        # what is computed again has a place of its own for each op
+        places = [(p.code, p.offset, p.file, p.line) if isinstance(p, Site) and p.code is None
+                  else (p.code, p.offset) if isinstance(p, Site) else p for p in self._places]
+        turns: Counter[Any] = Counter()
+        begin = 0
+        while begin < len(places):
+            place = places[begin]
+            end = begin
+            while end < len(places) and places[end] == place:
+                end += 1
+            turns[place] += _chain(instructions, begin, end)
+            begin = end
+        lines: Counter[UserLine] = Counter()
+        for place, count in turns.items():
             # a line that has several ops recorded each of them each time that it ran
+            line = UserLine(*place[2:]) if len(place) > 2 else _line_of(place)
             lines[line] = max(lines[line], count)
         return lines.most_common(16)
+
+    def is_derivative(self, line: UserLine) -> bool:
+        """Whether a line's ops are those of a derivative, or of another transform.
+
+        Derivatives stand for the lines of what they are derivatives of.
+        """
+        specs = [i.spec for place, i in zip(self._places, self.structure.instructions, strict=True)
+                 if _line_of(place) == line]
+        return 2 * sum(s.op.root is not s.op for s in specs) >= len(specs) > 0
 
     def result_bytes(self) -> list[int]:
         """The size of each result in bytes."""
@@ -118,18 +173,20 @@ class Uploads:
 
 
 class NotedCall(NamedTuple):
-    """A call of a captured function that was recorded.
+    """A call of a captured function that was recorded, or a part of a program in C.
 
     Attributes:
-        name, code: its name and its code object.
+        name, code: its name and its code object, or the ops of what is no function.
         first: nothing of that function object was captured before.
-        line: where it was called.
+        line: where it was called, or began.
+        seconds: that this took, if they were measured.
     """
 
     name: str
     code: Any
     first: bool
     line: UserLine
+    seconds: float
 
 
 class Events:
@@ -164,6 +221,8 @@ class Events:
         self.processor = 0.0
         self.counters: dict[str, int] = {}
         self.generator_failures: list[Any] = []
+        #: by line, the seconds that were measured; None before somebody asks
+        self._measured: dict[UserLine, float] | None = None
 
     @property
     def seconds(self) -> float:
@@ -172,3 +231,16 @@ class Events:
     def at(self, line: UserLine) -> float:
         """Seconds for which the program was at a line, as far as samples tell."""
         return self.samples.get(line, 0.0)
+
+    def recording(self, line: UserLine) -> float:
+        """Seconds at a line besides those of its runs, reads and uploads: of Python."""
+        if self._measured is None:
+            measured: defaultdict[UserLine, float] = defaultdict(float)
+            for run in self.runs:
+                measured[run.line] += run.seconds
+            for place, reads in self.reads.items():
+                measured[place] += reads.seconds
+            for (place, _), uploads in self.uploads.items():
+                measured[place] += uploads.seconds
+            self._measured = dict(measured)
+        return max(0.0, self.at(line) - self._measured.get(line, 0.0))

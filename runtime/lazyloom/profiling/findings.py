@@ -10,6 +10,8 @@ from .events import Events, UserLine
 #: less is no finding: seconds, and a part of all
 LEAST_SECONDS: Final = 0.02
 LEAST_PART: Final = 0.02
+#: the same thing happens at least as often, or nobody would call it a habit
+OFTEN: Final = 4
 
 
 class FaultRule(NamedTuple):
@@ -32,7 +34,8 @@ class FaultRule(NamedTuple):
 READ_IN_STEP: Final = FaultRule(
     1, "a-read-inside-a-step",
     "Move the read to the end of the step, or read only every so many steps: what is recorded "
-    "before and after it then runs as one program.")
+    "before and after it then runs as one program. Where the index is a boolean array, where() "
+    "computes with the whole array and reads nothing.")
 SHAPES_CHANGE: Final = FaultRule(
     2, "shapes-that-change",
     "Keep the shape: write into an array of the largest size and mask the rest, pad batches, or "
@@ -65,13 +68,18 @@ READS_BY_ELEMENT: Final = FaultRule(
 UNROLLED_LOOP: Final = FaultRule(
     10, "a-loop-that-is-unrolled",
     "Write the loop as lazyloom.scan or while_loop, or use an op that has all of it (a recurrent "
-    "layer, a cumulative function): its body is then recorded once.")
+    "layer, a cumulative function): its body is then recorded once. Where turns do not need each "
+    "other, compute with whole arrays.")
 UPLOADED_AGAIN: Final = FaultRule(
     11, "data-that-are-uploaded-again",
     "Make the array once, before the loop.")
 LEFT_ON_XLA: Final = FaultRule(
     12, "an-op-that-no-code-generator-takes",
     "Change what the reason names, or leave the op where it is.")
+MADE_IN_PIECES: Final = FaultRule(
+    13, "arrays-made-in-pieces",
+    "Make small pieces, such as the items of a data set, as NumPy arrays or lists, and make one "
+    "array of a whole batch.")
 
 
 class Finding:

@@ -115,8 +115,13 @@ class Observer:
         name = getattr(function, "__qualname__", type(function).__qualname__)
         code = getattr(function, "__code__", None)
         self.events.calls.append(
-            NotedCall(name, code, first, UserLine(site.file, site.line)))
+            NotedCall(name, code, first, UserLine(site.file, site.line), 0.0))
 
+    def captured_section(self, since: tuple[float, float], site: Site, ops: object) -> None:
+        """Note that a part of a program was captured, of these ops, for calls to run."""
+        self.events.calls.append(NotedCall(
+            "a part of the program", ops, True, UserLine(site.file, site.line),
+            _clock() - since[0]))
 
 
 def _seen(plan: Plan) -> SeenProgram:

@@ -9,20 +9,15 @@ from statistics import median
 from typing import Any, Final
 
 from ..codegen.report import explain
-from ..program.reasons import PREPARATION
+from ..program.reasons import PREPARATION, READ, SHAPE
 from . import comparing, findings
 from .comparing import Contrast, contrast
 from .events import Events, Run, UserLine
-from .findings import FaultRule, Finding, noticeable
+from .findings import OFTEN, FaultRule, Finding, noticeable
+from .loops import made_in_pieces, reads_by_element, unrolled_loops
 
 #: bytes that a core writes to memory in a second, where nothing was measured
 BANDWIDTH: Final = 8e9
-#: the same thing happens at least as often, or nobody would call it a habit
-OFTEN: Final = 4
-#: as many reads of single numbers at one line
-MANY_READS: Final = 400
-#: a line that recorded as many ops of one program is in a loop
-MANY_TURNS: Final = 64
 
 
 def found_in(events: Events, least: float | None = None) -> list[Finding]:
@@ -32,7 +27,7 @@ def found_in(events: Events, least: float | None = None) -> list[Finding]:
     found: list[Finding] = []
     for rule in (
         _reads_in_steps, _programs_that_change, _unused_results, _captured_anew, _donated_kept,
-        _reads_by_element, _unrolled_loops, _uploaded_again, _left_on_xla,
+        reads_by_element, unrolled_loops, made_in_pieces, _uploaded_again, _left_on_xla,
     ):  # fmt: skip
         found += [f for f in rule(events) if f.seconds >= least]
     found.sort(key=lambda f: -f.seconds)
@@ -50,12 +45,6 @@ def _once(found: list[Finding]) -> list[Finding]:
     return kept
 
 
-def line_of(run: Run) -> UserLine:
-    """The line that made a program run."""
-    site = run.evaluation.site
-    return UserLine(site.file, site.line)
-
-
 def _by_thread(events: Events) -> Iterator[list[Run]]:
     threads: defaultdict[int, list[Run]] = defaultdict(list)
     for run in events.runs:
@@ -71,7 +60,17 @@ def _producers(events: Events) -> dict[int, Run]:
 def _reads_in_steps(events: Events) -> Iterator[Finding]:
     """A program whose results the next one takes, whose results it takes in turn."""
     for runs in _by_thread(events):
-        yield from _reads_of_thread(events, runs)
+        yield from _reads_of_thread(
+            events, [run for run in runs if run.evaluation.cause != PREPARATION])
+    shapes = Counter([run.line for run in events.runs if run.evaluation.cause == SHAPE])
+    for line, count in shapes.items():
+        reads = events.reads.get(line)
+        if count >= OFTEN and reads is not None:
+            yield Finding(
+                findings.READ_IN_STEP, line, reads.seconds,
+                f"the shape of a result depends on values, such as that of an index by a boolean "
+                f"array: {count} programs ran so that these could be read",
+                [f"seconds of waiting: {reads.seconds:.2f}"])
 
 
 def _reads_of_thread(events: Events, runs: list[Run]) -> Iterator[Finding]:
@@ -83,12 +82,12 @@ def _reads_of_thread(events: Events, runs: list[Run]) -> Iterator[Finding]:
             source = producer.get(leaf)
             if source is not None and id(source) in place:
                 consumers[leaf].append(n)
-    splits: defaultdict[tuple[UserLine, int, int], list[tuple[Run, int]]] = defaultdict(list)
+    splits: defaultdict[tuple[UserLine, int], list[tuple[Run, int, int]]] = defaultdict(list)
     for n, run in enumerate(runs[:-1]):
-        if run.evaluation.reason != "read":
+        if run.evaluation.cause != READ:
             continue
         after = runs[n + 1]
-        if after.program == run.program or line_of(after) == line_of(run):
+        if after.program == run.program or after.line == run.line:
             continue
         sizes = events.programs[run.program].result_bytes()
         # what is made here for the rest of the step alone
@@ -97,15 +96,16 @@ def _reads_of_thread(events: Events, runs: list[Run]) -> Iterator[Finding]:
             if consumers.get(run.first + k) == [n + 1]
             and run.first + k not in events.read_results)
         if handed:
-            splits[line_of(run), run.program, after.program].append((run, handed))
-    for (line, program, after_program), seen in splits.items():
+            splits[run.line, run.program].append((run, handed, after.program))
+    for (line, program), seen in splits.items():
         if len(seen) < OFTEN:
             continue
         reads = events.reads.get(line)
         waited = 0.0 if reads is None else reads.seconds
-        seconds = waited + sum(run.seconds for run, _ in seen[1:])
+        seconds = waited + sum(run.seconds for run, _, _ in seen[1:])
         handed = seen[0][1]
-        ops = [len(events.programs[p].structure.specs) for p in (program, after_program)]
+        second = Counter([after for _, _, after in seen]).most_common(1)[0][0]
+        ops = [len(events.programs[p].structure.specs) for p in (program, second)]
         yield Finding(
             findings.READ_IN_STEP, line, seconds,
             f"a read in the middle of a step runs the step as two programs, of {ops[0]} and "
@@ -127,7 +127,7 @@ def _programs_that_change(events: Events) -> Iterator[Finding]:
     for run in events.runs:
         # what a read needs beforehand, such as first parameters, ran for other lines
         if run.evaluation.error is None and run.evaluation.cause != PREPARATION:
-            lines[run.thread, line_of(run)].append(run)
+            lines[run.thread, run.line].append(run)
     for (_, line), runs in lines.items():
         by_kind: defaultdict[str, list[tuple[Run, str]]] = defaultdict(list)
         seen = {runs[0].program}
@@ -152,7 +152,10 @@ def _programs_that_change(events: Events) -> Iterator[Finding]:
             changed = by_kind.get(kind, ())
             if len(changed) < OFTEN:
                 continue
-            if kind == comparing.LENGTH and not _grows(events, changed):
+            if kind == comparing.LENGTH and not (
+                # what filled a window of the last steps grows no more
+                _grows(events, changed) and 2 * runs.index(changed[-1][0]) >= len(runs)
+            ):
                 continue
             seconds = _extra_seconds(runs, [run for run, _ in changed], kind)
             distinct = len({run.program for run, _ in changed})
@@ -238,12 +241,13 @@ def _captured_anew(events: Events) -> Iterator[Finding]:
         first = sum(call.first for call in calls)
         if first < OFTEN:
             continue
-        seconds = events.at(line)
+        measured = sum(call.seconds for call in calls)
+        what = ("captures began at this line, of the same ops" if measured else
+                "calls at this line were the first of a function that was just made, and so "
+                "recorded")
         yield Finding(
-            findings.CAPTURED_ANEW, line, seconds,
-            f"{calls[0].name} is captured anew: {first} calls at this line were the first of a "
-            "function that was just made, and so recorded",
-            [])
+            findings.CAPTURED_ANEW, line, max(events.at(line), measured),
+            f"{calls[0].name} is captured anew: {first} {what}", [])
 
 
 def _donated_kept(events: Events) -> Iterator[Finding]:
@@ -260,61 +264,10 @@ def _donated_kept(events: Events) -> Iterator[Finding]:
         nbytes = sum(types[k].nbytes * count for k, count in copied.items())
         seconds = nbytes / BANDWIDTH
         yield Finding(
-            findings.DONATED_KEPT, line_of(runs[-1]), seconds,
+            findings.DONATED_KEPT, runs[-1].line, seconds,
             f"{len(runs)} runs copied inputs whose memory their program reuses, since something "
             "still referred to them; estimated from what copying takes",
             [f"input {k}, {types[k].text}: {count} times" for k, count in copied.most_common(4)])
-
-
-def _reads_by_element(events: Events) -> Iterator[Finding]:
-    """Many reads of single numbers at one line."""
-    runs = Counter(map(line_of, events.runs))
-    for line, reads in events.reads.items():
-        if reads.count < max(MANY_READS, 10 * runs[line]) or reads.nbytes > 16 * reads.count:
-            continue
-        seconds = max(events.at(line), reads.seconds)
-        yield Finding(
-            findings.READS_BY_ELEMENT, line, seconds,
-            f"{reads.count} numbers are read one by one",
-            [f"{seconds / reads.count * 1e6:.1f} us each"])
-
-
-def _unrolled_loops(events: Events) -> Iterator[Finding]:
-    """Programs most of whose ops were recorded by a loop of the host, or that were cut."""
-    yield from _cut_traces(events)
-    for number, program in enumerate(events.programs):
-        if len(program.structure.specs) < MANY_TURNS:
-            continue
-        often = program.often()
-        turns = often[0][1]
-        if turns < MANY_TURNS:
-            continue
-        body = sorted(line for line, count in often if 2 * count >= turns)
-        seconds = sum(events.at(line) for line in set(body))
-        runs = [run for run in events.runs if run.program == number]
-        seconds += runs[0].seconds - min(run.seconds for run in runs)
-        line = max(body, key=events.at)
-        ops = len(program.structure.specs)
-        yield Finding(
-            findings.UNROLLED_LOOP, line, seconds,
-            f"a loop around this line recorded its body {turns} times: a program of {ops} ops, "
-            f"run {len(runs)} times",
-            [f"{count} times {place}" for place, count in often[:4]])
-
-
-def _cut_traces(events: Events) -> Iterator[Finding]:
-    """Traces that had grown so long that parts of them were run."""
-    cuts = [run for run in events.runs if run.evaluation.reason == "cut"]
-    if len(cuts) < OFTEN:
-        return
-    lines = Counter(line_of(run) for run in cuts)
-    line = max(lines, key=lambda place: (events.at(place), lines[place]))
-    seconds = sum(map(events.at, lines)) or sum(run.seconds for run in cuts)
-    ops = sum(run.evaluation.ops for run in cuts)
-    yield Finding(
-        findings.UNROLLED_LOOP, line, seconds,
-        f"what a loop around this line records grew so long that it was cut {len(cuts)} times, "
-        f"{ops} ops in all", [f"{count} cuts at {place}" for place, count in lines.most_common(4)])
 
 
 def _uploaded_again(events: Events) -> Iterator[Finding]:
