@@ -12,7 +12,7 @@ import pytest
 import lazyloom as ll
 import lazyloom_numpy as np
 import lazyloom_torch as torch
-from lazyloom.codegen import Partition
+from lazyloom.codegen import YES, No, Partition
 from lazyloom.program.program import Baked, Program, Structure
 from lazyloom.program.stream import Leaf, Result, ScalarSlot
 from tests.codegen.programs import (
@@ -146,9 +146,7 @@ def test_producers_are_one_with_what_uses_them_later() -> None:
     # so can what prepares it, in several steps, and what the program gives besides
     p = written("A:t(x) X:d(A) B:t(y) C:t(B) D:t(C,y) E:t(X,D) Y:d(E) F:t(z) G:t(Y,F)")
     assert regions(p, divided(p, "G C")) == ["mine: A", "mine: B C D E", "mine: F G"]
-    # not where another's op waits for it, or it is used in its own wave
-    p = written("A:t(x) X:d(A) B:t(y) Z:d(B) C:t(X,B)")
-    assert regions(p, divided(p, "C Z")) == ["mine: A", "mine: B", "mine: C"]
+    # not where it is used in its own wave
     p = written("A:t(x) B:t(y) D:t(A,B) X:d(A) C:t(X,B)")
     assert regions(p, divided(p, "C D")) == ["mine: A B D", "mine: C"]
 
@@ -164,6 +162,35 @@ def test_what_prepares_weights_goes_with_what_takes_them() -> None:
     p = written("X:d(x) W:t(w) P:t(X,W) Y:d(P) Q:t(Y,W)")
     found = divided(p, "Q")
     assert regions(p, found) == ["mine: W P", "mine: Q"]
+    # also where an op of XLA's takes the weight afterwards, as in a backward pass
+    p = written("X:d(x) W:t(w) P:t(X,W) Y:d(P) G:d(Y,W) Q:t(G)")
+    assert regions(p, divided(p, "Q")) == ["mine: W P", "mine: Q"]
+    # but not where such an op is needed first
+    p = written("W:t(w) X:d(W) P:t(X,W) Y:d(P)")
+    assert regions(p, divided(p, "Y")) == ["mine: W", "mine: P"]
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_under_autocast_a_region_is_no_cast_alone(training: bool) -> None:
+    """A transformer: at most one region for each product; no weight is cast by XLA."""
+    products = {"dot_general", "matmul", "dot_general.vjp", "matmul.vjp"}
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(*[
+        torch.nn.TransformerEncoderLayer(32, 2, 64, batch_first=True, dropout=0.0)
+        for _ in range(2)])
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = model(torch.randn(2, 8, 32)).float().square().mean()
+    if training:
+        loss.backward()
+    program = ll.program_of(loss, *([p.grad for p in model.parameters()] if training else ()))
+    mine = Doing(ops=" ".join(products) + " cast add", worthwhile=lambda region: (
+        YES if any(c.op in products for c in region.calls) else No("no product")))
+    found = sound(program.structure, program.outputs, [mine])
+    count = sum(op in products for op in program.ops)
+    assert len(found.parts) <= count and count == (16 if training else 8)
+    weights = [n for n, i in enumerate(program.structure.instructions)
+               if i.spec.op.name == "cast" and isinstance(i.operands[0], Leaf)]
+    assert len(weights) == 16 and not [n for n in weights if found.owner[n] < 0]
 
 
 def test_regions_side_by_side_stay_apart() -> None:
@@ -276,11 +303,11 @@ def test_several_outputs() -> None:
 
 def test_single_and_several_outputs() -> None:
     # two results leave the first region, of which the second takes one as it is
-    p = written("O1:t(x) O2:t(O1) X:d(O1) Y:d(O2) O3:t(O2,X)")
-    found = divided(p, "O3 Y")
+    p = written("O1:t(x) O2:t(O1) X:d(O1) Y:d(O2) O3:t(O2,X,Y)")
+    found = divided(p, "O3")
     assert regions(p, found) == ["mine: O1 O2", "mine: O3"]
     assert gives(p, found.parts[0].outputs) == ["O1", "O2"]
-    assert takes(p, found.parts[1].operands) == ["O2", "X"]
+    assert takes(p, found.parts[1].operands) == ["O2", "X", "Y"]
     assert gives(p, found.parts[1].outputs) == ["O3"]
 
 

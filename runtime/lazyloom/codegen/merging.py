@@ -58,8 +58,8 @@ class UnitGraph:
             within: units that can become one, of which some are left; None for the whole program.
         """
         nodes = self.alive if within is None else within
-        waves = self._sunk(self._waves(nodes, set(mine)), nodes)
-        return self.connected(waves)
+        waves, order = self._waves(nodes, set(mine))
+        return self.connected(self._sunk(waves, order))
 
     def connected(self, waves: Mapping[int, int]) -> list[list[int]]:
         """Return the connected parts of each wave, given that of each unit; in order of their first
@@ -81,13 +81,16 @@ class UnitGraph:
             groups.setdefault(root(u), []).append(u)
         return list(groups.values())
 
-    def _waves(self, nodes: Sequence[int], mine: set[int]) -> dict[int, int]:
-        """Return the wave in which each unit of a generator is taken, in an order of running."""
+    def _waves(
+        self, nodes: Sequence[int], mine: set[int]
+    ) -> tuple[dict[int, int], list[int]]:
+        """Return the wave in which each unit of a generator is taken, and an order of running."""
         inside = set(nodes)
         missing = {u: len(self.needs[u] & inside) for u in nodes}
         #: units of others that use a result of the wave
         border: set[int] = set()
         waves: dict[int, int] = {}
+        order: list[int] = []
         number = 0
         others = [u for u in nodes if not missing[u]]
         ours: list[int] = []
@@ -111,23 +114,36 @@ class UnitGraph:
                 border.clear()
                 others, postponed = postponed, []
                 continue
+            order.append(u)
             for v in self.feeds[u]:
                 if v in inside:
                     missing[v] -= 1
                     if not missing[v]:
                         others.append(v)
-        return waves
+        return waves, order
 
-    def _sunk(self, waves: dict[int, int], nodes: Sequence[int]) -> dict[int, int]:
-        """Return waves in which units that only later ones use are in the first of these."""
-        inside = set(nodes)
+    def _sunk(self, waves: dict[int, int], order: Sequence[int]) -> dict[int, int]:
+        """Return waves in which units that only later ones use are in the first of these.
+
+        ``order`` has all units in an order of running. What others do with a result of the unit may
+        run after that wave if nothing of that wave or an earlier one needs it.
+        """
         sunk = dict(waves)
-        for u in reversed(waves):
-            users = [sunk.get(v) for v in self.feeds[u] if v in inside]
-            later = [w for w in users if w is not None]
-            # another's unit may be what the later wave waits for
-            if later and len(later) == len(users):
-                sunk[u] = max(sunk[u], min(later))
+        #: for each unit, the first wave that needs what it does
+        needed: dict[int, int] = {}
+        last = len(order)
+        for u in reversed(order):
+            first, others = last, last
+            for v in self.feeds[u]:
+                if v in sunk:
+                    first = min(first, sunk[v])
+                else:
+                    # what is not of these units runs after them
+                    others = min(others, needed.get(v, last))
+            if u not in sunk:
+                needed[u] = min(first, others)
+            elif first < others and first > sunk[u] and first < last:
+                sunk[u] = first
         return sunk
 
     def cyclic(self) -> set[int]:
