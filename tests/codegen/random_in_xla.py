@@ -27,16 +27,8 @@ from lazyloom.codegen import Code, Layout, PythonCode, Region
 from lazyloom.program.program import Instruction, Structure
 from lazyloom.program.stream import Leaf, Operand, Result, ScalarSlot
 
-from .random_partitions import (
-    NUMPY,
-    Inputs,
-    Outcome,
-    Random,
-    Values,
-    constant,
-    interpreted,
-    structure,
-)
+from .random_partitions import Outcome
+from .random_programs import NUMPY, Inputs, Random, Values, constant, interpreted, structure
 
 
 class InPython(Random):

@@ -9,355 +9,19 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import time
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
-import lazyloom as ll
-from lazyloom.codegen import (
-    YES,
-    Answer,
-    Call,
-    Code,
-    Generator,
-    No,
-    Part,
-    Partition,
-    Pattern,
-    Region,
-    any_value,
-    match,
-    partition,
-)
+from lazyloom.codegen import Call, No, Part, Partition, partition
 from lazyloom.codegen.check import Unsound, check
-from lazyloom.ops.spec import lookup
+from lazyloom.codegen.claims import unit_key
 from lazyloom.program.program import Instruction, Program, Structure
-from lazyloom.program.stream import Leaf, Operand, Result, ScalarSlot, encode_operand
-from lazyloom.trace.scalars import baked_constant
-from lazyloom.types import TensorType
+from lazyloom.program.stream import Leaf, Operand, Result
 
-F32, F64, I64, BOOL = (
-    ll.dtypes.float32, ll.dtypes.float64, ll.dtypes.int64, ll.dtypes.bool_)
-
-#: NumPy's functions for the ops of random programs; they take the ops' attributes
-NUMPY: Final[dict[str, Callable[..., Any]]] = {
-    **{name: getattr(np, name) for name in (
-        "negative", "abs", "square", "tanh", "add", "subtract", "multiply", "maximum", "minimum",
-        "greater", "where", "sign")},
-    "addcmul": lambda x, y, z: x + y * z,
-    "clip": lambda x, low, high: np.clip(x, low, high),
-    "cast": lambda x, dtype: x.astype(dtype.numpy),
-    "roll": lambda x, shifts, axes: np.roll(x, shifts, axes),
-    "sum": lambda x, axes, dtype, keepdims: np.sum(x, axes, keepdims=keepdims),
-    "concatenate": lambda *xs, axis: np.concatenate(xs, axis),
-    "slice": lambda x, starts, stops, strides: x[tuple(map(slice, starts, stops))],
-    # of several results
-    "barrier": lambda *xs: xs,
-    "split": lambda x, sizes, axis: np.split(x, np.cumsum(sizes)[:-1], axis),
-    "sort_with_indices": lambda x, axis, descending, stable: (
-        np.sort(x, axis), np.argsort(x, axis, kind="stable")),
-    "checked": lambda x, flag, kind, of, info: (x, flag),
-}
-
-
-class Values:
-    """The random numbers of one program, and what it has recorded so far.
-
-    With ``exact``, numbers are small integers and no op rounds them, so that all that is computed,
-    in whatever order and however fused, is the same to the last bit, until it grows too large.
-    """
-
-    def __init__(self, number: int, exact: bool = False) -> None:
-        self.random: Final = random.Random(number)
-        self.exact: Final = exact
-        self.stream: Final[list[Any]] = []
-        self.leaves: Final[list[TensorType]] = []
-        self.leaf_values: Final[list[np.ndarray]] = []
-        self.known: Final[list[tuple[Operand, TensorType]]] = []
-        self.used: Final[set[Operand]] = set()
-        self.count = 0
-
-    def record(self, op: str, *operands: Any, **attributes: Any) -> None:
-        """One more op, whose results can be operands."""
-        given = [o for o, _ in operands]
-        spec = ll.spec_of(lookup(op), attributes, len(given))
-        self.stream += [spec, *map(encode_operand, given)]
-        for r, t in enumerate(spec.infer(tuple(t for _, t in operands))):
-            self.known.append((Result(self.count, r), t))
-        self.count += 1
-
-    def leaf(self, t: TensorType) -> tuple[Operand, TensorType]:
-        """A leaf of that type, one there is or a new one."""
-        same = [k for k, known in enumerate(self.leaves) if known is t]
-        if same and self.random.random() < 0.6:
-            return Leaf(self.random.choice(same)), t
-        self.leaves.append(t)
-        self.leaf_values.append(data(self.random, t, self.exact))
-        return Leaf(len(self.leaves) - 1), t
-
-    def operand(self, fits: Callable[[TensorType], bool], t: TensorType) -> Any:
-        """Something of a type that fits, recent results before others; a leaf of type ``t``."""
-        some = [k for k in self.known[-self.random.choice((3, 8, 100)):] if fits(k[1])]
-        # mostly what nothing uses yet, without which no pattern would match
-        fresh = [k for k in some if k[0] not in self.used]
-        if fresh and self.random.random() < 0.7:
-            some = fresh
-        if some and self.random.random() < 0.9:
-            found = self.random.choice(some)
-            self.used.add(found[0])
-            return found
-        return self.leaf(t)
-
-
-def data(rng: random.Random, t: TensorType, exact: bool = False) -> np.ndarray:
-    """Data of a type: mostly small numbers, with zeros of both signs, infinities and NaNs."""
-    if exact:
-        some = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
-        numbers = [rng.choice((*some, *some, *some, float("inf"), float("nan")))
-                   for _ in range(t.size)]
-        if t.dtype.kind == "f":
-            return np.array(numbers, t.dtype.numpy).reshape(t.shape)
-    numbers = [rng.choice((rng.uniform(-2, 2), rng.uniform(-2, 2), rng.uniform(-2, 2), 0.0, -0.0,
-                           float("inf"), float("nan"))) for _ in range(t.size)]
-    if t.dtype.kind != "f":
-        numbers = [rng.randrange(2) for _ in range(t.size)]
-    return np.array(numbers, t.dtype.numpy).reshape(t.shape)
-
-
-SHAPES: Final = ((4,), (4,), (4,), (2, 4), ())
-#: shapes that broadcast with each other
-FIT: Final = {*SHAPES, (1,)}
-
-
-def structure(values: Values, size: int) -> Structure:
-    """A random program of about that many ops."""
-    rng = values.random
-    while values.count < size:
-        dtype = rng.choice((F32, F32, F32, F64))
-        t = ll.tensor_type(rng.choice(SHAPES), dtype)
-
-        def number(t: TensorType = t, dtype: ll.DType = dtype) -> Any:
-            """A run-time scalar or a constant, now and then, or else a tensor."""
-            draw = rng.random()
-            if draw < 0.06:
-                return ScalarSlot(dtype, 0), ll.tensor_type((), dtype)
-            if draw < 0.1:
-                return baked_constant(rng.choice((0, 1)), dtype), ll.tensor_type((), dtype)
-            return values.operand(lambda k: k.dtype is dtype and k.shape in FIT, t)
-
-        def vector(t: TensorType = t, dtype: ll.DType = dtype) -> Any:
-            return values.operand(lambda k: k.dtype is dtype and k.shape == (4,),
-                                  ll.tensor_type((4,), dtype))
-
-        draw = rng.random()
-        if draw < 0.3:
-            last = "sign" if values.exact else "tanh"
-            values.record(rng.choice(("negative", "abs", "square", last)), number())
-        elif draw < 0.6:
-            op = rng.choice(("add", "subtract", "multiply", "maximum", "minimum"))
-            values.record(op, number(), number())
-        elif draw < 0.68:
-            values.record("addcmul", number(), number(), number())
-        elif draw < 0.74:
-            low, high = (rng.choice(((None, None), number())) for _ in range(2))
-            if low[0] is None and high[0] is None:
-                low = number()
-            values.record("clip", vector(), low, high)
-        elif draw < 0.8:
-            condition = values.operand(lambda k: k.dtype is BOOL, ll.tensor_type((4,), BOOL))
-            values.record("where", condition, number(), number())
-        elif draw < 0.84:
-            values.record("greater", number(), number())
-        elif draw < 0.89:
-            values.record("roll", vector(), shifts=(rng.randrange(4),), axes=(0,))
-        elif draw < 0.92:
-            some = values.operand(lambda k: bool(k.size), t)
-            values.record("cast", some, dtype=rng.choice((F32, F64)))
-        elif draw < 0.94:
-            values.record("sum", vector())
-        elif draw < 0.96:
-            values.record("split", vector(), sizes=(1, 3))
-            values.record("concatenate", values.known[-1], values.known[-2])
-        elif draw < 0.975:
-            values.record("sort_with_indices", vector())
-        elif draw < 0.985:
-            values.record("barrier", *(number() for _ in range(rng.randint(1, 3))))
-        elif draw < 0.9925:
-            flag = values.operand(lambda k: k.dtype is BOOL, ll.tensor_type((4,), BOOL))
-            values.record("checked", number(), flag, kind="random")
-        else:
-            some = vector()
-            values.record("slice", some, starts=(2,), stops=(2,))
-            values.record("concatenate", values.known[-1], some)
-    return Structure(tuple(values.stream), tuple(values.leaves))
-
-
-class Random(Generator):
-    """A generator that does a random part of all ops, in a random way."""
-
-    def __init__(self, rng: random.Random, name: str, program: Sequence[Instruction]) -> None:
-        self.name = name
-        self.version = "1"
-        self.priority = rng.choice((0, 0, 0, 1, -1))
-        self.merges = rng.random() < 0.8
-        self.salt = rng.randrange(1 << 30)
-        #: the part of ops that it does by name, of calls of these, and of checks it says yes to
-        self.part = rng.choice((0.3, 0.6, 0.8, 1.0))
-        self.finer = rng.choice((0.7, 0.9, 1.0, 1.0))
-        self.least = rng.choice((1, 1, 1, 2, 3))
-        self.whole = rng.random() < 0.2
-        self.found = [random_pattern(rng, k, self, program)
-                      for k in range(rng.choice((0, 1, 3, 6, 10)))]
-
-    def draw(self, what: object) -> float:
-        """A number from 0 to 1 that depends on nothing but what it is for."""
-        return zlib.crc32(f"{self.salt} {what!r}".encode()) / 2**32
-
-    def supports(self, call: Call) -> Answer:
-        if not self.whole and self.draw(call.op) > self.part:
-            return No(f"no {call.op}")
-        if self.draw((call.op, sorted(call.attributes.items()), call.operands)) > self.finer:
-            return No("no such call")
-        return YES
-
-    def patterns(self) -> Sequence[Pattern]:
-        return self.found
-
-    def worthwhile(self, region: Region) -> Answer:
-        return YES if len(region.calls) >= self.least else No("too few ops")
-
-    def build(self, region: Region) -> Code:
-        raise NotImplementedError
-
-
-NAMES: Final = sorted(NUMPY.keys() - {"sign"})
-
-
-def random_pattern(
-    rng: random.Random, number: int, generator: Random, program: Sequence[Instruction]
-) -> Pattern:
-    """A tree of ops that the program has, other ops in their places, or a part of it."""
-    wild = [any_value() for _ in range(3)]
-
-    def node(at: int, depth: int) -> Any:
-        i = program[at]
-        names = {i.spec.op.name, *rng.sample(NAMES, rng.choice((0, 0, 2, 6)))}
-        inside = []
-        for item in i.operands[: rng.choice((1, 2, 3))]:
-            if isinstance(item, Result) and depth and rng.random() < 0.8:
-                inside.append(node(item.instruction, depth - 1))
-            else:
-                inside.append(rng.choice((any_value(), rng.choice(wild))))
-        if len(inside) > 1 and rng.random() < 0.2:
-            inside[:2] = inside[1::-1]
-        return match(" ".join(sorted(names)), *inside, commutes=rng.random() < 0.3,
-                     optional=rng.random() < 0.2)
-
-    def check(calls: Sequence[Call]) -> Answer:
-        return YES if generator.draw(tuple(calls)) < 0.7 else No("not these")
-
-    root = max(rng.randrange(len(program)) for _ in range(2))
-    return Pattern(f"p{number}", node(root, rng.choice((1, 2, 2, 3))),
-                   check if rng.random() < 0.3 else None)
-
-
-# running them
-
-Arrays = tuple[np.ndarray, ...]
-
-
-def evaluated(i: Instruction, operands: Sequence[Any]) -> Arrays:
-    """The results of an op on arrays, of exactly the types that it says."""
-    with np.errstate(all="ignore"):
-        out = NUMPY[i.spec.op.name](*operands, **i.spec.attrs)
-    listed = out if isinstance(out, (tuple, list)) else (out,)
-    found = tuple(np.asarray(x).astype(t.dtype.numpy, copy=False)
-                  for x, t in zip(listed, i.types, strict=True))
-    assert [x.shape for x in found] == [t.shape for t in i.types], i
-    return found
-
-
-def interpreted(
-    instructions: Sequence[Instruction], value: Callable[[Operand], Any]
-) -> list[Arrays]:
-    """All results of a program; ``value`` gives operands that are no results."""
-    results: list[Arrays] = []
-    for i in instructions:
-        results.append(evaluated(i, [
-            results[o.instruction][o.number] if isinstance(o, Result) else value(o)
-            for o in i.operands]))
-    return results
-
-
-class Inputs:
-    """What a program takes: leaves and run-time scalars."""
-
-    def __init__(self, values: Values) -> None:
-        self.leaves: Final = values.leaf_values
-        self.seed: Final = values.random.randrange(1 << 30)
-        self.exact: Final = values.exact
-
-    def __call__(self, item: Operand) -> Any:
-        if isinstance(item, Leaf):
-            return self.leaves[item.number]
-        if isinstance(item, ScalarSlot):
-            rng = random.Random(f"{self.seed} {item.dtype.name} {item.ordinal}")
-            return data(rng, ll.tensor_type((), item.dtype), self.exact)
-        return constant(item)
-
-
-def constant(item: Operand) -> Any:
-    """A constant of a program; None for an operand that is absent."""
-    if item is None:
-        return None
-    assert not isinstance(item, (Leaf, Result, ScalarSlot))
-    return np.asarray(item.number, item.dtype.numpy)
-
-
-def same(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether arrays are equal in type and bits."""
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-
-
-def run(found: Partition, instructions: Sequence[Instruction], inputs: Inputs) -> (
-    dict[tuple[int, int], np.ndarray]
-):
-    """What steps leave behind: all results of XLA's ops, and of regions what they give."""
-    there: dict[tuple[int, int], np.ndarray] = {}
-
-    def value(item: Operand) -> Any:
-        if isinstance(item, Result):
-            return there[item.instruction, item.number]
-        return inputs(item)
-
-    for step in found.steps:
-        if step < 0:
-            i = instructions[-1 - step]
-            for r, x in enumerate(evaluated(i, [value(o) for o in i.operands])):
-                there[-1 - step, r] = x
-        else:
-            there.update(zip(found.parts[step].outputs, of_region(found.parts[step], value),
-                             strict=True))
-    return there
-
-
-def of_region(part: Part, value: Callable[[Operand], Any]) -> list[np.ndarray]:
-    """What a region gives, by its own program, which knows nothing but its operands."""
-    given = [value(o) for o in part.operands]
-    for x, t in zip(given, part.region.operands, strict=True):
-        assert x.shape == t.shape and x.dtype == t.dtype.numpy
-
-    def own(item: Operand) -> Any:
-        return given[item.number] if isinstance(item, Leaf) else constant(item)
-
-    program = part.region.program
-    results = interpreted(program.structure.instructions, own)
-    return [results[n][r] for n, r in program.outputs]
-
+from .random_programs import Inputs, Random, Values, interpreted, run, same, structure
 
 # one of them
 
@@ -370,6 +34,8 @@ class Outcome(NamedTuple):
     groups: int
     in_regions: int
     wrong: int
+    shown: int = 0
+    unbuilt: int = 0
 
 
 def outcome(number: int, execute: bool = True) -> Outcome:
@@ -383,7 +49,8 @@ def outcome(number: int, execute: bool = True) -> Outcome:
         outputs.append(everything[-1])
     generators = [Random(rng, name, whole.instructions)
                   for name in ("one", "two", "three")[: rng.choice((1, 2, 2, 3))]]
-    found = partition(whole, outputs, generators)
+    by_gain = rng.random() < 0.3
+    found = partition(whole, outputs, generators, by_gain=by_gain)
     wrong = 0
     for again in (False, True):
         examine(whole, outputs, generators, found)
@@ -395,12 +62,51 @@ def outcome(number: int, execute: bool = True) -> Outcome:
         # once more without one of the regions
         part = rng.choice(found.parts)
         key = part.generator.name, part.region.program.key
-        found = partition(whole, outputs, generators, [key])
+        found = partition(whole, outputs, generators, [key], by_gain=by_gain)
         assert key not in {(p.generator.name, p.region.program.key) for p in found.parts}
+    built, unbuilt = without_what_fails(whole, outputs, generators, by_gain)
+    if unbuilt:
+        examine(whole, outputs, generators, built)
+        wrong += corrupted(whole, outputs, built, rng)
+        if execute:
+            executed(whole, outputs, built, Inputs(values))
     return Outcome(
         len(whole.instructions), len(found.parts),
         sum(len(part.region.composites) for part in found.parts),
-        sum(owner >= 0 for owner in found.owner), wrong)
+        sum(owner >= 0 for owner in found.owner), wrong,
+        sum(shown(whole, outputs, part) for part in found.parts), unbuilt)
+
+
+def shown(whole: Structure, outputs: Sequence[tuple[int, int]], part: Part) -> int:
+    """How many groups of a region have inner results that others use."""
+    return sum(
+        len({n for n, _ in leaving(whole, outputs, {part.members[n] for n in members})}) > 1
+        for _, members in part.region.composites)
+
+
+def without_what_fails(
+    whole: Structure, outputs: Sequence[tuple[int, int]], generators: Sequence[Random],
+    by_gain: bool,
+) -> tuple[Partition, int]:  # fmt: skip
+    """A partition of what generators can build, as it comes of trying, and how many they cannot."""
+    unbuilt: set[tuple[str, str]] = set()
+    for _ in range(40 * (len(whole.instructions) + 1)):
+        found = partition(whole, outputs, generators, unbuilt=unbuilt, by_gain=by_gain)
+        bad = [p for p in found.parts if not p.generator.builds(p.region.calls)]
+        if not bad:
+            break
+        before = set(unbuilt)
+        for part in bad:
+            key = (part.generator.name, part.region.program.key)
+            assert key not in before, "it is tried again"
+            unbuilt.add(key)
+            one = len(part.members) == 1 or any(
+                len(members) == len(part.members) for _, members in part.region.composites)
+            if one:
+                unbuilt.add((part.generator.name, unit_key(part.region)))
+    else:
+        raise AssertionError("there is no end of it")
+    return found, len(unbuilt)
 
 
 def examine(whole: Structure, outputs: Sequence[tuple[int, int]],
@@ -412,7 +118,7 @@ def examine(whole: Structure, outputs: Sequence[tuple[int, int]],
         if owner < 0:
             assert found.reasons[n], f"nobody says why op {n} is XLA's"
             if not (empty or i.spec.checked):
-                explained(i, generators, found.reasons[n])
+                explained(whole, n, outputs, generators, found.reasons[n])
         else:
             assert not empty and not i.spec.checked, f"op {n} was offered"
     assert [s for s in found.steps if s >= 0] == list(range(len(found.parts)))
@@ -427,7 +133,10 @@ def examine(whole: Structure, outputs: Sequence[tuple[int, int]],
             pattern = part.generator.found[int(name[1:])]
             alone = [part.members[n] for n in members]
             assert alone == sorted(alone) and len(alone) > 1
-            assert {n for n, _ in leaving(whole, outputs, set(alone))} <= {alone[-1]}, "it escapes"
+            if not pattern.shows:
+                escaping = {n for n, _ in leaving(whole, outputs, set(alone))}
+                assert escaping <= {alone[-1]}, "it escapes"
+            assert not between(whole, set(alone)), "something has to run inside of it"
             ways = matching(pattern.root, Result(alone[-1], 0), whole.instructions, {})
             assert any(used == set(alone) for used, _ in ways), f"{name} is no such group"
         by_itself = set(range(len(part.members))) - set(inside)
@@ -451,6 +160,20 @@ def leaving(whole: Structure, outputs: Sequence[tuple[int, int]], members: set[i
             found |= {(o.instruction, o.number) for o in i.operands
                       if isinstance(o, Result) and o.instruction in members}
     return sorted(found)
+
+
+def between(whole: Structure, members: set[int]) -> set[int]:
+    """The ops that need one of some ops and that one of these needs."""
+    after: set[int] = set()
+    for n, i in enumerate(whole.instructions):
+        if any(isinstance(o, Result) and o.instruction in members | after for o in i.operands):
+            after.add(n)
+    before: set[int] = set()
+    for n in range(len(whole.instructions) - 1, -1, -1):
+        if n in members | before:
+            before |= {o.instruction for o in whole.instructions[n].operands
+                       if isinstance(o, Result)}
+    return (after & before) - members
 
 
 def matching(
@@ -478,17 +201,50 @@ def matching(
         yield from matching(node.operands[0], operand, program, bound)
 
 
-def explained(i: Instruction, generators: Sequence[Random], reasons: Mapping[str, str]) -> None:
-    """Whether an op that is XLA's is so for a reason that is true."""
-    call = Call.of(i)
-    for generator in sorted(generators, key=lambda g: -g.priority):
-        reason = reasons.get(generator.name)
-        if reason in ("too few ops", "nothing uses its results", "it failed here before"):
-            return  # nobody else is asked about what was taken
-        assert reason is not None, f"{generator.name} says nothing of {call.op}"
+#: what is said of regions that were possible
+REFUSED: Final = (
+    "too few ops", "nothing uses its results", "it failed here before", "not this region",
+    "not in this region")
+
+
+def explained(
+    whole: Structure, number: int, outputs: Sequence[tuple[int, int]],
+    generators: Sequence[Random], reasons: Mapping[str, str],
+) -> None:  # fmt: skip
+    """Whether an op that is XLA's is so for a reason that is true, of each generator."""
+    call = Call.of(whole.instructions[number])
+    for generator in generators:
+        reason = reasons.get(generator.name, "")
+        if reason in REFUSED:
+            continue  # what one refuses, others are asked about
+        if times := re.fullmatch(r"(?:p\d+: )?estimated (.*), (\w+) (.*)", reason):
+            assert times[2] == "XLA" or times[2] in reasons or times[2] in {
+                g.name for g in generators}
+            continue
+        if inner := re.fullmatch(r"p\d+: the inner result of %(\d+), \w+, is (.*)", reason):
+            assert read_elsewhere(whole, int(inner[1]), outputs, inner[2])
+            continue
+        if one := re.fullmatch(r"p\d+: %(\d+), \w+, has to run between its ops", reason):
+            assert int(one[1]) < len(whole.instructions)
+            continue
+        if reason.endswith(": another group has to run between its ops"):
+            continue
+        assert reason, f"{generator.name} says nothing of {call.op}"
         answer = generator.supports(call)
         assert isinstance(answer, No) and (
             reason == answer.reason or reason.endswith(": not these")), (call, reason)
+
+
+def read_elsewhere(
+    whole: Structure, number: int, outputs: Sequence[tuple[int, int]], how: str
+) -> bool:
+    """Whether a result of an op is used as a reason says."""
+    if how == "a result of the program, which a variable or a gradient holds":
+        return any(n == number for n, _ in outputs)
+    user = re.fullmatch(r"used by %(\d+), \w+, too", how)
+    return user is not None and any(
+        isinstance(o, Result) and o.instruction == number
+        for o in whole.instructions[int(user[1])].operands)
 
 
 def corrupted(whole: Structure, outputs: Sequence[tuple[int, int]], found: Partition,

@@ -16,6 +16,7 @@ from lazyloom.codegen import (
     Call,
     Failure,
     No,
+    Only,
     Pattern,
     Region,
     any_value,
@@ -55,13 +56,19 @@ def test_of_several_generators_each_does_its_ops() -> None:
 
 
 @pytest.mark.parametrize("priorities", list(itertools.product((0, 1, -3), repeat=2)))
-def test_what_two_do_goes_to_the_one_of_higher_priority(priorities: tuple[int, int]) -> None:
+def test_what_two_do_goes_to_the_one_that_the_user_names_first(
+    priorities: tuple[int, int]
+) -> None:
     p = written("A:t B:u(A) C:t(B)")
     one = Doing("one", "negative abs", priority=priorities[0])
     two = Doing("two", "abs negative", priority=priorities[1])
+    for generator in (one, two):
+        register(generator)
     for given in ([one, two], [two, one]):
-        first = given[0] if one.priority == two.priority else max(given, key=lambda g: g.priority)
-        assert regions(p, divided(p, "C", *given)) == [f"{first.name}: A B C"]
+        assert regions(p, divided(p, "C", *given)) == [f"{given[0].name}: A B C"]
+        with use(*(g.name for g in given)):
+            found = explain(p.program("C")).partition
+        assert regions(p, found) == [f"{given[0].name}: A B C"]
 
 
 def test_an_op_goes_to_the_first_that_does_it() -> None:
@@ -85,8 +92,6 @@ def test_who_has_taken_an_op_keeps_it_from_patterns_of_others() -> None:
     grouping = Doing("grouping", "", patterns=[pair])
     assert regions(p, divided(p, "B C", Doing(), grouping)) == ["mine: A"]
     assert regions(p, divided(p, "B C", grouping, Doing())) == ["grouping: A B"]
-    grouping.priority = 1
-    assert regions(p, divided(p, "B C", Doing(), grouping)) == ["grouping: A B"]
 
 
 # what is asked
@@ -294,8 +299,10 @@ def test_a_region_that_is_not_worth_it_is_xlas() -> None:
 
 
 @pytest.mark.parametrize(("answer", "reason"), [
-    (None, "its predicate gave None, expected YES or No(reason)"),
-    (True, "its predicate gave True, expected YES or No(reason)"),
+    (None, "its predicate gave None, expected YES, No(reason) or Only(numbers, reason)"),
+    (True, "its predicate gave True, expected YES, No(reason) or Only(numbers, reason)"),
+    (Only([0, 2], "why"), "its predicate gave Only([0, 2], 'why'), expected numbers from 0 to 1"),
+    (Only([], "nothing"), "nothing"),
     (No("it is slower"), "it is slower"), (Told("no model"), "its predicate raised Told: no model"),
 ])
 def test_whatever_is_said_of_a_region_is_a_reason(answer: object, reason: str) -> None:

@@ -121,6 +121,50 @@ def test_a_predicate_that_raises_is_a_reason(at: str, about: str) -> None:
     assert "raised ZeroDivisionError: oh" in text
 
 
+def test_one_op_that_cannot_be_built_costs_no_other() -> None:
+    """A region is built in halves down to the op at fault, which is not tried again."""
+    class Picky(InNumPy):
+        def build(self, region: codegen.Region) -> codegen.Code:
+            ops = [call.op for call in region.calls]
+            tried.append(ops)
+            if "tanh" in ops:
+                raise NotImplementedError("no tanh")
+            return super().build(region)
+
+    def chain(x: Any) -> Any:
+        for _ in range(6):
+            x = x * 0.5 + 0.25
+        x = np.tanh(x)
+        for _ in range(6):
+            x = x * 0.5 + 0.25
+        return x
+
+    tried: list[list[str]] = []
+    a = numbers(7)
+    expected = a
+    for k in range(13):
+        expected = numpy.tanh(expected) if k == 6 else expected * numpy.float32(0.5) + 0.25
+    with used(Picky("add", "multiply", "tanh")), warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = numpy.asarray(chain(np.asarray(a)))
+        report = codegen.explain(lazyloom.last_evaluation().program)
+        numpy.testing.assert_allclose(found, expected, rtol=1e-6)
+        # all but that op
+        assert report.coverage == 24 / 25 and report.summary().startswith("25 ops: in_numpy 24")
+        assert "(in_numpy: it failed here before)" in report.text()
+        halves = [len(ops) for ops in tried if "tanh" in ops]
+        assert halves[0] == 25 and halves[-1] == 1 and len(halves) <= 6, tried
+        # the whole and the op at fault
+        said = [str(w.message) for w in told if "failed to build" in str(w.message)]
+        assert len(said) == 2 and "a region of 25 ops" in said[0]
+        assert "a region of 1 op (tanh)" in said[1]
+        # another program with it: nothing that has it is tried
+        del tried[:]
+        found = numpy.asarray(np.tanh(np.asarray(a) + 1) * 3)
+        numpy.testing.assert_allclose(found, numpy.tanh(a + 1) * 3, rtol=1e-6)
+        assert sorted(tried) == [["add"], ["multiply"]]
+
+
 class Silent(Exception):
     """An error whose own text cannot be had."""
 
@@ -133,8 +177,11 @@ class Silent(Exception):
 def test_a_region_that_cannot_be_built_is_xlas(error: Exception, at: str) -> None:
     g = Failing(at, error)
     told = ran(g, 3)
-    # of each of its two regions
-    assert len(told) == 2 and "failed to build" in str(told[0].message)
+    # of a region of two ops and then of each; the other region is one of them
+    assert "failed to build" in str(told[0].message)
+    assert [f.ops for f in codegen.failures() if len(f.ops) > 1] == [("multiply", "add")]
+    assert {f.ops for f in codegen.failures()} >= {("multiply",), ("add",)}
+    assert len(told) == len(codegen.failures()) == 3
     assert {f.when for f in codegen.failures()} == {"build"}
     assert type(error).__name__ in codegen.failures()[0].error
     assert ran(g) == []
@@ -358,7 +405,7 @@ def test_a_build_that_asks_for_a_value_fails_and_does_not_hang() -> None:
             return super().build(region)
 
     told = ran(Asking("add", "multiply"))
-    assert len(told) == 2 and all("ReadForbiddenError: the code generator 'in_numpy', which builds "
+    assert len(told) == 3 and all("ReadForbiddenError: the code generator 'in_numpy', which builds "
                                   "a region, asked Lazyloom for a value" in str(w.message)
                                   for w in told)
 

@@ -51,7 +51,7 @@ def test_a_region_runs_inside_a_program() -> None:
     numpy.testing.assert_allclose(found, numpy.tanh(z) + z * numpy.float32(2.5), rtol=1e-6)
     # the division and tanh are XLA's, and what lies on both sides of them cannot be one region
     assert sorted(map(sorted, g.built)) == [
-        ["add"], ["add", "multiply"], ["exp", "multiply"]] and g.calls == 3
+        ["add", "multiply"], ["add", "multiply"], ["exp"]] and g.calls == 3
 
 
 def test_a_text_in_c_is_compiled_and_run() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..program.program import Instruction
@@ -43,6 +44,31 @@ class Yes:
 YES: Final = Yes()
 #: the answer of a predicate: :data:`YES`, or :class:`No` with the reason
 Answer = Yes | No
+
+
+class Only:
+    """Says that of a region only some ops are wanted: what
+    :meth:`~lazyloom.codegen.Generator.worthwhile` returns to trim one.
+
+    Attributes:
+        ops: the numbers of the region's instructions that are wanted; a group is only wanted if all
+            of its ops are.
+        rest: why not the others, which are offered to other generators.
+    """
+
+    __slots__ = ("ops", "rest")
+
+    def __init__(self, ops: Iterable[int], reason: str, *, deliberate: bool = False) -> None:
+        self.ops: Final = frozenset(ops)
+        self.rest: Final = No(reason, deliberate=deliberate)
+
+    def __repr__(self) -> str:
+        return f"Only({sorted(self.ops)}, {self.rest.reason!r})"
+
+    def wants(self, members: Sequence[int], unit: Sequence[int]) -> bool:
+        """Return True if all ops of a unit are wanted, given the program's numbers of the region's
+        ops."""
+        return all(bisect_left(members, n) in self.ops for n in unit)
 
 
 class Call(NamedTuple):

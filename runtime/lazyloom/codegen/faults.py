@@ -40,9 +40,13 @@ class Failure(NamedTuple):
 #: what follows from failures of some kinds, for the warning; XLA computes the region after others
 _CONSEQUENCES: Final = {
     "bind": "which runs without them, as it was built",
+    "build": "which is left to XLA but for the parts of it that can be built",
+    "load": "which is left to XLA but for the parts of it that can be built",
     "run": "which host kernels compute in this call; later programs leave the region to XLA",
 }
 _failures: Final[dict[tuple[str, str], Failure]] = {}
+#: single ops and groups that could not be built, by generator and a key of theirs
+_alone: Final[set[tuple[str, str]]] = set()
 #: a signal handler that computes arrays may get here while it is held
 _lock: Final = threading.RLock()
 
@@ -71,6 +75,7 @@ def failed(failure: Failure, question: str = "") -> bool:
     key = (failure.generator, question or failure.region)
     with _lock:
         seen_before = key in _failures
+        part = _is_part(failure)
         _failures.setdefault(key, failure)
     if seen_before:
         return False
@@ -99,10 +104,35 @@ def failed(failure: Failure, question: str = "") -> bool:
             f"{failure.error}")
     if logs.hears("codegen", logs.INFO):
         logs.say("codegen", logs.INFO, text)
+    if part:
+        return True
     # where warnings are errors, this one would replace the value that exists
     with contextlib.suppress(RuntimeWarning):
         warnings.warn(text, RuntimeWarning, stacklevel=2)
     return True
+
+
+def _is_part(failure: Failure) -> bool:
+    """Return True for several ops of a region that could not be built for the same reason.
+
+    Of a region whose halves are tried, the whole and the single op are worth a warning.
+    """
+    return failure.when in ("build", "load") and len(failure.ops) > 1 and any(
+        f.generator == failure.generator and f.error == failure.error
+        and f.when == failure.when and len(f.ops) > len(failure.ops) for f in _failures.values())
+
+
+def not_alone(generator: str, key: str) -> None:
+    """Remember that a generator cannot build an op, or a group, by itself."""
+    with _lock:
+        _alone.add((generator, key))
+
+
+def unbuilt() -> set[tuple[str, str]]:
+    """Return the regions that could not be built, as (generator, key of the region's program), and
+    the single ops and groups."""
+    with _lock:
+        return {key for key, f in _failures.items() if f.when in ("build", "load")} | _alone
 
 
 def refused() -> set[tuple[str, str]]:
@@ -121,3 +151,4 @@ def forget() -> None:
     """Forget all failures, so that generators try again."""
     with _lock:
         _failures.clear()
+        _alone.clear()

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ..program.program import Program
 from ..types import TensorType
-from .answers import YES, Answer, Call, No
+from .answers import YES, Answer, Call, No, Only
 from .patterns import Pattern
 
 #: for each axis of an array in memory, slowest first, the tensor's axis that is there
@@ -114,7 +114,7 @@ class Generator(ABC):
     Attributes:
         name: its name for :func:`lazyloom.codegen.use` and in reports; "xla" is taken.
         version: part of the key of compiled programs; changes whenever its generated code does.
-        priority: of two generators that do an op, the one of higher priority gets it.
+        priority: the order of generators that nobody has named: highest first.
         merges: whether adjacent regions become one.
         by_default: whether an installed generator is in use without being named.
         tolerance: its contract on precision: by how many units in the last place of float32 (of
@@ -144,18 +144,23 @@ class Generator(ABC):
         """
         return No("in compiled programs only")
 
-    def worthwhile(self, region: Region) -> Answer:
-        """Return YES if a region is worth a call, or why not; then XLA keeps its ops."""
+    def worthwhile(self, region: Region) -> Answer | Only:
+        """Return YES if a region is worth a call, or why not.
+
+        :class:`Only` has the ops that it wants, which become regions that it is asked about in
+        turn. What it does not want is offered to the next generator, or is XLA's.
+        """
         return YES
 
     def seconds(self, region: Region) -> float | None:
-        """Estimate the seconds of a run of the region, for reports; None if unknown."""
+        """Estimate the seconds of a run of the region; None if unknown."""
         return None
 
     def seconds_of_xla(self, region: Region) -> float | None:
-        """Estimate XLA's seconds for the region's ops, for reports; None if unknown.
+        """Estimate XLA's seconds for the region's ops; None if unknown.
 
-        Where both are known, reports say what is gained.
+        Where both are known and the region takes longer, it is not made; else reports say what is
+        gained.
         """
         return None
 

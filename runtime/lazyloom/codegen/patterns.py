@@ -5,8 +5,8 @@ A pattern is a tree, the last op at its root::
     x, w, b = any_value(), any_value(), any_value()
     Pattern("linear_relu", match("relu", match("add", match("dot_general", x, w), b)))
 
-Only the group may use its inner results: an inner op whose result anything else uses is not part
-of a match.
+Only the group may use its inner results, unless the pattern shows them: then those that others use
+are results of its region, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..program.program import Instruction
 from ..program.stream import Operand, Result
@@ -22,6 +22,9 @@ from .answers import Answer, Call
 
 #: the most ways to match at one root that are tried: where operands commute, each op doubles them
 WAYS: Final = 1000
+#: the most ops before a match's last that are looked at to find one that must run between its ops;
+#: where there are more, it is as if there were one
+MOST_BETWEEN: Final = 1000
 
 
 class Any_:
@@ -74,16 +77,35 @@ class Pattern:
         root: the tree; its root is an op.
         check: takes the matched calls, root last, and returns :data:`~lazyloom.codegen.YES`, or why
             they do not match.
+        shows: the generator can give inner results of the group as well: it may have some that
+            other ops use, or that the program returns. They are outputs of its region.
     """
 
-    __slots__ = ("name", "root", "check")
+    __slots__ = ("name", "root", "check", "shows")
 
     def __init__(
-        self, name: str, root: PatternMatch, check: Callable[[Sequence[Call]], Answer] | None = None
-    ) -> None:
+        self, name: str, root: PatternMatch,
+        check: Callable[[Sequence[Call]], Answer] | None = None, *, shows: bool = False,
+    ) -> None:  # fmt: skip
         self.name: Final = name
         self.root: Final = root
         self.check: Final = check
+        self.shows: Final = shows
+
+
+class Found(NamedTuple):
+    """A match of a pattern.
+
+    Attributes:
+        members: its instructions, in order.
+        escaping: those before the last whose results others use, or that the program returns.
+        between: an instruction, none of them, that uses a result of one and that another needs, so
+            that they cannot run together; None if there is none, or nothing escapes.
+    """
+
+    members: tuple[int, ...]
+    escaping: tuple[int, ...]
+    between: int | None
 
 
 #: a way to match: the instructions, and the operands that wildcards stand for
@@ -100,21 +122,54 @@ class Finder:
         self.instructions: Final = instructions
         self.users: Final = users
 
-    def at(self, pattern: Pattern, number: int) -> Iterator[tuple[int, ...]]:
-        """Yield the instructions of each match at a root, in order; at most ``WAYS`` are tried."""
+    def at(self, pattern: Pattern, number: int) -> Iterator[Found]:
+        """Yield the matches at a root, those of which nothing escapes first.
+
+        At most ``WAYS`` are tried.
+        """
         seen: set[tuple[int, ...]] = set()
+        later: list[Found] = []
         for members, _ in islice(self._op(pattern.root, number, {}), WAYS):
             match_members = tuple(sorted(set(members)))
-            if match_members not in seen and self._closed(match_members, number):
-                seen.add(match_members)
-                yield match_members
+            if match_members in seen:
+                continue
+            seen.add(match_members)
+            escaping = self._escaping(match_members, number)
+            if escaping:
+                later.append(Found(match_members, escaping, None))
+            else:
+                yield Found(match_members, (), None)
+        for found in later:
+            yield found._replace(
+                between=self._between(found) if pattern.shows else None)
 
-    def _closed(self, members: tuple[int, ...], root: int) -> bool:
-        """Return True if nothing else uses the inner results."""
+    def _escaping(self, members: tuple[int, ...], root: int) -> tuple[int, ...]:
+        """Return the members whose inner results anything else uses."""
         used = Counter(
             item.instruction for n in members for item in self.instructions[n].operands
             if isinstance(item, Result))
-        return all(self.users[n] == used[n] for n in members if n != root)
+        return tuple(n for n in members if n != root and self.users[n] != used[n])
+
+    def _between(self, found: Found) -> int | None:
+        """Return an instruction that uses a result of a match and that the match needs."""
+        inside, first = set(found.members), found.escaping[0]
+        stack = list(found.members)
+        seen = set(found.members)
+        while stack:
+            n = stack.pop()
+            for item in self.instructions[n].operands:
+                if not isinstance(item, Result):
+                    continue
+                k = item.instruction
+                if k in inside and n not in inside:
+                    return n
+                # what was recorded before the first of them uses none
+                if k > first and k not in seen:
+                    seen.add(k)
+                    stack.append(k)
+            if len(seen) > MOST_BETWEEN:
+                return n if n not in inside else max(seen - inside)
+        return None
 
     def _op(self, node: PatternMatch, number: int, bound: dict[Any_, Operand]) -> Iterator[_Way]:
         """Yield the ways in which an instruction matches."""

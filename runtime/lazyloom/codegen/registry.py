@@ -25,6 +25,10 @@ from .generator import Generator
 VARIABLE: Final = "LAZYLOOM_CODEGEN"
 #: the entry points that name installed generators
 GROUP: Final = "lazyloom.generators"
+#: stands with names of generators of which the quicker one is preferred, and not the first
+GAIN: Final = "by gain"
+#: stands for that in a text of :func:`versions`
+_BY_GAIN: Final = "by-gain"
 #: the name for what XLA compiles, and no generator
 XLA: Final = "xla"
 
@@ -81,22 +85,39 @@ def in_use() -> tuple[str, ...]:
     """Return the names of the generators in use, in order of preference.
 
     At first those that LAZYLOOM_CODEGEN names, or else all that are installed and are in use by
-    default.
+    default, the one of highest priority first.
     """
+    return tuple(n for n in chosen() if n != GAIN)
+
+
+def chosen() -> tuple[str, ...]:
+    """Return :func:`in_use`, and how one of them is preferred to another: what requests have."""
     names = memory.selected().names
-    return at_first() if names is None else names
+    return chosen_at_first() if names is None else names
+
+
+def by_gain(names: tuple[str, ...]) -> bool:
+    """Return True if the quicker one of some generators is preferred, as :func:`chosen` says."""
+    return GAIN in names
 
 
 def at_first() -> tuple[str, ...]:
     """Return the names of the generators in use before any choice."""
+    return tuple(n for n in chosen_at_first() if n != GAIN)
+
+
+def chosen_at_first() -> tuple[str, ...]:
+    """Return :func:`chosen` before any choice."""
     global _first
     if _first is None:
         with _lock:
             if _first is None:
                 text = os.environ.get(VARIABLE, "")
                 if not text.strip():
-                    _first = () if "code_generators" in WITHOUT else tuple(
-                        n for n, g in available().items() if g.by_default)
+                    found = [] if "code_generators" in WITHOUT else [
+                        g for g in available().values() if g.by_default]
+                    found.sort(key=lambda g: -g.priority)
+                    _first = (*(g.name for g in found), GAIN) if found else ()
                 else:
                     _first = _names(VARIABLE, [n.strip() for n in text.split(",") if n.strip()])
     return _first
@@ -105,7 +126,7 @@ def at_first() -> tuple[str, ...]:
 def generators(names: tuple[str, ...] | None) -> list[Generator]:
     """Return the generators of some names; None means those that are in use at first."""
     if names is None:
-        names = at_first()
+        names = chosen_at_first()
     if names:
         _find()
     return [_known[n] for n in names if n in _known]
@@ -118,12 +139,19 @@ def elsewhere(names: tuple[str, ...] | None) -> bool:
 
 def versions(names: tuple[str, ...] | None) -> str:
     """Return what distinguishes programs compiled with some generators from others."""
-    return " ".join(f"{g.name}={identity(g)}" for g in generators(names)) + worth.key()
+    if names is None:
+        names = chosen_at_first()
+    words = [f"{g.name}={identity(g)}" for g in generators(names)]
+    if words and by_gain(names):
+        words.append(_BY_GAIN)
+    return " ".join(words) + worth.key()
 
 
 def names_in(text: str) -> tuple[str, ...]:
     """Return the names of the generators in a text of :func:`versions`."""
-    return tuple(word.partition("=")[0] for word in text.split() if "=" in word)
+    words = text.split()
+    found = tuple(word.partition("=")[0] for word in words if "=" in word)
+    return (*found, GAIN) if _BY_GAIN in words else found
 
 
 class _Use(contextlib.AbstractContextManager["_Use"]):
@@ -137,16 +165,23 @@ class _Use(contextlib.AbstractContextManager["_Use"]):
         _choose(**self._before)
 
 
-def use(*names: str) -> _Use:
+def use(*names: str, by: str = "order") -> _Use:
     """Choose the generators of this process, by preference: ``use("onednn", "xla")``.
+
+    What two of them can do the first one gets. With ``by="gain"`` it is the one that was measured
+    to take less time (:func:`measure`), or else that is estimated to, as with the generators that
+    are in use before any choice; only then the first one.
 
     "xla" stands for the ops that they do not take and may be omitted; ``use("xla")`` is XLA alone.
     The choice holds until the next one, or to the end of a ``with`` block. Programs that were
     compiled for another choice stay in memory for when it returns.
 
-    Raises ArgumentError for an unknown name; the message lists the known ones.
+    Raises ArgumentError for an unknown name, with those that are known, and for another ``by``.
     """
-    return _Use(names=_names("use", names))
+    if by not in ("order", "gain"):
+        raise ArgumentError(f"use: by={by!r:.80} was given, expected 'order' or 'gain'")
+    found = _names("use", names)
+    return _Use(names=(*found, GAIN) if found and by == "gain" else found)
 
 
 def verify(on: bool = True) -> contextlib.AbstractContextManager[Any]:

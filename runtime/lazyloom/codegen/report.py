@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from ..errors import ArgumentError, type_name
 from ..hooks import hooks
-from ..interrupts import reraise_from_handler
 from ..program.evaluations import last_evaluation
 from ..program.program import Program
 from ..program.regions import counted
@@ -17,9 +16,11 @@ from ..trace.graph import check_process
 from . import faults, registry, verdicts
 from .answers import Call
 from .check import check
-from .generator import Generator, Region
-from .partition import Part, Partition, partition
+from .claims import Part
+from .generator import Generator
+from .partition import Partition, partition
 from .verdicts import Candidate
+from .worth import estimates
 
 if TYPE_CHECKING:
     from .drawing import Drawing
@@ -125,8 +126,7 @@ class Report:
     def _estimates(self, number: int) -> tuple[float | None, float | None]:
         """Return the seconds that a region's generator and XLA are estimated to take."""
         part = self.partition.parts[number]
-        return (_estimated(part.generator.seconds, part.region),
-                _estimated(part.generator.seconds_of_xla, part.region))
+        return estimates(part.generator, part.region)
 
     def text(self) -> str:
         """Return a line per op: where it runs, or why no generator does it; then the regions."""
@@ -178,17 +178,6 @@ class Report:
             file.write(self.svg() if ending == ".svg" else self.text() + "\n")
 
 
-def _estimated(
-    estimate: Callable[[Region], float | None], region: Region
-) -> float | None:
-    try:
-        seconds = estimate(region)
-        return None if seconds is None else float(seconds)
-    except Exception as error:
-        reraise_from_handler(error)
-        return None
-
-
 def explain(program: Program) -> Report:
     """Report where each op of a program runs with the generators in use.
 
@@ -202,8 +191,10 @@ def explain(program: Program) -> Report:
             f"explain: a {type_name(program)} was given, expected a program, such as "
             "lazyloom.program_of(value)")
     structure = program.structure
-    divided = partition(structure, program.outputs, registry.generators(registry.in_use()),
-                      faults.refused(), verdicts.current())
+    names = registry.chosen()
+    divided = partition(structure, program.outputs, registry.generators(names), faults.refused(),
+                        verdicts.current(), unbuilt=faults.unbuilt(),
+                        by_gain=registry.by_gain(names))
     check(structure, program.outputs, divided)
     return Report(program, divided)
 
@@ -243,10 +234,16 @@ def measure(program: Program | None = None) -> Report:
 def candidates(program: Program, chosen: Sequence[Generator]) -> list[Candidate]:
     """Return what can be measured in a program: its regions by estimate, and those too small."""
     structure, outputs = program.structure, program.outputs
-    small: list[Part] = []
-    regions = [Candidate(p.generator, p.region, True)
-             for p in partition(structure, outputs, chosen, faults.refused()).parts]
-    partition(structure, outputs, chosen, faults.refused(), candidates=small)
-    regions += [Candidate(p.generator, p.region, False) for p in small]
-    return list({
-        verdicts.signature(c.generator, c.region): c for c in regions[::-1]}.values())[::-1]
+    failed, unbuilt = faults.refused(), faults.unbuilt()
+    regions: list[Candidate] = []
+    # those of each by itself, so that two that do the same are compared
+    for asked in (chosen, *([[g] for g in chosen] if len(chosen) > 1 else ())):
+        small: list[Part] = []
+        regions += [Candidate(p.generator, p.region, True) for p in partition(
+            structure, outputs, asked, failed, unbuilt=unbuilt).parts]
+        partition(structure, outputs, asked, failed, candidates=small, unbuilt=unbuilt)
+        regions += [Candidate(p.generator, p.region, False) for p in small]
+    found: dict[str, Candidate] = {}
+    for c in regions:
+        found.setdefault(verdicts.signature(c.generator, c.region), c)
+    return list(found.values())

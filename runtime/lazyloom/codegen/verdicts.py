@@ -57,7 +57,7 @@ class Verdict(NamedTuple):
 
     def text(self) -> str:
         """Return a text for reports: "measured 12 us, XLA 30 us"."""
-        return f"measured {_time(self.seconds)}, XLA {_time(self.of_xla)}"
+        return f"measured {in_time(self.seconds)}, XLA {in_time(self.of_xla)}"
 
 
 class Candidate(NamedTuple):
@@ -74,7 +74,8 @@ class Candidate(NamedTuple):
     estimated: bool
 
 
-def _time(seconds: float) -> str:
+def in_time(seconds: float) -> str:
+    """Return a time for reports: "12 us", "1.5 ms"."""
     return f"{1e6 * seconds:.0f} us" if seconds < 1e-3 else f"{1e3 * seconds:.3g} ms"
 
 

@@ -1,14 +1,18 @@
-"""Profitability of regions, and a mode for tests in which every region is worth a call."""
+"""Profitability of regions, estimated, and a mode for tests in which all are worth a call."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, TypeVar
 
 from ..cache import memory
+from ..interrupts import reraise_from_handler
 from .answers import YES, Answer, No
+from .generator import Generator, Region
+
+_Answer = TypeVar("_Answer")
 
 _everything = 0
 #: for each thread, whether it asks as if nothing were too small
@@ -21,7 +25,7 @@ def at_least(number: float, least: float, what: str) -> Answer:
     ``at_least(work, 200_000, "multiplications")``. A no is deliberate: XLA is faster at small
     work. It is always yes within :func:`whatever_the_size`.
     """
-    if number >= least or _everything or getattr(_asking, "on", False):
+    if number >= least or of_any_size():
         return YES
     return No(f"{number} {what}, expected {least} or more to be worth a call", deliberate=True)
 
@@ -44,7 +48,29 @@ def whatever_the_size() -> Iterator[None]:
         memory.clear()
 
 
-def at_any_size(question: Callable[[], Answer]) -> Answer:
+def of_any_size() -> bool:
+    """Return True while nothing is too small, nor too slow by estimate."""
+    return bool(_everything) or getattr(_asking, "on", False)
+
+
+def estimates(generator: Generator, region: Region) -> tuple[float | None, float | None]:
+    """Return the seconds that a generator estimates for a region, and for XLA's code of its ops.
+
+    None is for what it does not estimate, or fails to.
+    """
+    return _estimated(generator.seconds, region), _estimated(generator.seconds_of_xla, region)
+
+
+def _estimated(estimate: Callable[[Region], float | None], region: Region) -> float | None:
+    try:
+        seconds = estimate(region)
+        return None if seconds is None else float(seconds)
+    except Exception as error:
+        reraise_from_handler(error)
+        return None
+
+
+def at_any_size(question: Callable[[], _Answer]) -> _Answer:
     """Return the answer to a question as if nothing were too small."""
     _asking.on = True
     try:

@@ -10,9 +10,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...codegen.claims import region_of
 from ...codegen.faults import failed, not_compiled, told
 from ...codegen.generator import Generator, Region
-from ...codegen.partition import Partition, region_of, without_regions
+from ...codegen.partition import Partition, without_regions
 from ...errors import PlacementError
 from ...interrupts import reraise_from_handler
 from ...jaxprs import tracing
@@ -95,12 +96,15 @@ def loops(program: Program) -> list[tuple[int, int]]:
 
 
 def _in_regions(request: Request, started: float) -> Executable:
+    # what was built stays until the program has it
+    built: list[object] = []
     while True:
         partition = divided(request.structure, request.outputs, request.generators)
         try:
             return _whole(request, partition, started)
-        except NotBuilt:
-            # this is remembered: try again without that region
+        except NotBuilt as error:
+            # this is remembered: try again without those regions
+            built += error.built
             continue
         except Exception as error:
             reraise_from_handler(error)

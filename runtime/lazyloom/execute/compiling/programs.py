@@ -208,7 +208,7 @@ def generators_of(entry: memory.Entry) -> tuple[str, ...]:
     """The names of the code generators that may take parts of an entry's program."""
     names = entry.choice.names
     if names is None:
-        names = registry.at_first()
+        names = registry.chosen_at_first()
     return () if entry.structure.padding is not None or entry.placement is not None else names
 
 

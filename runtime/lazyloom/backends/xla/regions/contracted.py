@@ -10,8 +10,9 @@ from typing import Any, Final, NamedTuple
 
 from ....codegen import registry
 from ....codegen.check import check
-from ....codegen.faults import failed, refused
-from ....codegen.partition import Part, Partition, partition, region_of
+from ....codegen.claims import Part, not_built, region_of
+from ....codegen.faults import refused, unbuilt
+from ....codegen.partition import Partition, partition
 from ....codegen.verdicts import current
 from ....dtypes import int64
 from ....foreign import Foreign
@@ -68,7 +69,9 @@ def divided(
         return None
     while True:
         with Foreign("a code generator that was asked about ops"):
-            division = partition(structure, outputs, chosen, refused(), current())
+            division = partition(
+                structure, outputs, chosen, refused(), current(), unbuilt=unbuilt(),
+                by_gain=registry.by_gain(names))
         check(structure, outputs, division)
         for part in division.parts:
             try:
@@ -78,7 +81,8 @@ def divided(
             except Exception as error:
                 reraise_from_handler(error)
                 # its layouts or constants are wrong: try again without the region
-                failed(failure(Called(0, part.generator, part.region), "build", error))
+                not_built(failure(Called(0, part.generator, part.region), "build", error),
+                          part.region)
                 break
         else:
             return division
@@ -161,12 +165,21 @@ _CALL: Final = re.compile(rf"@{TARGET}\(.*backend_config = {{region = (\d+) : i6
 def engines_for(
     text: str, instructions: Sequence[Instruction]
 ) -> list[Engine | Comparison]:
-    """Return the engines that a module's text calls. Raises NotBuilt."""
+    """Return the engines that a module's text calls. Raises NotBuilt, when all others are built."""
     engines.call_them()
     keys = {int(key) for key in _CALL.findall(text)}
     called_by_key = {c.key: c for c in (called(i.spec) for i in instructions) if c is not None}
-    return [comparison_of(each) if isinstance(each, Compared) else engine_of(each)
-            for each in (called_by_key[key] for key in sorted(keys))]
+    built: list[Engine | Comparison] = []
+    first: NotBuilt | None = None
+    for each in (called_by_key[key] for key in sorted(keys)):
+        try:
+            built.append(comparison_of(each) if isinstance(each, Compared) else engine_of(each))
+        except NotBuilt as error:
+            first = first or error
+    if first is not None:
+        first.built = built
+        raise first
+    return built
 
 
 _MAGIC: Final = b"LLREGION"

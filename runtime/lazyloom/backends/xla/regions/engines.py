@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ....cache import memory
+from ....codegen.claims import not_built
 from ....codegen.faults import Failure, failed, told
 from ....codegen.generator import Code, CSource, NativeCode, PythonCode
 from ....foreign import Foreign
@@ -58,7 +59,13 @@ def call_them() -> None:
 
 
 class NotBuilt(NotLoaded):
-    """A region could not be built; this is remembered, and XLA runs it from now on."""
+    """Regions could not be built; this is remembered, and XLA runs them from now on.
+
+    Attributes:
+        built: the engines of the program's other regions, for the next try.
+    """
+
+    built: Sequence[object] = ()
 
 
 _engines: Final[weakref.WeakValueDictionary[int, Engine]] = weakref.WeakValueDictionary()
@@ -118,7 +125,7 @@ def engine_of(called: Called, when: str = "build") -> Engine:
         except Exception as error:
             reraise_from_handler(error)
             problem = failure(called, when, error)
-            failed(problem)
+            not_built(problem, called.region)
             raise NotBuilt(problem.error) from error
         _engines[called.key] = engine
         return engine

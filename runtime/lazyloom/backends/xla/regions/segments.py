@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ....codegen.partition import Part, Partition, region_of
+from ....codegen.claims import Part, region_of
+from ....codegen.partition import Partition
 from ....program.program import Structure
 from ....program.regions import PartRun, ProgramRegion, ProgramRegions
 from ....program.stream import Leaf, Operand, Result, ScalarSlot, encode_operand

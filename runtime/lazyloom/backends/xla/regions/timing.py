@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from ....codegen.claims import Part
 from ....codegen.faults import refused
 from ....codegen.generator import Generator, Layout, Region
-from ....codegen.partition import Part, Partition
+from ....codegen.partition import Partition
 from ....ops.spec import lookup
 from ....program.program import Structure
 from ....program.stream import Leaf, Operand, Result, encode_operand
