@@ -171,6 +171,12 @@ def on(variable: str) -> bool:
 
 #: the choice of code generators of the entries' programs
 _selected: Final[list[Choice]] = [Choice(None, on(VERIFY), on(SEGMENTED))]
+#: whether code generators in use ask for run-time numbers, which then are constants of programs
+#: (:mod:`lazyloom.execute.known_numbers`): NONE, SOME, or UNKNOWN before they are imported
+NONE: Final = 0
+SOME: Final = 1
+UNKNOWN: Final = 2
+numbers_wanted: Final[list[int]] = [UNKNOWN]
 #: the entries of other choices
 _others: Final[dict[Choice, _Tables]] = {}
 _lock: Final[Any] = new_lock()

@@ -26,7 +26,7 @@ from ..program.regions import ProgramRegion
 from ..program.stream import Leaf, Operand, Result, ScalarSlot, encode_operand
 from ..trace.scalars import Baked
 from ..types import TensorType, tensor_type
-from .answers import YES, Answer, Call, No, Yes
+from .answers import YES, Answer, No, Wiring, Yes, value_of
 from .faults import Failure, failed, told
 from .generator import Generator, Region
 from .patterns import Finder, Pattern
@@ -227,6 +227,7 @@ class _Claims:
         self.structure: Final = structure
         self.instructions: Final = structure.instructions
         self.outputs: Final = set(outputs)
+        self.wiring: Final = Wiring(self.instructions, outputs)
         n = len(self.instructions)
         self.units: Final[list[tuple[int, ...]]] = [(k,) for k in range(n)]
         self.by: Final[list[Generator | None]] = [None] * n
@@ -282,15 +283,17 @@ class _Claims:
             if reason:
                 self.no(number, generator, No(reason, deliberate=True))
                 continue
-            key = (i.spec, i.operand_types)
+            key = (i.spec, i.operand_types, tuple(map(value_of, i.operands)))
             answer = answers.get(key)
             if answer is None:
-                call = Call.of(i)
-                answer = answers[key] = _asked(
+                call = self.wiring.call(number)
+                answer = _asked(
                     generator, "supports", (call.op,), functools.partial(generator.supports, call))
+                if not call.looked:
+                    answers[key] = answer
                 if isinstance(answer, _Failed):
                     self.failed.append(ProgramRegion(name, (call.op,), ""))
-            if isinstance(answer, No) and self._tried(generator, i, answer):
+            if isinstance(answer, No) and self._tried(generator, number, answer):
                 self.small[number] = answer
                 self.yes(number, generator)
             elif isinstance(answer, No):
@@ -299,13 +302,14 @@ class _Claims:
             else:
                 self.yes(number, generator)
 
-    def _tried(self, generator: Generator, i: Instruction, answer: No) -> bool:
+    def _tried(self, generator: Generator, number: int, answer: No) -> bool:
         """Return True if an op that is too small may be a region that is measured as worthwhile."""
+        i = self.instructions[number]
         if not answer.deliberate or generator.merges:
             return False
         if self.candidates is None and not self.verdicts.tries(generator, i):
             return False
-        call = Call.of(i)
+        call = self.wiring.call(number)
         return bool(_asked(generator, "supports", (call.op,), lambda: at_any_size(
             lambda: generator.supports(call))))
 
@@ -345,7 +349,7 @@ class _Claims:
         ):
             return False
         if pattern.check is not None:
-            calls = [Call.of(self.instructions[k]) for k in members]
+            calls = [self.wiring.call(k) for k in members]
             ops = tuple(call.op for call in calls)
             answer = _asked(generator, f"the check of {pattern.name}", ops,
                             functools.partial(pattern.check, calls))

@@ -20,6 +20,7 @@ from ..settings import WITHOUT
 from . import worth
 from .faults import Failure, failed, told
 from .generator import Generator
+from .patterns import numbers_named
 
 #: names the generators in use, separated by commas; "xla" for none
 VARIABLE: Final = "LAZYLOOM_CODEGEN"
@@ -63,6 +64,7 @@ def register(generator: Generator) -> None:
         if before is not None:
             # programs in memory call the replaced one
             memory.clear()
+        _note_numbers()
 
 
 def identity(generator: Generator) -> str:
@@ -99,6 +101,7 @@ def at_first() -> tuple[str, ...]:
                         n for n, g in available().items() if g.by_default)
                 else:
                     _first = _names(VARIABLE, [n.strip() for n in text.split(",") if n.strip()])
+                _note_numbers()
     return _first
 
 
@@ -189,6 +192,20 @@ def _bool(function: str, value: Any) -> bool:
 def _choose(**chosen: Any) -> None:
     with _lock:
         memory.select(memory.selected()._replace(**chosen))
+        _note_numbers()
+
+
+def _note_numbers() -> None:
+    """Note whether a generator in use asks for numbers that may change from run to run."""
+    names = memory.selected().names
+    if names is None:
+        names = _first
+    if names is None:
+        memory.numbers_wanted[0] = memory.UNKNOWN
+        return
+    memory.numbers_wanted[0] = memory.SOME if any(
+        type(g).numbers is not Generator.numbers or numbers_named(g)
+        for n in names if (g := _known.get(n)) is not None) else memory.NONE
 
 
 def _names(function: str, names: Any) -> tuple[str, ...]:
