@@ -1,4 +1,4 @@
-"""``python -m lazyloom info``, ``run``, ``profile``, ``cache`` and ``kernels``."""
+"""``python -m lazyloom info``, ``run``, ``profile``, ``codegen``, ``cache`` and ``kernels``."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from .backends.selection import backend
 from .cache import disk
 from .compiled import core
 from .errors import LoomError
+from .generator_kit import command as generator_kit
 from .host import native, shipped, storage
 from .profiling import command as profiling
 
@@ -32,6 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
     profiling.add_arguments(commands.add_parser(
         "profile", help="a program, and a report of why it is slow"))
     _add_cache(commands.add_parser("cache", help="the disk cache, and files of it"))
+    generator_kit.add_arguments(commands.add_parser(
+        "codegen", help="test, list and explain code generators"))
     kernels = commands.add_parser(
         "kernels", help="make all usual kernels of ops, which takes minutes; an installation from "
         "source makes the common ones")
@@ -43,6 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
         "--keep", action="store_true", help="leave a file that is right here as it is")
     kernels.add_argument("--common", action="store_true", help="the common ones alone")
     options = parser.parse_args(arguments)
+    if options.command == "codegen":
+        return generator_kit.run(options)
     if options.command == "run":
         return launcher.run(options)
     if options.command == "profile":

@@ -11,7 +11,7 @@ from .faults import Failure, failures
 from .generator import Code, CSource, Generator, Layout, NativeCode, PythonCode, Region
 from .partition import Part, Partition, partition
 from .patterns import Pattern, absent, any_value, match, number
-from .registry import available, in_use, register, segmented, use, verify
+from .registry import available, in_use, register, segmented, unavailable, use, verify
 from .report import Report, explain, measure
 from .verdicts import Verdict
 from .worth import at_least, whatever_the_size
@@ -21,5 +21,5 @@ __all__ = [
     "NativeCode", "No", "Number", "Part", "Partition", "Pattern", "PythonCode", "Region",
     "Report", "Result", "Verdict", "YES", "absent", "any_value", "at_least", "available",
     "explain", "failures", "in_use", "match", "measure", "number", "partition", "register",
-    "segmented", "use", "verify", "whatever_the_size",
+    "segmented", "unavailable", "use", "verify", "whatever_the_size",
 ]  # fmt: skip

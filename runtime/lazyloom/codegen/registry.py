@@ -35,6 +35,8 @@ _registered: Final[dict[tuple[str, str], int]] = {}
 _lock: Final = threading.RLock()
 _installed = False
 _installed_names: Final[set[str]] = set()
+#: installed generators that cannot be used, and why
+_unavailable: Final[dict[str, str]] = {}
 #: the names that are in use at first; None before the first query
 _first: tuple[str, ...] | None = None
 
@@ -77,6 +79,13 @@ def available() -> dict[str, Generator]:
     _find()
     with _lock:
         return dict(_known)
+
+
+def unavailable() -> dict[str, str]:
+    """Return installed generators that cannot be used here, and why: by name."""
+    _find()
+    with _lock:
+        return dict(_unavailable)
 
 
 def in_use() -> tuple[str, ...]:
@@ -236,6 +245,9 @@ def _find() -> None:
                 if generator is not None:
                     register(generator)
                     _installed_names.add(generator.name)
+                else:
+                    _unavailable[entry.name] = "its library or device is not here"
             except Exception as error:
                 reraise_from_handler(error)
+                _unavailable[entry.name] = told(error)
                 failed(Failure(entry.name, "", (), "import", f"{entry.value}: {told(error)}"))

@@ -122,6 +122,8 @@ def baked_constant(number: Any, dtype: DType) -> Baked:
     """The interned constant of a number, as the dtype holds it, and that dtype."""
     baked = _baked_constants.get((number, dtype))
     if baked is None:
+        if number == 0 or number == 1 or number == -1:
+            number = int(number)
         baked = _baked_constants.setdefault((number, dtype), Baked(number, dtype))
     return baked
 
