@@ -239,15 +239,16 @@ def _find() -> None:
         if _installed:
             return
         _installed = True
-        for entry in entry_points(GROUP):
+        for installed in entry_points(GROUP):
             try:
-                generator = entry.load()()
+                generator = installed.load()()
                 if generator is not None:
                     register(generator)
                     _installed_names.add(generator.name)
                 else:
-                    _unavailable[entry.name] = "its library or device is not here"
+                    _unavailable[installed.name] = "its library or device is not here"
             except Exception as error:
                 reraise_from_handler(error)
-                _unavailable[entry.name] = told(error)
-                failed(Failure(entry.name, "", (), "import", f"{entry.value}: {told(error)}"))
+                _unavailable[installed.name] = told(error)
+                failed(Failure(installed.name, "", (), "import",
+                               f"{installed.value}: {told(error)}"))

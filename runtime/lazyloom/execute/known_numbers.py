@@ -24,8 +24,8 @@ from ..dtypes import DType
 from ..interrupts import reraise_from_handler
 from ..program.plan import Plan
 from ..program.program import Structure
+from ..program.stream import ScalarSlot
 from ..settings import whole_only
-from ..trace.scalars import baked_constant
 from ..types import common_placement
 
 Scalars = dict[DType, list[Any]]
@@ -39,12 +39,12 @@ class _Slot(NamedTuple):
     """A run-time number that a generator asked for.
 
     Attributes:
-        place: where it is in the stream.
+        place: the instruction, and its operand.
         dtype, ordinal: which number it is.
         values: the only ones that it asked for; None for all.
     """
 
-    place: int
+    place: tuple[int, int]
     dtype: DType
     ordinal: int
     values: frozenset[int | float] | None
@@ -93,11 +93,8 @@ def known(structure: Structure, scalars: Scalars) -> tuple[Structure, Scalars] |
             for slot, n in zip(asked.slots, numbers, strict=True)
         ):
             return None
-        stream = list(structure.stream)
-        for slot, n in zip(asked.slots, numbers, strict=True):
-            if n is not None:
-                stream[slot.place] = baked_constant(n, slot.dtype)
-        variant = asked.variants[numbers] = Structure(tuple(stream), structure.leaf_types)
+        variant = asked.variants[numbers] = structure.with_numbers({
+            slot.place: n for slot, n in zip(asked.slots, numbers, strict=True) if n is not None})
     constants = {(slot.dtype, slot.ordinal) for slot, n in zip(asked.slots, numbers, strict=True)
                  if n is not None}
     return variant, _others(structure, scalars, constants)
@@ -113,13 +110,10 @@ def _others(
 ) -> Scalars:
     """Return the numbers that stay parameters, by dtype in the order of first use."""
     others: Scalars = {}
-    counts: dict[DType, int] = {}
-    for item in structure.stream:
-        if isinstance(item, DType):
-            ordinal = counts.get(item, 0)
-            counts[item] = ordinal + 1
-            if (item, ordinal) not in constants:
-                others.setdefault(item, []).append(scalars[item][ordinal])
+    for i in structure.instructions:
+        for item in i.operands:
+            if isinstance(item, ScalarSlot) and (item.dtype, item.ordinal) not in constants:
+                others.setdefault(item.dtype, []).append(scalars[item.dtype][item.ordinal])
     return others
 
 
@@ -147,28 +141,23 @@ def _slots(structure: Structure, generators: Iterable[Generator]) -> tuple[_Slot
     chosen = list(generators)
     named = [numbers_named(g) for g in chosen]
     slots: list[_Slot] = []
-    counts: dict[DType, int] = {}
-    place = 0
-    for i in structure.instructions:
-        items = structure.stream[place + 1 : place + 1 + i.spec.arity]
+    for number, i in enumerate(structure.instructions):
         wanted = [set(_numbers(g, Call.of(i))) for g in chosen] if any(
-            isinstance(item, DType) for item in items) else []
-        for position, item in enumerate(items):
-            if not isinstance(item, DType):
+            isinstance(item, ScalarSlot) for item in i.operands) else []
+        for position, item in enumerate(i.operands):
+            if not isinstance(item, ScalarSlot):
                 continue
-            ordinal = counts.get(item, 0)
-            counts[item] = ordinal + 1
+            place = number, position
             values: set[int | float] = set()
             for by_operand in named:
                 for value in by_operand.get((i.spec.op.name, position), ()):
-                    number = held(value, item)
-                    if number is not None:
-                        values.add(number)
+                    exact = held(value, item.dtype)
+                    if exact is not None:
+                        values.add(exact)
             if any(position in numbers for numbers in wanted):
-                slots.append(_Slot(place + 1 + position, item, ordinal, None))
+                slots.append(_Slot(place, item.dtype, item.ordinal, None))
             elif values:
-                slots.append(_Slot(place + 1 + position, item, ordinal, frozenset(values)))
-        place += 1 + i.spec.arity
+                slots.append(_Slot(place, item.dtype, item.ordinal, frozenset(values)))
     return tuple(slots)
 
 
