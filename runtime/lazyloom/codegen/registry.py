@@ -149,16 +149,32 @@ class _Use(contextlib.AbstractContextManager["_Use"]):
         _choose(**self._before)
 
 
-def use(*names: str) -> _Use:
+def use(*names: str, coverage: float = 0.0) -> _Use:
     """Choose the generators of this process, by preference: ``use("onednn", "xla")``.
 
     "xla" stands for the ops that they do not take and may be omitted; ``use("xla")`` is XLA alone.
     The choice holds until the next one, or to the end of a ``with`` block. Programs that were
     compiled for another choice stay in memory for when it returns.
 
-    Raises ArgumentError for an unknown name; the message lists the known ones.
+    Args:
+        names: of the generators. Without any, and with ``coverage``, those that are in use stay.
+        coverage: the least part of each program's ops, from 0 to 1, that generators have to run.
+            Where it is less, the program does not run, and a
+            :class:`~lazyloom.errors.FallbackError` at the user's line says what is missing, and
+            why. Programs are then compiled before they run, and are not kept on disk.
+
+    Raises ArgumentError for an unknown name; the message lists the known ones. And for a coverage
+    that is no number from 0 to 1.
     """
-    return _Use(names=_names("use", names))
+    if isinstance(coverage, bool) or not isinstance(coverage, (int, float)) or not (
+        0 <= coverage <= 1
+    ):
+        raise ArgumentError(
+            f"use: coverage is {coverage!r:.80}, expected the least part of a program's ops, a "
+            "number from 0 to 1")
+    if not names and coverage:
+        return _Use(coverage=float(coverage))
+    return _Use(names=_names("use", names), coverage=float(coverage))
 
 
 def verify(on: bool = True) -> contextlib.AbstractContextManager[Any]:
