@@ -587,7 +587,8 @@ LOOM_API LOOM_CHECK loom_status loom_program_text(loom_program program, char *bu
 LOOM_API LOOM_CHECK loom_status loom_program_op_count(loom_program program, size_t *count);
 
 #if LOOM_TARGET_VERSION >= LOOM_VERSION(1, 5)
-/* Which code generator in use gets which op of a program, or why none does; for people. */
+/* Which code generator in use gets which op of a program, or why none does; for people. Of more
+   than 32 ops they are grouped. Errors: LOOM_ERROR_ARGUMENT if needed is NULL and it is cut. */
 LOOM_API LOOM_CHECK loom_status loom_program_explain(loom_program program, char *buffer,
                                                      size_t capacity, size_t *needed);
 #endif

@@ -93,7 +93,7 @@ def loomp_text(
     elif what == lib.LOOMP_LAST_EVALUATION:
         text = describe.last_evaluation()
     elif what == lib.LOOMP_PROGRAM_EXPLAIN:
-        text = codegen.explain(handles.find(PROGRAM, handle)).text()
+        text = str(codegen.explain(handles.find(PROGRAM, handle)))
     elif what == lib.LOOMP_CODEGEN_IN_USE:
         text = ",".join(codegen.in_use()) or "xla"
     elif what == lib.LOOMP_CODEGEN_AVAILABLE:

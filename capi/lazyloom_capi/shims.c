@@ -464,7 +464,20 @@ loom_status loom_program_text(loom_program program, char *buffer, size_t capacit
 
 loom_status loom_program_explain(loom_program program, char *buffer, size_t capacity,
                                  size_t *needed) {
-  return text(__func__, LOOMP_PROGRAM_EXPLAIN, program.bits, NULL, buffer, capacity, needed);
+  size_t whole = 0;
+  char told[200];
+  loom_status status = text(__func__, LOOMP_PROGRAM_EXPLAIN, program.bits, NULL, buffer, capacity,
+                            &whole);
+  if (status != LOOM_OK) return status;
+  if (needed != NULL) {
+    *needed = whole;
+  } else if (capacity != 0 && whole > capacity) {
+    snprintf(told, sizeof told,
+             "%s: the buffer has %zu bytes, expected %zu for the whole text; pass needed to learn "
+             "that before", __func__, capacity, whole);
+    return fail_at(LOOM_ERROR_ARGUMENT, told, "capacity");
+  }
+  return LOOM_OK;
 }
 
 loom_status loom_program_op_count(loom_program program, size_t *count) {

@@ -1,4 +1,4 @@
-"""``python -m lazyloom info``, ``run``, ``profile``, ``top``, ``cache`` and ``kernels``."""
+"""``python -m lazyloom``: ``info``, ``run``, ``profile``, ``top``, ``codegen``, ``cache``, ..."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from .backends.selection import backend
 from .cache import disk
 from .compiled import core
 from .errors import LoomError
+from .generator_kit import command as generator_kit
 from .host import native, shipped, storage
 from .monitoring import command as monitoring
 from .profiling import command as profiling
@@ -35,6 +36,8 @@ def main(arguments: list[str] | None = None) -> int:
     monitoring.add_arguments(commands.add_parser(
         "top", help="what a running process does, refreshed each second"))
     _add_cache(commands.add_parser("cache", help="the disk cache, and files of it"))
+    generator_kit.add_arguments(commands.add_parser(
+        "codegen", help="test, list and explain code generators"))
     kernels = commands.add_parser(
         "kernels", help="make all usual kernels of ops, which takes minutes; an installation from "
         "source makes the common ones")
@@ -46,6 +49,8 @@ def main(arguments: list[str] | None = None) -> int:
         "--keep", action="store_true", help="leave a file that is right here as it is")
     kernels.add_argument("--common", action="store_true", help="the common ones alone")
     options = parser.parse_args(arguments)
+    if options.command == "codegen":
+        return generator_kit.run(options)
     if options.command == "run":
         return launcher.run(options)
     if options.command == "top":

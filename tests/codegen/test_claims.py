@@ -106,11 +106,14 @@ def test_a_predicate_sees_the_whole_call() -> None:
     clip, added = mine.asked
     tensor = ll.tensor_type((2, 3), F32)
     assert clip.op == "clip" and clip.operands == (tensor, None, ll.tensor_type((), F32))
+    assert clip.layouts == (None,) * 4
     assert clip.results == (tensor,) and clip.attributes == {}
     assert added == Call("sum", {"axes": (1,), "dtype": None, "keepdims": True}, (tensor,),
                          (ll.tensor_type((2, 1), F32),))
     (region,) = mine.shown
     assert region.calls == [clip, added] and region.results == added.results
+    assert [call.layouts for call in region.calls] == [
+        ((0, 1), None, (), None), (None, (0, 1))]
     assert region.operands == (tensor, ll.tensor_type((), F32))
     assert region.layouts == ((0, 1), (), (0, 1)) and region.composites == ()
     assert region.in_memory() == ((tensor, (2, 3)), (ll.tensor_type((), F32), ()),

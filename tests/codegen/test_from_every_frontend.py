@@ -100,3 +100,27 @@ def test_a_choice_is_of_the_process(client: Client) -> None:
     assert codegen.in_use() == ("second", "in_numpy")
     client.check(client.lib.loom_codegen_use(client.ffi.NULL, 0))
     assert codegen.in_use() == ()
+
+
+@pytest.mark.xla
+def test_a_report_in_c_is_never_cut_without_a_word(client: Client) -> None:
+    """It was LOOM_OK where the buffer was too small and nobody asked for the size."""
+    x = client.from_numpy(A)
+    y = x
+    for _ in range(40):
+        y = client.apply("tanh", [y])
+    ffi, lib = client.ffi, client.lib
+    program = client.out(
+        "loom_program *", lib.loom_program_of, ffi.new("loom_tensor *", [y.handle.bits]), 1)
+    needed = ffi.new("size_t *")
+    client.check(lib.loom_program_explain(program, ffi.NULL, 0, needed))
+    buffer = ffi.new("char[]", needed[0])
+    client.check(lib.loom_program_explain(program, buffer, needed[0], ffi.NULL))
+    whole = ffi.string(buffer).decode()
+    assert len(whole) + 1 == needed[0] and "xla: 40 tanh" in whole
+    assert whole.endswith("report.text() has a line for each op")
+    # a part, of which the caller knows that it is one
+    client.check(lib.loom_program_explain(program, buffer, 20, needed))
+    assert ffi.string(buffer).decode() == whole[:19] and needed[0] == len(whole) + 1
+    with pytest.raises(errors.ArgumentError, match=rf"20 bytes, expected {len(whole) + 1} for"):
+        client.check(lib.loom_program_explain(program, buffer, 20, ffi.NULL))

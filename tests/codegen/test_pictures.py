@@ -183,6 +183,23 @@ def random_report(number: int) -> Report:
         Doing(merges=rng.random() < 0.8), theirs(merges=rng.random() < 0.8))
 
 
+def test_ops_in_a_row_are_one_stack() -> None:
+    """A picture of 70 ops in a row was 6,008 pixels high."""
+    kinds = "dddtttttd"
+    words = [f"o{k}:{kinds[k % 9]}({f'o{k - 1}' if k else 'x'})" for k in range(70)]
+    program = written(" ".join(words))
+    found = drawn(report(program, "o69"))
+    assert len(found.regions) == 8
+    assert found.size.height <= 3004 and found.size.width < 800
+    one, two = found.ops[3], found.ops[4]
+    assert two.x == one.x and two.width == one.width and 0 < two.y - one.y - one.height < 4
+    # what something else uses, too, or the program gives, ends a stack
+    program = written("A:d(x) B:d(A) C:d(B) D:d(C,A)")
+    apart = drawn(report(program, "D B"))
+    ends = [apart.ops[n].y + apart.ops[n].height for n in range(4)]
+    assert apart.ops[1].y - ends[0] > 10 and apart.ops[2].y - ends[1] > 10
+
+
 @pytest.mark.parametrize("number", range(12))
 def test_random_programs(number: int) -> None:
     told = random_report(number)

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 
 import lazyloom
@@ -19,11 +18,18 @@ from docs.pages import ROOT
 from lazyloom import codegen
 from lazyloom.backends.xla.regions import engines
 from lazyloom.codegen.onednn import library
-from lazyloom.dtypes import as_dtype
-from lazyloom.ops.samples import Sample, random_source
+from lazyloom.generator_kit.programs import (
+    Arrays,
+    Recorded,
+    gradients_of,
+    of_sample,
+    run,
+    same,
+)
+from lazyloom.generator_kit.samples import claimed, widened
+from lazyloom.ops.samples import Sample
 from lazyloom.ops.spec import OpDef, lookup
 from tests.conformance import coverage
-from tests.conformance.frontends import NumPy, join, several
 
 pytestmark = [
     pytest.mark.usefixtures("quick_compiler"), pytest.mark.xla,
@@ -34,8 +40,6 @@ pytestmark = [
 #: reasons that at_least does not know, they take the first
 QUICK = {"onednn": {"conv", "matmul"}, "onnxruntime": {"conv", "dot_general"},
          "c": {"sort"}, "fused_loops": {"multiply", "relu"}}
-#: what results in a dtype of fewer digits than float32 may differ by: two units
-UNITS = {"bfloat16": 2.0**-7, "float16": 2.0**-9}
 
 
 @functools.cache
@@ -52,55 +56,16 @@ def generators() -> dict[str, codegen.Generator]:
     return found
 
 
-def call_of(op: OpDef, sample: Sample) -> codegen.Call | None:
-    """What a generator is asked about a sample; None where it is never asked."""
-    types = tuple(None if x is None else lazyloom.tensor_type(x.shape, as_dtype(x.dtype))
-                  for x in sample.operands)
-    try:
-        spec = lazyloom.spec_of(op, sample.attributes, len(sample.operands))
-        results = spec.infer(types)
-    except lazyloom.errors.LoomError:
-        return None  # not in that dtype
-    if spec.effect or spec.fallible or spec.checked:
-        return None
-    if any(t is not None and t.size == 0 for t in (*types, *results)):
-        return None
-    return codegen.Call(op.name, spec.attrs, types, results)
-
-
-#: in what other dtypes samples of float64 are taken: most of those that have several shapes are
-NARROWER = (lazyloom.dtypes.float32, lazyloom.dtypes.bfloat16)
-
-
 def inputs(op: OpDef) -> Iterator[Sample]:
-    """The samples of an op, and those of floating-point numbers in narrower dtypes, too."""
-    for sample in coverage.inputs(op):
-        yield sample
-        kinds = {x.dtype for x in sample.operands if x is not None and x.dtype.kind == "f"}
-        if kinds == {np.dtype(np.float64)} and not op.signature.bodies:
-            for dtype in NARROWER:
-                with np.errstate(over="ignore"):
-                    operands = [x if x is None or x.dtype.kind != "f" else x.astype(dtype.numpy)
-                                for x in sample.operands]
-                yield Sample(
-                    operands,
-                    {k: dtype if v is lazyloom.dtypes.float64 else v
-                     for k, v in sample.attributes.items()},
-                    f"{sample.label} in {dtype}", smooth=sample.smooth)
+    """The samples of an op in every dtype that it takes, and those of float64 in narrower ones."""
+    given = coverage.inputs(op)
+    return iter(given) if op.signature.bodies else widened(given)
 
 
 @functools.cache
 def done(name: str) -> dict[str, list[Sample]]:
     """The samples that a generator does, by op."""
-    found: dict[str, list[Sample]] = {}
-    generator = generators()[name]
-    with codegen.whatever_the_size():
-        for op in map(lookup, sorted(lazyloom.ops.table())):
-            for sample in inputs(op):
-                call = call_of(op, sample)
-                if call is not None and generator.supports(call):
-                    found.setdefault(op.name, []).append(sample)
-    return found
+    return claimed(generators()[name], given=inputs)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -123,56 +88,9 @@ def generator(generator_name: str) -> Iterator[codegen.Generator]:
         yield found
 
 
-Arrays = list[list[np.ndarray]]
-driver = NumPy()
-
-
-def values(op: OpDef, given: list[Sample]) -> list[list[Any]]:
+def values(op: OpDef, given: list[Sample]) -> Recorded:
     """Each sample's results, recorded."""
-    return [several(driver.apply(
-        op.name, [None if x is None else driver.tensor(x) for x in s.operands], s.attributes))
-        for s in given]
-
-
-def gradients(op: OpDef, given: list[Sample]) -> list[list[Any]]:
-    """The gradients of a weighted sum of each sample's results, recorded."""
-    rng = random_source(f"{op.name} through a generator")
-    recorded = []
-    for sample in given:
-        at = [k for k, x in enumerate(sample.operands)
-              if x is not None and as_dtype(x.dtype).is_inexact and op.has_gradient(k)]
-        results = lazyloom.spec_of(op, sample.attributes, len(sample.operands)).infer(
-            tuple(None if x is None else lazyloom.tensor_type(x.shape, as_dtype(x.dtype))
-                  for x in sample.operands))
-        if not at or not any(t.dtype.is_inexact for t in results):
-            continue
-
-        def loss(*some: Any, sample: Sample = sample, at: list[int] = at) -> Any:
-            operands = [None if x is None else driver.tensor(x) for x in sample.operands]
-            for k, x in zip(at, some, strict=True):
-                operands[k] = x
-            total = None
-            for result in several(driver.apply(op.name, operands, sample.attributes)):
-                if not result.value.dtype.is_inexact:
-                    continue
-                weight = rng.uniform(-1, 1, result.shape).astype(result.value.dtype.numpy)
-                term = driver.apply("multiply", [result, driver.tensor(weight)], {})
-                term = driver.apply("sum", [driver.apply(
-                    "cast", [term], {"dtype": lazyloom.dtypes.float32})], {})
-                total = term if total is None else driver.apply("add", [total, term], {})
-            return total
-
-        recorded.append(driver.gradients(loss, [sample.operands[k] for k in at]))
-    return recorded
-
-
-def run(recorded: list[list[Any]]) -> tuple[Arrays, lazyloom.Program]:
-    """All of it as one program."""
-    join(driver, [x for each in recorded for x in each])
-    found = [[driver.read(x) for x in each] for each in recorded]
-    evaluation = lazyloom.last_evaluation()
-    assert evaluation is not None and evaluation.program is not None
-    return found, evaluation.program
+    return [of_sample(op, sample) for sample in given]
 
 
 def ran(program: lazyloom.Program, generator: codegen.Generator) -> list[str]:
@@ -205,20 +123,8 @@ def call_of_instruction(i: Any) -> codegen.Call | None:
 
 def compare(found: Arrays, expected: Arrays, tolerance: float) -> None:
     """Within the contract on precision; what is not finite is equal."""
-    for mine, theirs in zip(found, expected, strict=True):
-        for a, b in zip(mine, theirs, strict=True):
-            assert a.dtype == b.dtype and a.shape == b.shape
-            unit = UNITS.get(str(a.dtype), 0.0)
-            if a.dtype.itemsize < 4 and unit:
-                a, b = a.astype(np.float32), b.astype(np.float32)
-            if a.dtype.kind not in "fc":
-                assert np.array_equal(a, b)
-                continue
-            finite = np.isfinite(b)
-            assert np.array_equal(a[~finite], b[~finite], equal_nan=True)
-            largest = np.abs(b[finite]).max(initial=0.0)
-            assert np.abs(a[finite] - b[finite]).max(initial=0.0) <= (
-                max(tolerance * 2.0**-23, unit) * largest)
+    for number, (mine, theirs) in enumerate(zip(found, expected, strict=True)):
+        same(mine, theirs, tolerance, f"sample {number}")
 
 
 def test_values(generator: codegen.Generator, op_name: str) -> None:
@@ -233,12 +139,12 @@ def test_values(generator: codegen.Generator, op_name: str) -> None:
 
 def test_gradients(generator: codegen.Generator, op_name: str) -> None:
     op, given = lookup(op_name), done(generator.name)[op_name]
-    if not op.derivative.differentiable or not gradients(op, given):
+    if not op.derivative.differentiable or not gradients_of(op, given):
         pytest.skip("it has none")
     with codegen.use("xla"):
-        expected, _ = run(gradients(op, given))
+        expected, _ = run(gradients_of(op, given))
     with codegen.use(generator.name):
-        found, program = run(gradients(op, given))
+        found, program = run(gradients_of(op, given))
         assert ran(program, generator)
     compare(found, expected, generator.tolerance)
 

@@ -48,6 +48,8 @@ class FusedLoops(codegen.Generator):
 
     def supports_all(self, calls: Sequence[Call]) -> Answer:
         """Whether it does each op of a group: a pattern looks at names and wiring alone."""
+        if calls[-1].wired[0] == calls[-1].wired[1]:
+            return No("a product that is added to itself, expected another term")
         return next((answer for answer in map(self.supports, calls) if not answer), YES)
 
     def worthwhile(self, region: Region) -> Answer:

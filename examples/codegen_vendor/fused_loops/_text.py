@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lazyloom.codegen import Region
-from lazyloom.program.stream import Leaf, Operand, Result
+from lazyloom.codegen import Leaf, Region, Result
+from lazyloom.program.stream import Operand
 
 #: of an op, its result; of a derivative, the cotangent of each operand of the op
 EXPRESSIONS = {

@@ -25,16 +25,19 @@ class Choice(NamedTuple):
         names: their names; None for those that are in use by default.
         verify: their results are compared with XLA's.
         segmented: parts of a program run one by one.
+        coverage: the least part of a program's ops that they have to run, NaN for one that the
+            environment gives and that is no number from 0 to 1.
     """
 
     names: tuple[str, ...] | None = None
     verify: bool = False
     segmented: bool = False
+    coverage: float = 0.0
 
     @property
     def watched(self) -> bool:
         """True if programs are compiled before they run, and not kept on disk."""
-        return self.verify or self.segmented
+        return self.verify or self.segmented or self.coverage != 0.0
 
 
 class DispatchInfo:
@@ -162,6 +165,8 @@ _entries: _Tables = ({}, {})
 #: environment variables that make programs be verified, and run in segments, from the start
 VERIFY: Final = "LAZYLOOM_CODEGEN_VERIFY"
 SEGMENTED: Final = "LAZYLOOM_CODEGEN_SEGMENTED"
+#: environment variable for the least part of each program's ops that generators have to run
+COVERAGE: Final = "LAZYLOOM_CODEGEN_COVERAGE"
 
 
 def on(variable: str) -> bool:
@@ -169,8 +174,22 @@ def on(variable: str) -> bool:
     return os.environ.get(variable, "0").lower() not in ("", "0", "off", "no", "false")
 
 
+def _coverage() -> float:
+    try:
+        coverage = float(os.environ.get(COVERAGE, "").strip() or "0")
+    except ValueError:
+        coverage = -1.0
+    return coverage if 0 <= coverage <= 1 else float("nan")
+
+
 #: the choice of code generators of the entries' programs
-_selected: Final[list[Choice]] = [Choice(None, on(VERIFY), on(SEGMENTED))]
+_selected: Final[list[Choice]] = [Choice(None, on(VERIFY), on(SEGMENTED), _coverage())]
+#: whether code generators in use ask for run-time numbers, which then are constants of programs
+#: (:mod:`lazyloom.execute.known_numbers`): NONE, SOME, or UNKNOWN before they are imported
+NONE: Final = 0
+SOME: Final = 1
+UNKNOWN: Final = 2
+numbers_wanted: Final[list[int]] = [UNKNOWN]
 #: the entries of other choices
 _others: Final[dict[Choice, _Tables]] = {}
 _lock: Final[Any] = new_lock()

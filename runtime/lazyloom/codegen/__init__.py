@@ -6,21 +6,21 @@ A vendor subclasses :class:`Generator` and names it by an entry point; users cho
 
 from ..program.stream import Leaf, Result
 from ..trace.scalars import Baked
-from .answers import YES, Answer, Call, No, Only
+from .answers import YES, Answer, Call, No, Number, Only
 from .claims import Part
 from .faults import Failure, failures
 from .generator import Code, CSource, Generator, Layout, NativeCode, PythonCode, Region
 from .partition import Partition, partition
-from .patterns import Pattern, any_value, match
-from .registry import available, in_use, register, segmented, use, verify
+from .patterns import Pattern, absent, any_value, match, number
+from .registry import available, in_use, register, segmented, unavailable, use, verify
 from .report import Report, explain, measure
 from .verdicts import Verdict
 from .worth import at_least, whatever_the_size
 
 __all__ = [
     "Answer", "Baked", "CSource", "Call", "Code", "Failure", "Generator", "Layout", "Leaf",
-    "NativeCode", "No", "Only", "Part", "Partition", "Pattern", "PythonCode", "Region", "Report",
-    "Result", "Verdict", "YES", "any_value", "at_least", "available", "explain", "failures",
-    "in_use", "match", "measure", "partition", "register", "segmented", "use", "verify",
-    "whatever_the_size",
+    "NativeCode", "No", "Number", "Only", "Part", "Partition", "Pattern", "PythonCode", "Region",
+    "Report", "Result", "Verdict", "YES", "absent", "any_value", "at_least", "available",
+    "explain", "failures", "in_use", "match", "measure", "number", "partition", "register",
+    "segmented", "unavailable", "use", "verify", "whatever_the_size",
 ]  # fmt: skip

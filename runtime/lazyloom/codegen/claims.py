@@ -12,7 +12,7 @@ from ..program.regions import ProgramRegion
 from ..program.stream import Leaf, Operand, Result, ScalarSlot, encode_operand
 from ..trace.scalars import Baked
 from ..types import TensorType, tensor_type
-from .answers import YES, Answer, Call, No, Only, Yes
+from .answers import YES, Answer, No, Only, Wiring, Yes, value_of
 from .faults import Failure, failed, not_alone, told
 from .generator import Generator, Region
 from .merging import UnitGraph
@@ -166,6 +166,7 @@ class Claims:
         self.structure: Final = structure
         self.instructions: Final = structure.instructions
         self.outputs: Final = set(outputs)
+        self.wiring: Final = Wiring(self.instructions, outputs)
         self.unbuilt: Final = set(unbuilt)
         self.refused: Final = {*refused, *self.unbuilt}
         self.failing: Final = {name for name, _ in self.unbuilt}
@@ -332,7 +333,7 @@ class Claim:
             return False
         answer: Answer = YES
         if pattern.check is not None:
-            calls = [Call.of(claims.instructions[k]) for k in members]
+            calls = [claims.wiring.call(k) for k in members]
             ops = tuple(call.op for call in calls)
             answer = asked(generator, f"the check of {pattern.name}", ops,
                            functools.partial(pattern.check, calls))
@@ -392,15 +393,17 @@ class Claim:
             if reason:
                 self.no(number, No(reason, deliberate=True))
                 continue
-            key = (i.spec, i.operand_types)
+            key = (i.spec, i.operand_types, tuple(map(value_of, i.operands)))
             answer = answers.get(key)
             if answer is None:
-                call = Call.of(i)
-                answer = answers[key] = asked(
+                call = claims.wiring.call(number)
+                answer = asked(
                     generator, "supports", (call.op,), functools.partial(generator.supports, call))
+                if not call.looked:
+                    answers[key] = answer
                 if isinstance(answer, FailedNo):
                     self.failed.append(ProgramRegion(name, (call.op,), ""))
-            if isinstance(answer, No) and self._tried(i, answer):
+            if isinstance(answer, No) and self._tried(number, answer):
                 self.small[number] = answer
                 self.home[number] = number
             elif isinstance(answer, No):
@@ -429,14 +432,16 @@ class Claim:
         for n in part.members:
             self.no(n, answer)
 
-    def _tried(self, i: Instruction, answer: No) -> bool:
+    def _tried(self, number: int, answer: No) -> bool:
         """Return True if an op that is too small may be a region that is measured as worthwhile."""
         generator, claims = self.generator, self.claims
         if not answer.deliberate or generator.merges:
             return False
-        if claims.candidates is None and not claims.verdicts.tries(generator, i):
+        if claims.candidates is None and not claims.verdicts.tries(
+            generator, claims.instructions[number]
+        ):
             return False
-        call = Call.of(i)
+        call = claims.wiring.call(number)
         return bool(asked(generator, "supports", (call.op,), lambda: at_any_size(
             lambda: generator.supports(call))))
 

@@ -7,20 +7,26 @@ from __future__ import annotations
 
 import colorsys
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
 from .layered import Line, PictureLayout, Point, layered
 
-#: the width of a letter and the height of a line of the texts in boxes
+#: the width of a letter in boxes, the height of a box, and the distance of those that are stacked
 LETTER: Final = 6.7
-ROW: Final = 15.0
+BOX: Final = 20.0
+STACKED: Final = 22.0
+#: the width of a box beside its text, and of the space between name and type
+PADDING: Final = 14.0
+SPACE: Final = 10.0
 #: the distance from a region's frame to its contents, and the height of the label above
 MARGIN: Final = 10.0
 HEAD: Final = 18.0
 #: the margin around everything
 EDGE: Final = 24.0
+#: the most boxes of a stack: what is higher is no easier to read
+HIGHEST: Final = 64
 LONGEST: Final = 34
 XLA_COLOUR: Final = "#eceff1"
 STYLE: Final = """
@@ -123,8 +129,8 @@ def svg(drawing: Drawing, inline: bool = False) -> str:
 
 
 class _Frame:
-    """A region, or an op outside of regions: the layout of its ops, and where values enter and
-    leave."""
+    """A region, or a stack of ops outside of regions: the layout of its ops, and where values
+    enter and leave."""
 
     def __init__(
         self, members: Sequence[int], label: str, region: int,
@@ -182,21 +188,26 @@ class _Frame:
 class _Picture:
     def __init__(self, drawing: Drawing) -> None:
         self.drawing: Final = drawing
-        boxes, needs = drawing.boxes, drawing.needs
+        boxes, needs = drawing.boxes, list(drawing.needs)
         self.names: Final = [(short(box.name), short(box.type)) for box in boxes]
-        sizes = [
-            (max(len(name) * LETTER, len(t) * LETTER * 0.92) + 14, 2 * ROW + 8)
-            for name, t in self.names]
-        self.sizes: Final = sizes
         owner = [-1] * len(boxes)
         for p, region in enumerate(drawing.regions):
             for n in region.members:
                 owner[n] = p
+        #: the ops of each box, by its last op: a row of ops of which each is used by the next alone
+        self.stacks: Final = _stacks(needs, owner, {n for n, b in enumerate(boxes) if b.result})
+        sizes = [(0.0, 0.0)] * len(owner)
+        for n, ops in self.stacks.items():
+            width = max(_width(*self.names[k]) for k in ops)
+            sizes[n] = width, STACKED * (len(ops) - 1) + BOX
+            needs[n] = needs[ops[0]]
+        self.sizes: Final = sizes
         #: for each box, the number of its frame
         self.home: Final = list(range(len(owner)))
         self.frames: Final[list[_Frame]] = []
         firsts: dict[int, int] = {}
-        for n, p in enumerate(owner):
+        for n in sorted(self.stacks):
+            p = owner[n]
             if p >= 0 and p in firsts:
                 self.home[n] = firsts[p]
                 continue
@@ -207,11 +218,12 @@ class _Picture:
             if p >= 0:
                 region = drawing.regions[p]
                 firsts[p] = len(self.frames)
-                members, label, outputs = region.members, short(region.label, 60), region.outputs
+                members = [k for k in region.members if k in self.stacks]
+                label, outputs = short(region.label, 60), region.outputs
             self.frames.append(_Frame(members, label, p, sizes, needs, outputs))
         lines: list[Line] = []
-        for n, before in enumerate(needs):
-            for m in before:
+        for n in self.stacks:
+            for m in needs[n]:
                 a, b = self.home[m], self.home[n]
                 if a != b:
                     line = Line(a, b, self.frames[a].out.get(m, 0.0),
@@ -237,9 +249,10 @@ class _Picture:
             for route in frame.routes:
                 lines.append(_path([(x + frame.x + a, y + frame.y + b) for a, b in route]))
             for k, n in enumerate(frame.members):
-                ops.append(self._op(
-                    n, x + frame.x + frame.inner.middle[k], y + frame.y + frame.inner.top[k],
-                    inline))
+                left = x + frame.x + frame.inner.middle[k] - self.sizes[n][0] / 2
+                above = y + frame.y + frame.inner.top[k]
+                ops += [self._op(op, left, above + STACKED * row, self.sizes[n][0], inline)
+                        for row, op in enumerate(self.stacks[n])]
         width = max(self.outer.width, legend_width) + 2 * EDGE
         height = top + self.outer.height + EDGE
         extent = (f'width="{width:.0f}" height="{height:.0f}" '
@@ -288,23 +301,51 @@ class _Picture:
             f'stroke="{_darker(colour)}"/>'
             + _words(x + MARGIN, y + 12, frame.label, "label") + "</g>")
 
-    def _op(self, n: int, middle: float, y: float, inline: bool) -> str:
+    def _op(self, n: int, x: float, y: float, width: float, inline: bool) -> str:
         box = self.drawing.boxes[n]
-        width, height = self.sizes[n]
         colour = self.colour.get(box.generator, XLA_COLOUR)
         kind = "op" + " left" * box.left
-        x = middle - width / 2
         # a page has many drawings
         name_of = f' data-op="{n}"' if inline else f' id="op-{n}"'
         name, t = self.names[n]
-        mark = (f'<path class="given" d="{_triangle(middle, y + height + 2)}"/>'
+        mark = (f'<path class="given" d="{_triangle(x + width / 2, y + BOX + 2)}"/>'
                 if box.result else "")
         return (
             f'<g class="{kind}"{name_of}><title>{clean(box.title)}</title>'
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="4" '
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{BOX:.1f}" rx="4" '
             f'fill="{colour}"/>'
-            + _words(x + 7, y + ROW, name, "name") + _words(x + 7, y + 2 * ROW, t, "type")
+            + _words(x + PADDING / 2, y + 14, name, "name")
+            + _words(x + PADDING / 2 + len(name) * LETTER + SPACE, y + 14, t, "type")
             + mark + "</g>")
+
+
+def _width(name: str, t: str) -> float:
+    """Return the width of an op's box: its name and beside it the type of its result."""
+    return len(name) * LETTER + SPACE + len(t) * LETTER * 0.92 + PADDING
+
+
+def _stacks(
+    needs: Sequence[Sequence[int]], owner: Sequence[int], results: Collection[int]
+) -> dict[int, list[int]]:
+    """Return the ops in rows that are drawn as one stack of boxes, by the last op of each.
+
+    In a row each op is used by the next alone, which uses nothing else that is drawn, and all are
+    in one region, or in none.
+    """
+    readers = [0] * len(needs)
+    for before in needs:
+        for m in before:
+            readers[m] += 1
+    stacks: dict[int, list[int]] = {}
+    for n, before in enumerate(needs):
+        ops = [n]
+        if len(before) == 1:
+            (m,) = before
+            if readers[m] == 1 and m not in results and owner[m] == owner[n]:
+                if len(stacks[m]) < HIGHEST:
+                    ops = [*stacks.pop(m), n]
+        stacks[n] = ops
+    return stacks
 
 
 def _count(number: int, noun: str) -> str:

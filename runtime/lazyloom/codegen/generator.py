@@ -15,8 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..program.program import Program
+from ..program.stream import Leaf, Result
 from ..types import TensorType
-from .answers import YES, Answer, Call, No, Only
+from .answers import YES, Answer, Call, No, Only, Wiring
 from .patterns import Pattern
 
 #: for each axis of an array in memory, slowest first, the tensor's axis that is there
@@ -41,8 +42,13 @@ class Region(NamedTuple):
 
     @property
     def calls(self) -> list[Call]:
-        """The ops, in order."""
-        return [Call.of(i) for i in self.program.structure.instructions]
+        """The ops, in order, wired as they are in the region."""
+        instructions = self.program.structure.instructions
+        arrays: list[Leaf | Result] = [Leaf(k) for k in range(len(self.operands))]
+        arrays += [Result(n, r) for n, r in self.program.outputs]
+        wiring = Wiring(instructions, self.program.outputs,
+                        dict(zip(arrays, self.layouts, strict=True)))
+        return [wiring.call(n) for n in range(len(instructions))]
 
     @property
     def operands(self) -> tuple[TensorType, ...]:
@@ -135,6 +141,16 @@ class Generator(ABC):
 
     def patterns(self) -> Sequence[Pattern]:
         """Return groups of ops that it does as one; the first ones are looked for first."""
+        return ()
+
+    def numbers(self, call: Call) -> Sequence[int]:
+        """Return the operands of an op whose numbers it wants to know (:attr:`Call.values`).
+
+        A Python number in a program is an operand that may change from run to run. One that is
+        asked for is a constant of the program instead, and each other value is another program,
+        up to eight; then they are operands again. What patterns name by :func:`number` is known
+        without this. Asked for ops that have such operands; depends only on the call.
+        """
         return ()
 
     def runs_alone(self, call: Call) -> Answer:

@@ -11,13 +11,19 @@ are results of its region, too.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
+import numpy as np
+
+from ..errors import ArgumentError
+from ..interrupts import reraise_from_handler
 from ..program.program import Instruction
 from ..program.stream import Operand, Result
+from ..trace.scalars import Baked
 from .answers import Answer, Call
 
 #: the most ways to match at one root that are tried: where operands commute, each op doubles them
@@ -54,12 +60,59 @@ class PatternMatch:
         self.optional: Final = optional
 
 
-Node = Any_ | PatternMatch
+class NumberMatch:
+    """Matches an operand that is a certain number.
+
+    Attributes:
+        value: the number; an operand is compared with it as its dtype holds it.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int | float) -> None:
+        self.value: Final = value
+
+    def matches(self, operand: Operand) -> bool:
+        """Return True if an operand is this number, a constant of the program."""
+        if not isinstance(operand, Baked) or operand.dtype.kind not in "iuf":
+            return False
+        if operand.dtype.kind != "f":
+            return bool(operand.number == self.value)
+        with np.errstate(all="ignore"):
+            held = float(np.array(self.value).astype(operand.dtype.numpy))
+        return bool(held == operand.number)
+
+
+class AbsentMatch:
+    """Matches an operand that is absent."""
+
+    __slots__ = ()
+
+
+Node = Any_ | PatternMatch | NumberMatch | AbsentMatch
 
 
 def any_value() -> Any_:
     """Return a pattern that matches any operand."""
     return Any_()
+
+
+def number(value: int | float) -> NumberMatch:
+    """Return a pattern that matches an operand that is a number: ``number(0.5)``.
+
+    Numbers are compared as the operand's dtype holds them. Those of a program that may change from
+    run to run become constants of it where they are equal to it in a pattern in their place.
+
+    Raises ArgumentError for what is no finite real number.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ArgumentError(f"number: {value!r:.80} was given, expected a finite real number")
+    return NumberMatch(value)
+
+
+def absent() -> AbsentMatch:
+    """Return a pattern that matches an operand that is absent, such as a bias."""
+    return AbsentMatch()
 
 
 def match(
@@ -174,10 +227,13 @@ class Finder:
     def _op(self, node: PatternMatch, number: int, bound: dict[Any_, Operand]) -> Iterator[_Way]:
         """Yield the ways in which an instruction matches."""
         i = self.instructions[number]
-        if i.spec.op.name in node.ops and len(i.operands) >= len(node.operands):
-            orders = [tuple(i.operands)]
-            if node.commutes and len(i.operands) >= 2:
-                orders.append((i.operands[1], i.operands[0], *i.operands[2:]))
+        op = i.spec.op
+        missing = 0 if op.max_operands < 0 else op.max_operands - len(i.operands)
+        if op.name in node.ops and len(i.operands) + missing >= len(node.operands):
+            given = (*i.operands, *(None,) * missing)
+            orders = [given]
+            if node.commutes and len(given) >= 2:
+                orders.append((given[1], given[0], *given[2:]))
             for operands in orders:
                 yield from self._operands(node.operands, operands, (number,), bound)
         if node.optional and node.operands:
@@ -199,5 +255,38 @@ class Finder:
         if isinstance(node, Any_):
             if bound.get(node, operand) == operand:
                 yield (), {**bound, node: operand}
+        elif isinstance(node, NumberMatch):
+            if node.matches(operand):
+                yield (), bound
+        elif isinstance(node, AbsentMatch):
+            if operand is None:
+                yield (), bound
         elif isinstance(operand, Result) and operand.number == 0:
             yield from self._op(node, operand.instruction, bound)
+
+
+class _HasPatterns(Protocol):
+    def patterns(self) -> Sequence[Pattern]: ...
+
+
+def numbers_named(generator: _HasPatterns) -> dict[tuple[str, int], set[int | float]]:
+    """Return the numbers that a generator's patterns name, by op and operand.
+
+    Empty where the patterns cannot be had, which whoever asks for them next reports.
+    """
+    try:
+        roots = [p.root for p in generator.patterns()]
+    except Exception as error:
+        reraise_from_handler(error)
+        return {}
+    named: dict[tuple[str, int], set[int | float]] = {}
+    while roots:
+        node = roots.pop()
+        for k, operand in enumerate(node.operands):
+            if isinstance(operand, PatternMatch):
+                roots.append(operand)
+            elif isinstance(operand, NumberMatch):
+                for place in (0, 1) if node.commutes and k < 2 else (k,):
+                    for op in node.ops:
+                        named.setdefault((op, place), set()).add(operand.value)
+    return named

@@ -20,6 +20,7 @@ from ..settings import WITHOUT
 from . import worth
 from .faults import Failure, failed, told
 from .generator import Generator
+from .patterns import numbers_named
 
 #: names the generators in use, separated by commas; "xla" for none
 VARIABLE: Final = "LAZYLOOM_CODEGEN"
@@ -38,6 +39,8 @@ _registered: Final[dict[tuple[str, str], int]] = {}
 _lock: Final = threading.RLock()
 _installed = False
 _installed_names: Final[set[str]] = set()
+#: installed generators that cannot be used, and why
+_unavailable: Final[dict[str, str]] = {}
 #: the names that are in use at first; None before the first query
 _first: tuple[str, ...] | None = None
 
@@ -67,6 +70,7 @@ def register(generator: Generator) -> None:
         if before is not None:
             # programs in memory call the replaced one
             memory.clear()
+        _note_numbers()
 
 
 def identity(generator: Generator) -> str:
@@ -79,6 +83,13 @@ def available() -> dict[str, Generator]:
     _find()
     with _lock:
         return dict(_known)
+
+
+def unavailable() -> dict[str, str]:
+    """Return installed generators that cannot be used here, and why: by name."""
+    _find()
+    with _lock:
+        return dict(_unavailable)
 
 
 def in_use() -> tuple[str, ...]:
@@ -120,6 +131,7 @@ def chosen_at_first() -> tuple[str, ...]:
                     _first = (*(g.name for g in found), GAIN) if found else ()
                 else:
                     _first = _names(VARIABLE, [n.strip() for n in text.split(",") if n.strip()])
+                _note_numbers()
     return _first
 
 
@@ -165,7 +177,7 @@ class _Use(contextlib.AbstractContextManager["_Use"]):
         _choose(**self._before)
 
 
-def use(*names: str, by: str = "order") -> _Use:
+def use(*names: str, by: str = "order", coverage: float = 0.0) -> _Use:
     """Choose the generators of this process, by preference: ``use("onednn", "xla")``.
 
     What two of them can do the first one gets. With ``by="gain"`` it is the one that was measured
@@ -176,12 +188,30 @@ def use(*names: str, by: str = "order") -> _Use:
     The choice holds until the next one, or to the end of a ``with`` block. Programs that were
     compiled for another choice stay in memory for when it returns.
 
-    Raises ArgumentError for an unknown name, with those that are known, and for another ``by``.
+    Args:
+        names: of the generators. Without any, and with ``coverage``, those that are in use stay.
+        by: "order" or "gain".
+        coverage: the least part of each program's ops, from 0 to 1, that generators have to run.
+            Where it is less, the program does not run, and a
+            :class:`~lazyloom.errors.FallbackError` at the user's line says what is missing, and
+            why. Programs are then compiled before they run, and are not kept on disk.
+
+    Raises ArgumentError for an unknown name, with those that are known, for another ``by``, and for
+    a coverage that is no number from 0 to 1.
     """
     if by not in ("order", "gain"):
         raise ArgumentError(f"use: by={by!r:.80} was given, expected 'order' or 'gain'")
+    if isinstance(coverage, bool) or not isinstance(coverage, (int, float)) or not (
+        0 <= coverage <= 1
+    ):
+        raise ArgumentError(
+            f"use: coverage is {coverage!r:.80}, expected the least part of a program's ops, a "
+            "number from 0 to 1")
+    if not names and coverage:
+        return _Use(coverage=float(coverage))
     found = _names("use", names)
-    return _Use(names=(*found, GAIN) if found and by == "gain" else found)
+    return _Use(names=(*found, GAIN) if found and by == "gain" else found,
+                coverage=float(coverage))
 
 
 def verify(on: bool = True) -> contextlib.AbstractContextManager[Any]:
@@ -224,6 +254,20 @@ def _bool(function: str, value: Any) -> bool:
 def _choose(**chosen: Any) -> None:
     with _lock:
         memory.select(memory.selected()._replace(**chosen))
+        _note_numbers()
+
+
+def _note_numbers() -> None:
+    """Note whether a generator in use asks for numbers that may change from run to run."""
+    names = memory.selected().names
+    if names is None:
+        names = _first
+    if names is None:
+        memory.numbers_wanted[0] = memory.UNKNOWN
+        return
+    memory.numbers_wanted[0] = memory.SOME if any(
+        type(g).numbers is not Generator.numbers or numbers_named(g)
+        for n in names if (g := _known.get(n)) is not None) else memory.NONE
 
 
 def _names(function: str, names: Any) -> tuple[str, ...]:
@@ -248,12 +292,16 @@ def _find() -> None:
         if _installed:
             return
         _installed = True
-        for entry in entry_points(GROUP):
+        for installed in entry_points(GROUP):
             try:
-                generator = entry.load()()
+                generator = installed.load()()
                 if generator is not None:
                     register(generator)
                     _installed_names.add(generator.name)
+                else:
+                    _unavailable[installed.name] = "its library or device is not here"
             except Exception as error:
                 reraise_from_handler(error)
-                failed(Failure(entry.name, "", (), "import", f"{entry.value}: {told(error)}"))
+                _unavailable[installed.name] = told(error)
+                failed(Failure(installed.name, "", (), "import",
+                               f"{installed.value}: {told(error)}"))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..errors import ArgumentError, type_name
@@ -24,6 +25,11 @@ from .worth import estimates
 
 if TYPE_CHECKING:
     from .drawing import Drawing
+
+#: the most ops of a program whose report has a line for each by default
+LONG: Final = 32
+_SHAPE: Final = re.compile(r"\b([a-z]+\d*)\[[\d,]*\]")
+_COUNT: Final = re.compile(r"\b\d+(?= [a-z]+, expected)")
 
 
 class Report:
@@ -123,6 +129,11 @@ class Report:
                  if (v := p.verdict) is not None]
         return sum(gains) if gains else None
 
+    def _gains(self) -> list[str]:
+        return [f"  {kind} gain: {1e6 * gain:.0f} us a run" for kind, gain in (
+            ("expected", self.expected_gain), ("measured", self.measured_gain))
+            if gain is not None]
+
     def _estimates(self, number: int) -> tuple[float | None, float | None]:
         """Return the seconds that a region's generator and XLA are estimated to take."""
         part = self.partition.parts[number]
@@ -134,18 +145,49 @@ class Report:
         lines = [f"  {self.line(n)}" for n in range(len(partition.owner))]
         lines.append(self.summary())
         lines += [f"  {self.describe(p)}" for p in range(len(partition.parts))]
-        gain = self.expected_gain
-        if gain is not None:
-            lines.append(f"  expected gain: {1e6 * gain:.0f} us a run")
-        gain = self.measured_gain
-        if gain is not None:
-            lines.append(f"  measured gain: {1e6 * gain:.0f} us a run")
+        lines += self._gains()
         for n in self.left_behind():
             lines.append(f"  warning: %{n}, {self.program.structure.instructions[n].spec.op.name}, "
                          "is heavy work that no generator does")
         return "\n".join(lines)
 
-    __str__ = text
+    def grouped(self) -> str:
+        """Return how many ops of each name run where, and of XLA's why, by reason.
+
+        Shapes and counts in reasons are left out, so that equal reasons are one line.
+        """
+        partition = self.partition
+        instructions = self.program.structure.instructions
+        done: dict[str, Counter[str]] = {}
+        why: dict[str, Counter[str]] = {}
+        for n, i in enumerate(instructions):
+            op = i.spec.op.name
+            if partition.owner[n] >= 0:
+                done.setdefault(self.generator(n), Counter())[op] += 1
+            else:
+                reasons = partition.reasons[n]
+                reason = "; ".join(f"{g}: {_alike(r, op)}" for g, r in reasons.items())
+                why.setdefault(reason, Counter())[op] += 1
+        lines = [self.summary()]
+        for name, ops in done.items():
+            lines.append(f"  {name}: {_counts(ops)}")
+        for reason, ops in sorted(why.items(), key=lambda item: -item[1].total()):
+            lines.append(f"  xla: {_counts(ops)}{f' ({reason})' if reason else ''}")
+        regions = Counter(_alike(self.describe(p).partition(": ")[2])
+                          for p in range(len(partition.parts)))
+        for region, count in regions.most_common():
+            lines.append(f"  {count} region{'s' if count > 1 else ''}: {region}")
+        lines += self._gains()
+        left = Counter(instructions[n].spec.op.name for n in self.left_behind())
+        if left:
+            lines.append(f"  warning: {_counts(left)}: heavy work that no generator does")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        """Return :meth:`text`, or for programs of more than 32 ops :meth:`grouped`."""
+        if len(self.partition.owner) <= LONG:
+            return self.text()
+        return f"{self.grouped()}\n  report.text() has a line for each op"
 
     def svg(self) -> str:
         """Return the program's graph as SVG, with regions in the colours of their generators.
@@ -176,6 +218,20 @@ class Report:
                 ".txt for the text")
         with open(path, "w", encoding="utf-8", errors="replace") as file:
             file.write(self.svg() if ending == ".svg" else self.text() + "\n")
+
+
+def _counts(ops: Counter[str]) -> str:
+    return ", ".join(f"{n} {op}" for op, n in ops.most_common())
+
+
+def _alike(reason: str, op: str = "") -> str:
+    """Return a reason without what differs from op to op: shapes, counts and the op's name."""
+    reason = _SHAPE.sub(r"\1", reason)
+    reason = _COUNT.sub("few", reason)
+    if op:
+        reason = re.sub(rf"(?<![\w.]){re.escape(op)}(?![\w.])", "it", reason)
+    words = reason.split(", ")
+    return ", ".join(dict.fromkeys(words))
 
 
 def explain(program: Program) -> Report:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ..cache.memory import numbers_wanted
 from ..dtypes import DType
 from ..placements import DEFAULT_PLACEMENT
 from ..program.donation import program_of_plan
@@ -597,8 +598,15 @@ class Preview:
                     m.buffers = [Buffer(None, None, False) for _ in m.types]
                     stand_ins.append(m)
         try:
-            structure, leaves, _ = canonical(nodes)
+            structure, leaves, scalars = canonical(nodes)
             wanted, keeps = wanted_outputs(nodes)
+            if numbers_wanted[0] and scalars:
+                # slow to import
+                from ..execute.known_numbers import known
+
+                constants: Any = known(structure, scalars)
+                if constants is not None:
+                    structure = constants[0]
             holders: dict[int, set[Node]] = {}
             for slot, n in enumerate(nodes):
                 for position, m in enumerate(n.inputs):

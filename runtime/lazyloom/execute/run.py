@@ -41,7 +41,7 @@ class _Late:
         # a signal's handler that computes arrays would find modules that are half imported
         with Deferred(True):
             from ..host import functions_on_demand
-            from . import ab_timing, choose, comparison, prepare
+            from . import ab_timing, choose, comparison, known_numbers, prepare
             from .compiling import background, programs
             from .padded import choice
             from .padded.run import run_padded
@@ -54,6 +54,7 @@ class _Late:
         self.comparison: Any = comparison
         self.functions_on_demand: Any = functions_on_demand
         self.requested: list[bool] = functions_on_demand.requested
+        self.known_numbers: Any = known_numbers
         self.padded_choice: Any = choice
         self.prepare: Any = prepare
         self.programs: Any = programs
@@ -82,6 +83,21 @@ def run(plan: Plan, donate: bool) -> None:
     does not work.
     """
     started = _clock()
+    if memory.numbers_wanted[0] and plan.scalars:
+        found = _modules().known_numbers.of_plan(plan)
+        if found is not None:
+            # whoever has the plan afterwards knows the numbers as parameters
+            structure, scalars = plan.structure, plan.scalars
+            plan.become(found[0], found[1])
+            try:
+                _run_plan(plan, donate, started)
+            finally:
+                plan.become(structure, scalars)
+            return
+    _run_plan(plan, donate, started)
+
+
+def _run_plan(plan: Plan, donate: bool, started: float) -> None:
     entry = memory.entry_of(plan.structure, donate)
     if entry.first_run is None:
         entry.ran_first(plan.evaluation)

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from ..codegen.faults import Failure
 from .events import Events
-from .rules import line_of
 
 #: so many runs that failed, or copied inputs, are told one by one
 MOST: Final = 200
@@ -40,7 +39,7 @@ def failures_of(events: Events, generators: list[Failure]) -> list[dict[str, Any
         if len(found) >= MOST:
             break
         e = run.evaluation
-        line = line_of(run)
+        line = run.line
 
         def tell(kind: str, text: str, number: int = e.number, where: Any = line) -> None:
             found.append({"kind": kind, "file": where.file, "line": where.line,

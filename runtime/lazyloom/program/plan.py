@@ -23,9 +23,9 @@ class Plan:
         donatable: list[int],
     ) -> None:  # fmt: skip
         self.nodes: Final = nodes
-        self.structure: Final = structure
+        self.structure = structure
         self.leaves: Final = leaves
-        self.scalars: Final = scalars
+        self.scalars = scalars
         self.wanted: Final = wanted
         #: one a wanted output; filled when the program is dispatched
         self.results: Final = results
@@ -44,6 +44,12 @@ class Plan:
         #: other processes run some of it together with this one
         self.collective = False
         self._stream: Decoded | None = None
+
+    def become(self, structure: Structure, scalars: dict[DType, list[Any]]) -> None:
+        """Take an equal structure, in which other numbers are constants, for a run."""
+        self.structure = structure
+        self.scalars = scalars
+        self._stream = None
 
     def stream(self) -> Decoded:
         """The structure's stream, decoded once."""

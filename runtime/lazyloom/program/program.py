@@ -163,6 +163,18 @@ class Structure:
             stream[decoded.place_of(number)] = spec
         return tuple(stream)
 
+    def with_numbers(self, numbers: dict[tuple[int, int], Any]) -> Structure:
+        """The structure with constants for run-time scalars, by (instruction, operand)."""
+        decoded = self.decode()
+        instructions = self.instructions
+        stream = list(self.stream)
+        for (number, position), value in numbers.items():
+            slot = instructions[number].operands[position]
+            assert isinstance(slot, ScalarSlot)
+            place = decoded.place_of(number) + 1 + position
+            stream[place] = baked_constant(value, slot.dtype)
+        return Structure(tuple(stream), self.leaf_types, self.padding)
+
     @property
     def digest(self) -> str:
         """SHA-256 of :attr:`serialized`, in hex."""

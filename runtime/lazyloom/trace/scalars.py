@@ -91,16 +91,22 @@ def _held(number: Any, dtype: DType) -> bool | int | float | complex:
 @mypyc_attr(acyclic=True)
 @final
 class Baked:
-    """A scalar constant that is part of the structure. Interned."""
+    """A scalar constant that is part of the structure. Interned.
+
+    Attributes:
+        number: 0, 1 or -1, or another finite real number that a code generator asked for
+            (:mod:`lazyloom.execute.known_numbers`), exactly as the dtype holds it.
+        dtype: its dtype.
+    """
 
     __slots__ = ("number", "dtype")
 
-    def __init__(self, number: int, dtype: DType) -> None:
-        self.number: Final = number
+    def __init__(self, number: Any, dtype: DType) -> None:
+        self.number: Final[Any] = number
         self.dtype: Final = dtype
 
 
-_baked_constants: dict[tuple[int, DType], Baked] = {}
+_baked_constants: dict[tuple[Any, DType], Baked] = {}
 
 
 def _baked(number: bool | int | float | complex, dtype: DType) -> Baked | None:
@@ -118,10 +124,12 @@ def _baked(number: bool | int | float | complex, dtype: DType) -> Baked | None:
     return baked_constant(int(number.real), dtype)
 
 
-def baked_constant(number: int, dtype: DType) -> Baked:
-    """The interned constant 0, 1 or -1 of that dtype."""
+def baked_constant(number: Any, dtype: DType) -> Baked:
+    """The interned constant of a number, as the dtype holds it, and that dtype."""
     baked = _baked_constants.get((number, dtype))
     if baked is None:
+        if number == 0 or number == 1 or number == -1:
+            number = int(number)
         baked = _baked_constants.setdefault((number, dtype), Baked(number, dtype))
     return baked
 

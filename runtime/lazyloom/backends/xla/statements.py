@@ -12,12 +12,15 @@ from ...types import scalar_type
 from .lowered import Lowered
 
 
-def constant(name: str, number: int, dtype: DType) -> str:
+def constant(name: str, number: Any, dtype: DType) -> str:
     """Return the statement that defines a 0-d constant ``name``."""
-    if dtype.kind == "b":
+    if number not in (0, 1, -1) and dtype.kind == "f":
+        bits = np.array(number, dtype.numpy).view(f"uint{8 * dtype.itemsize}").item()
+        literal = f"0x{bits:0{2 * dtype.itemsize}X}"
+    elif dtype.kind == "b":
         literal = "true" if number else "false"
     elif dtype.kind == "f":
-        literal = f"{number}.0"
+        literal = f"{int(number)}.0"
     elif dtype.kind == "c":
         literal = f"({number}.0, 0.0)"
     elif dtype.kind == "u":

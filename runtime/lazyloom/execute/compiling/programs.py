@@ -28,7 +28,7 @@ from ...program.program import Structure
 from ...startup import starting
 from ..history import History, history_of
 from ..measuring import watch
-from . import messages
+from . import coverage, messages
 
 _LENGTH: Final = struct.Struct("<Q")
 #: what follows a structure in a description, whether its program keeps its inputs or donates them
@@ -106,6 +106,9 @@ def find(
     request = asked(entry, wanted, donatable, donate, stored)
     with messages.told(entry.structure, evaluation, entry.choice.watched):
         executable = compiled(request)
+    least: float = entry.choice.coverage
+    if least:
+        coverage.check(request.structure, request.outputs, executable.regions, evaluation, least)
     evaluation.timings.update(executable.timings)
     if returns_less:
         evaluation.returns_less()

@@ -14,7 +14,7 @@ from ....codegen.generator import Generator, Region
 from ....host.find import kernel_of
 from ....host.kernel import HostKernel
 from ....interrupts import reraise_from_handler
-from ....program.program import Program, Structure
+from ....program.program import Instruction, Program, Structure
 from ....trace.specs import Spec
 from ....types import TensorType
 from ..jax_compat import on_other_device
@@ -41,7 +41,7 @@ def alone(
     sizes = [t.size for t in (*present, *results)]
     if sum(sizes) < ASK_FROM_ELEMENTS or 0 in sizes or engines.available() or on_other_device():
         return None
-    call = Call(spec.op.name, spec.attrs, types, results)
+    call = Call.of(Instruction(spec, (None,) * len(types), types, results))
     taking = {name: g for name, g in registry.available().items() if _takes(g, call)}
     if not taking:
         return None

@@ -1,0 +1,335 @@
+"""What the test kit checks of a generator, item by item."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from ..backends.selection import backend
+from ..codegen import faults, registry
+from ..codegen.generator import Generator
+from ..codegen.patterns import NumberMatch, Pattern, PatternMatch
+from ..codegen.report import explain
+from ..codegen.verdicts import verdict
+from ..dtypes import float32
+from ..errors import LoomError
+from ..ops.samples import Sample
+from ..ops.spec import lookup
+from ..tensor.apply import apply
+from ..trace.scalars import Scalar
+from . import random_programs
+from .faulty import FAULTS, faulty
+from .programs import (
+    NothingToDo,
+    Recorded,
+    Wrong,
+    by,
+    compared,
+    gradients_of,
+    no_failures,
+    of_sample,
+    other_numbers,
+    refused,
+    run,
+    same,
+    several,
+    tensor,
+    transposed,
+)
+from .samples import call_of, claimed, scaled, with_numbers
+
+#: the samples of an op that take part in checks that run all of them several times
+SOME: Final = 6
+#: by how much the extents of samples are multiplied for timings, and the most elements and
+#: multiplications that come of it
+SCALES: Final = (1024, 256, 64, 16, 4)
+MOST_ELEMENTS: Final = 1 << 21
+MOST_WORK: Final = 1e9
+
+
+class Item(NamedTuple):
+    """Something that is checked.
+
+    Attributes:
+        name: "values conv", say.
+        check: does it; returns a line for people, or "". Raises Wrong and NothingToDo.
+    """
+
+    name: str
+    check: Callable[[], str]
+
+
+def items(
+    generator: Generator, ops: Iterable[str] | None = None, programs: int = 20, timing: bool = True
+) -> list[Item]:
+    """Return all that is checked of a generator, always in the same order.
+
+    Args:
+        generator: it is registered.
+        ops: the names of ops that are looked at; None for all.
+        programs: how many random programs there are.
+        timing: whether the times of each op are taken.
+    """
+    chosen = None if ops is None else list(ops)
+    by_op = claimed(generator, chosen)
+    found = [Item("claims", lambda: _claims(generator, by_op))]
+    for kind, check in (("values", _values), ("gradients", _gradients), ("layouts", _layouts),
+                        ("repeated runs", _repeated), ("an operand twice", _twice)):
+        found += [Item(f"{kind} {op}", _bound(check, generator, op, given))
+                  for op, given in by_op.items()]
+    numbers = with_numbers(generator, sorted(_all(chosen)))
+    found += [Item(f"numbers {op}", _bound(_numbers, generator, op, given))
+              for op, given in numbers.items()]
+    if chosen is None:
+        found += [Item(f"group {p.name}", _bound(_group, generator, p))
+                  for p in _patterns(generator)]
+    found += [Item(f"fault: {name}", _bound(_fault, generator, by_op, name)) for name in FAULTS]
+    if by_op:
+        found += [Item(f"random program {seed}", _bound(_random, generator, by_op, seed))
+                  for seed in range(programs)]
+    if timing:
+        found += [Item(f"time {op}", _bound(_time, generator, op, given))
+                  for op, given in by_op.items()]
+    return found
+
+
+def _all(chosen: Sequence[str] | None) -> Sequence[str]:
+    from ..ops.spec import names
+
+    return names() if chosen is None else chosen
+
+
+def _bound(check: Callable[..., str], *arguments: Any) -> Callable[[], str]:
+    return lambda: check(*arguments)
+
+
+def _patterns(generator: Generator) -> Sequence[Pattern]:
+    try:
+        return list(generator.patterns())
+    except Exception:
+        return ()  # the first program that is divided reports it
+
+
+def _claims(generator: Generator, by_op: dict[str, list[Sample]]) -> str:
+    if not by_op and not _patterns(generator):
+        raise Wrong("it claims no sample of any op, and has no patterns")
+    samples = sum(map(len, by_op.values()))
+    return f"{samples} samples of {len(by_op)} ops: {', '.join(by_op) or 'none'}"
+
+
+def _labels(given: Sequence[Sample]) -> list[str]:
+    return [sample.label or repr(sample) for sample in given]
+
+
+def _values(generator: Generator, name: str, given: Sequence[Sample]) -> str:
+    op = lookup(name)
+    compared(generator, lambda: [of_sample(op, s) for s in given], _labels(given))
+    return f"{len(given)} samples"
+
+
+def _gradients(generator: Generator, name: str, given: Sequence[Sample]) -> str:
+    op = lookup(name)
+    if not op.derivative.differentiable:
+        raise NothingToDo("it has none")
+    compared(generator, lambda: gradients_of(op, given), ())
+    return ""
+
+
+def _layouts(generator: Generator, name: str, given: Sequence[Sample]) -> str:
+    op = lookup(name)
+    some = [s for s in given if any(x is not None and x.ndim > 1 for x in s.operands)][:SOME]
+    compared(generator, lambda: [transposed(op, s) for s in some], _labels(some))
+    return f"{len(some)} samples"
+
+
+def _repeated(generator: Generator, name: str, given: Sequence[Sample]) -> str:
+    """The same program on the same arrays, which binds constants, and then on others."""
+    op, some = lookup(name), list(given[:SOME])
+    others = [other_numbers(s) for s in some]
+    with by(None):
+        expected, _ = run([of_sample(op, s) for s in some])
+        expected_of_others, _ = run([of_sample(op, s) for s in others])
+    faults.forget()
+    with by(generator):
+        arrays = [[None if x is None else tensor(x) for x in s.operands] for s in some]
+        for count in range(4):
+            found, program = run([several(apply(op.name, given_now, s.attributes))
+                                  for given_now, s in zip(arrays, some, strict=True)])
+            for mine, theirs, s in zip(found, expected, some, strict=True):
+                same(mine, theirs, generator.tolerance, f"{s.label}, run {count}")
+        found, _ = run([of_sample(op, s) for s in others])
+        for mine, theirs, s in zip(found, expected_of_others, others, strict=True):
+            same(mine, theirs, generator.tolerance, s.label)
+        told = explain(program)
+    no_failures()
+    if not told.partition.parts:
+        raise NothingToDo(refused(program, generator))
+    return f"{len(some)} samples"
+
+
+def _twice(generator: Generator, name: str, given: Sequence[Sample]) -> str:
+    op = lookup(name)
+    some = [s for s in given if _same_types(s)][:SOME]
+    if not some:
+        raise NothingToDo("no two operands are of one type")
+
+    def record() -> Recorded:
+        recorded = []
+        for s in some:
+            x = tensor(s.operands[0])
+            first = s.operands[0]
+            assert first is not None
+            operands = [x if o is not None and o.shape == first.shape and o.dtype == first.dtype
+                        else (None if o is None else tensor(o)) for o in s.operands]
+            recorded.append(several(apply(op.name, operands, s.attributes)))
+        return recorded
+
+    compared(generator, record, _labels(some))
+    return f"{len(some)} samples"
+
+
+def _same_types(sample: Sample) -> bool:
+    first, *others = sample.operands
+    return first is not None and first.dtype.kind not in "iub" and any(
+        o is not None and o.shape == first.shape and o.dtype == first.dtype for o in others)
+
+
+def _numbers(generator: Generator, name: str, given: Sequence[Sample]) -> str:
+    op = lookup(name)
+
+    def record() -> Recorded:
+        return [of_sample(op, s, sum(x is not None and x.ndim == 0 for x in s.operands))
+                for s in given]
+
+    compared(generator, record, _labels(given))
+    return f"{len(given)} samples"
+
+
+def _group(generator: Generator, pattern: Pattern) -> str:
+    shapes: tuple[tuple[int, ...], ...] = ((6, 6), (2, 6, 6), (2, 3, 6, 6))
+    why = ""
+    for shape in shapes:
+        def record(shape: tuple[int, ...] = shape) -> Recorded:
+            values: dict[int, Any] = {}
+            return [[_grown(pattern.root, shape, values)]]
+
+        try:
+            program = compared(generator, record, [pattern.name])
+        except (LoomError, NothingToDo) as error:
+            why = str(error)
+            continue
+        with by(generator):
+            told = explain(program)
+        if any(name == pattern.name for p in told.partition.parts
+               for name, _ in p.region.composites):
+            return f"on float32{list(shape)}"
+        why = refused(program, generator)
+    raise NothingToDo(f"none was made of its ops by their names alone ({why.splitlines()[0]:.120})")
+
+
+def _grown(node: Any, shape: tuple[int, ...], values: dict[int, Any]) -> Any:
+    """Record a pattern: an op for each op, and an array for each value that may be any."""
+    if isinstance(node, NumberMatch):
+        return Scalar(node.value, float32)
+    if not isinstance(node, PatternMatch):
+        if id(node) not in values:
+            rng = np.random.default_rng(len(values))
+            values[id(node)] = tensor(rng.standard_normal(shape).astype(np.float32))
+        return values[id(node)]
+    if id(node) not in values:
+        op = lookup(sorted(node.ops)[0])
+        operands = [_grown(o, shape, values) for o in node.operands]
+        rng = np.random.default_rng(100 + len(values))
+        while len(operands) < op.min_operands:
+            operands.append(tensor(rng.standard_normal(shape).astype(np.float32)))
+        values[id(node)] = several(apply(op.name, operands, {}))[0]
+    return values[id(node)]
+
+
+def _fault(generator: Generator, by_op: dict[str, list[Sample]], name: str) -> str:
+    build, when = FAULTS[name]
+    broken = faulty(generator, build)
+    registry.register(broken)
+    why = "it claims no op by itself"
+    for op_name, given in by_op.items():
+        op = lookup(op_name)
+        sample = next((s for s in given if _finite(s)), given[0])
+        with by(None):
+            expected, _ = run([of_sample(op, sample)])
+        faults.forget()
+        try:
+            with by(broken), registry.verify(when == "verify"):
+                for _ in range(2):
+                    try:
+                        found, _ = run([of_sample(op, sample)])
+                    except LoomError as error:
+                        if when == "run":
+                            why = f"{op_name} has no kernel of the host: {error}"
+                            break
+                        raise
+                    same(found[0], expected[0], max(generator.tolerance, 64.0), sample.label)
+                else:
+                    noticed = [f.when for f in faults.failures()]
+                    if not noticed:
+                        why = f"no region of {op_name}, or nothing that differs"
+                        continue
+                    if when not in noticed:
+                        raise Wrong(f"was noticed at {', '.join(noticed)}, expected {when}")
+                    return f"{op_name}: noticed at {when}, the value is right"
+        finally:
+            faults.forget()
+    raise NothingToDo(why)
+
+
+def _finite(sample: Sample) -> bool:
+    return all(x is None or x.dtype.kind in "biu" or bool(np.isfinite(x).all())
+               for x in sample.operands)
+
+
+def _random(generator: Generator, by_op: dict[str, list[Sample]], seed: int) -> str:
+    faults.forget()
+    with by(generator), registry.verify():
+        _, program = run(random_programs.recorded(seed, by_op))
+        told = explain(program)
+    no_failures()
+    if not told.partition.parts:
+        raise NothingToDo(refused(program, generator))
+    return f"{len(told.partition.owner)} ops, {len(told.partition.parts)} regions"
+
+
+def _time(generator: Generator, name: str, given: Sequence[Sample]) -> str:
+    """Time an op on a large input of the kinds of its samples."""
+    op = lookup(name)
+    largest = max(given, key=lambda s: sum(0 if x is None else x.size for x in s.operands))
+    for sample in (*_large(generator, name, largest), largest):
+        try:
+            with by(generator):
+                _, program = run([of_sample(op, sample)])
+                parts = explain(program).partition.parts
+                if not parts:
+                    continue
+                pairs = backend().timed(generator, parts[0].region)
+        except LoomError:
+            continue
+        measured = verdict(generator, parts[0].region, pairs, True)
+        types = ", ".join(t.text for t in parts[0].region.operands)
+        faster = measured.of_xla / measured.seconds
+        return (f"{1e6 * measured.seconds:10.1f} us  {1e6 * measured.of_xla:10.1f} us of XLA  "
+                f"{faster:6.2f}  {types}")
+    raise NothingToDo("no region of it could be timed")
+
+
+def _large(generator: Generator, name: str, sample: Sample) -> Iterator[Sample]:
+    op = lookup(name)
+    for scale in SCALES:
+        sizes = [math.prod(d if d == 1 else d * scale for d in x.shape)
+                 for x in sample.operands if x is not None]
+        if sum(sizes) > MOST_ELEMENTS or op.execution.heavy and math.prod(sizes) > MOST_WORK**1.5:
+            continue
+        large = scaled(sample, scale)
+        call = call_of(op, large)
+        if call is not None and generator.supports(call):
+            yield large
