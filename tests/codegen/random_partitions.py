@@ -483,7 +483,9 @@ def explained(i: Instruction, generators: Sequence[Random], reasons: Mapping[str
     call = Call.of(i)
     for generator in sorted(generators, key=lambda g: -g.priority):
         reason = reasons.get(generator.name)
-        if reason in ("too few ops", "nothing uses its results", "it failed here before"):
+        if reason in ("too few ops", "nothing uses its results") or (
+            reason is not None and reason.startswith("it failed here before")
+        ):
             return  # nobody else is asked about what was taken
         assert reason is not None, f"{generator.name} says nothing of {call.op}"
         answer = generator.supports(call)

@@ -27,7 +27,7 @@ from ..program.stream import Leaf, Operand, Result, ScalarSlot, encode_operand
 from ..trace.scalars import Baked
 from ..types import TensorType, tensor_type
 from .answers import YES, Answer, Call, No, Yes
-from .faults import Failure, failed, told
+from .faults import Failure, failed, told, why
 from .generator import Generator, Region
 from .patterns import Finder, Pattern
 from .verdicts import NONE, Verdict, Verdicts
@@ -141,7 +141,8 @@ def _possible(part: Part, refused: set[tuple[str, str]]) -> Answer:
     if count > MOST_ARRAYS:
         return No(f"{count} operands and results, expected at most {MOST_ARRAYS}")
     if refused and (generator.name, part.region.program.key) in refused:
-        return _Failed("it failed here before")
+        error = why(generator.name, part.region.program.key)
+        return _Failed(f"it failed here before{': ' if error else ''}{error}")
     return YES
 
 

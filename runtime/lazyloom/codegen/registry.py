@@ -116,6 +116,12 @@ def elsewhere(names: tuple[str, ...] | None) -> bool:
     return all(g.name in _installed_names for g in generators(names))
 
 
+def is_installed(generator: Generator) -> bool:
+    """Return True if other processes with this environment have it, too: it was not registered
+    by hand."""
+    return generator.name in _installed_names and _known.get(generator.name) is generator
+
+
 def versions(names: tuple[str, ...] | None) -> str:
     """Return what distinguishes programs compiled with some generators from others."""
     return " ".join(f"{g.name}={identity(g)}" for g in generators(names)) + worth.key()
