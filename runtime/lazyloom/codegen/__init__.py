@@ -11,7 +11,7 @@ from .faults import Failure, failures
 from .generator import Code, CSource, Generator, Layout, NativeCode, PythonCode, Region
 from .partition import Part, Partition, partition
 from .patterns import Pattern, any_value, match
-from .registry import available, in_use, register, segmented, use, verify
+from .registry import available, in_use, load, register, segmented, use, verify
 from .report import Report, explain, measure
 from .verdicts import Verdict
 from .worth import at_least, whatever_the_size
@@ -20,6 +20,6 @@ __all__ = [
     "Answer", "Baked", "CSource", "Call", "Code", "Failure", "Generator", "Layout", "Leaf",
     "NativeCode", "No", "Part", "Partition", "Pattern", "PythonCode", "Region", "Report",
     "Result", "Verdict", "YES", "any_value", "at_least", "available", "explain", "failures",
-    "in_use", "match", "measure", "partition", "register", "segmented", "use", "verify",
+    "in_use", "load", "match", "measure", "partition", "register", "segmented", "use", "verify",
     "whatever_the_size",
 ]  # fmt: skip

@@ -20,9 +20,12 @@ from ..settings import WITHOUT
 from . import worth
 from .faults import Failure, failed, told
 from .generator import Generator
+from .plugin import opened
 
 #: names the generators in use, separated by commas; "xla" for none
 VARIABLE: Final = "LAZYLOOM_CODEGEN"
+#: names libraries of code generators, by their paths or names, separated by colons
+PLUGINS: Final = "LAZYLOOM_CODEGEN_PLUGINS"
 #: the entry points that name installed generators
 GROUP: Final = "lazyloom.generators"
 #: the name for what XLA compiles, and no generator
@@ -63,6 +66,24 @@ def register(generator: Generator) -> None:
         if before is not None:
             # programs in memory call the replaced one
             memory.clear()
+
+
+def load(library: str | os.PathLike[str]) -> Generator:
+    """Add the generator of a shared library made with ``lazyloom_codegen.h``, and return it.
+
+    It is in use when :func:`use` names it: ``use(load("./libmine.so").name)``. A library is loaded
+    once, and stays. LAZYLOOM_CODEGEN_PLUGINS in the environment loads libraries at the start,
+    whose generators are in use by themselves.
+
+    Args:
+        library: a path, or a name, "mine", for what the dynamic linker finds as
+            ``liblazyloom_codegen_mine.so``. It is code that is run.
+
+    Raises ArgumentError where it cannot be loaded, or says that it cannot work here.
+    """
+    generator = opened(library)
+    register(generator)
+    return generator
 
 
 def identity(generator: Generator) -> str:
@@ -228,3 +249,10 @@ def _find() -> None:
             except Exception as error:
                 reraise_from_handler(error)
                 failed(Failure(entry.name, "", (), "import", f"{entry.value}: {told(error)}"))
+        for library in filter(None, os.environ.get(PLUGINS, "").split(os.pathsep)):
+            try:
+                generator = opened(library, PLUGINS)
+                register(generator)
+                _installed_names.add(generator.name)
+            except ArgumentError as error:
+                failed(Failure(library, "", (), "import", str(error)))
