@@ -454,7 +454,8 @@ def in_c(name: str, folder: str, **options: Any) -> Any:
     place = f"runtime/native/{folder}"
     headers = sorted(n for n in os.listdir(os.path.join(HERE, place)) if n.endswith(".h"))
     return Extension(name, [f"{place}/{folder}.c"], depends=[
-        "runtime/native/common/wide.h", *(f"{place}/{header}" for header in headers)], **options)
+        "runtime/native/common/wide.h", "capi/include/lazyloom_codegen.h",
+        *(f"{place}/{header}" for header in headers)], **options)
 
 
 HERE = os.path.dirname(os.path.abspath(__file__))

@@ -322,6 +322,8 @@ def options() -> str:
         "| `LAZYLOOM_CODEGEN` | [code generators](codegen.md) in use, those that win first, such "
         "as `onednn,xla`; `xla` alone is the same as `LAZYLOOM_WITHOUT=code_generators`; else "
         "those installed ones that are by default |",
+        "| `LAZYLOOM_CODEGEN_PLUGINS` | [code generators that are shared libraries]"
+        "(codegen_plugin.md), by paths or names, separated by colons |",
         "| `LAZYLOOM_CODEGEN_VERIFY` | `1` [compares](codegen.md#verifying) what they give with "
         "what XLA gives |",
         "| `LAZYLOOM_CODEGEN_MEASURE` | `1` [measures](codegen.md#measuring) regions while "

@@ -1062,6 +1062,15 @@ module lazyloom_c
       logical(c_bool), value :: on
       integer(c_int) :: found
     end function
+    function c_loom_codegen_load(library, buffer, capacity, needed) &
+        bind(c, name="loom_codegen_load") result(found)
+      import
+      type(c_ptr), value :: library
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
     function c_loom_codegen_failures(buffer, capacity, needed) &
         bind(c, name="loom_codegen_failures") result(found)
       import

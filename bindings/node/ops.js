@@ -130,6 +130,7 @@ exports.functions = [
   "loom_status loom_codegen_measure(loom_program program)",
   "loom_status loom_codegen_verify(bool on)",
   "loom_status loom_codegen_segmented(bool on)",
+  "loom_status loom_codegen_load(const char *library, char *buffer, size_t capacity, size_t *needed)",
   "loom_status loom_codegen_failures(char *buffer, size_t capacity, size_t *needed)",
   "loom_status loom_quantize_function(loom_function function, void *context, void (*done)(void *context), const loom_tensor *batches, size_t batch_count, size_t input_count, size_t output_count, const loom_quantize_options *options, loom_quantized *result)",
   "loom_status loom_quantized_run(loom_quantized quantized, const loom_tensor *inputs, size_t input_count, loom_tensor *results, size_t result_count)",

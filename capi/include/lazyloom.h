@@ -69,11 +69,11 @@
    that the library's file lies in, or that the file liblazyloom.python beside it names.
 
    Environment. These variables have code loaded that they name, or run what they name:
-   LAZYLOOM_BACKEND, LAZYLOOM_CODEGEN, LAZYLOOM_COMPILER, LAZYLOOM_CACHE_DIR (of which machine
-   code is loaded; it must be the user's own), XDG_CACHE_HOME and HOME (for its place), CC, PATH
-   (for a C compiler), PJRT_NAMES_AND_LIBRARY_PATHS and JAX_PLATFORMS (by JAX), and the dynamic
-   linker's. A program that runs with other rights than its user's (AT_SECURE) cannot be
-   initialised: LOOM_ERROR_START.
+   LAZYLOOM_BACKEND, LAZYLOOM_CODEGEN, LAZYLOOM_CODEGEN_PLUGINS, LAZYLOOM_COMPILER,
+   LAZYLOOM_CACHE_DIR (of which machine code is loaded; it must be the user's own), XDG_CACHE_HOME
+   and HOME (for its place), CC, PATH (for a C compiler), PJRT_NAMES_AND_LIBRARY_PATHS and
+   JAX_PLATFORMS (by JAX), and the dynamic linker's. A program that runs with other rights than
+   its user's (AT_SECURE) cannot be initialised: LOOM_ERROR_START.
 
    ABI changes, newest first (major: something was removed or changed its meaning;
    minor: something was added):
@@ -88,6 +88,7 @@
           loom_programs_of(), loom_evaluations_json(), loom_stats_reset(),
           loom_finish_compiling(), loom_platform(), loom_cache_dir(), loom_program_collectives(),
           loom_tensor_picture(), loom_codegen_measure(), _verify(), _segmented(), _failures(),
+          loom_codegen_load(),
           loom_quantized, loom_quantize_function(), loom_quantized_run(), _json(), _release(),
           loom_program_picture(), loom_distributed_barrier(), loom_tensor_local_part(),
           loom_tensor_from_local_part(), loom_memory(), loom_cache_save(), loom_cache_load(),

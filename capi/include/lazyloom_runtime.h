@@ -412,6 +412,13 @@ LOOM_API LOOM_CHECK loom_status loom_codegen_verify(bool on);
    loom_last_evaluation() has the times. For the process. */
 LOOM_API LOOM_CHECK loom_status loom_codegen_segmented(bool on);
 
+/* Loads the code generator of a shared library made with lazyloom_codegen.h and gives its name, for
+   loom_codegen_use(). library: in, its path, or "mine" for what the dynamic linker finds as
+   liblazyloom_codegen_mine.so; it is code that is run, and stays loaded. Errors:
+   LOOM_ERROR_ARGUMENT if it cannot be loaded, or says that it cannot work here. */
+LOOM_API LOOM_CHECK loom_status loom_codegen_load(const char *library, char *buffer,
+                                                  size_t capacity, size_t *needed);
+
 /* What code generators have failed to do, or verifying refused, as a JSON array, oldest first: of
    each "generator", "region" (a key), "ops", "when" ("build", "run", "verify" and others) and
    "error". */
@@ -579,6 +586,7 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_from_local_part(loom_tensor tensor, 
 #define loom_codegen_measure(...) (LOOM_HERE, loom_codegen_measure(__VA_ARGS__))
 #define loom_codegen_verify(...) (LOOM_HERE, loom_codegen_verify(__VA_ARGS__))
 #define loom_codegen_segmented(...) (LOOM_HERE, loom_codegen_segmented(__VA_ARGS__))
+#define loom_codegen_load(...) (LOOM_HERE, loom_codegen_load(__VA_ARGS__))
 #define loom_codegen_failures(...) (LOOM_HERE, loom_codegen_failures(__VA_ARGS__))
 #define loom_quantize_function(...) (LOOM_HERE, loom_quantize_function(__VA_ARGS__))
 #define loom_quantized_run(...) (LOOM_HERE, loom_quantized_run(__VA_ARGS__))

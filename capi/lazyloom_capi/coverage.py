@@ -159,6 +159,7 @@ MODULES: Final[dict[str, dict[str, tuple[str, ...] | str]]] = {
         "explain": ("loom_program_explain",),
         "failures": ("loom_codegen_failures",),
         "in_use": ("loom_codegen_in_use",),
+        "load": ("loom_codegen_load",),
         "measure": ("loom_codegen_measure",),
         "segmented": ("loom_codegen_segmented",),
         "use": ("loom_codegen_use",),

@@ -154,6 +154,13 @@ loom_status loom_codegen_segmented(bool on) {
   return CALL(loomp_codegen_mode(true, on));
 }
 
+loom_status loom_codegen_load(const char *library, char *buffer, size_t capacity,
+                              size_t *needed) {
+  READY();
+  NEED(library);
+  return text(__func__, LOOMP_CODEGEN_LOAD, 0, library, buffer, capacity, needed);
+}
+
 loom_status loom_codegen_failures(char *buffer, size_t capacity, size_t *needed) {
   return text(__func__, LOOMP_CODEGEN_FAILURES, 0, NULL, buffer, capacity, needed);
 }

@@ -222,6 +222,8 @@ def text(what: int, handle: int, name: Any) -> str:
         return _cache_list(name)
     if what == lib.LOOMP_COLLECTIVES:
         return str(lazyloom.explain(handles.find(PROGRAM, handle)))
+    if what == lib.LOOMP_CODEGEN_LOAD:
+        return codegen.load(_path(name)).name
     if what == lib.LOOMP_CODEGEN_FAILURES:
         return json.dumps([f._asdict() for f in codegen.failures()], ensure_ascii=False)
     if what == lib.LOOMP_PROGRAM_PICTURE:

@@ -27,6 +27,9 @@ counters: Final[dict[str, int]] = {
     "promotions": 0,  # programs that ran op by op and now run compiled
     "demotions": 0,  # of these, those that run op by op again, since that is quicker
     "regions_failed": 0,  # regions that another code generator failed to build or run
+    "engines_built": 0,  # engines of regions that code generators built
+    "engines_restored": 0,  # engines of regions that were made from stored bytes
+    "regions_in_c_compiled": 0,  # texts in C of regions that the C compiler compiled
     "constants_bound": 0,  # operands of regions whose values were built into an engine
     "compile_wait_us": 0,  # microseconds for which compiling blocked the program
     "reads": 0,  # values copied to the host

@@ -159,6 +159,7 @@ class Tuning:
         "compared_programs", "history_results", "moves_traced", "overwrites_kept",
         "overwrites_held", "array_types_kept", "memory_known_from", "memory_asked_from",
         "run_room", "compile_room", "compiled_beside", "constants_kept", "function_after",
+        "build_seconds",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -188,6 +189,7 @@ class Tuning:
         self.compiled_beside: int = 64
         self.constants_kept: int = 1 << 30
         self.function_after: int = 2000
+        self.build_seconds: int = 30
 
 
 tuning: Final = Tuning()
@@ -270,6 +272,9 @@ NUMBERS: Final[dict[str, Number]] = {number.name: number for number in (
     Number("constants_kept", "bytes",
            "Operands for whose values other code generators may keep something made; what was made "
            "first goes first.", 0),
+    Number("build_seconds", "seconds",
+           "A code generator that takes longer to build a region, or to bind its constants, is "
+           "given up, and XLA does the region. A C compiler that it runs is killed."),
 )}  # fmt: skip
 
 _local = threading.local()

@@ -203,8 +203,7 @@ def matching(
 
 #: what is said of regions that were possible
 REFUSED: Final = (
-    "too few ops", "nothing uses its results", "it failed here before", "not this region",
-    "not in this region")
+    "too few ops", "nothing uses its results", "not this region", "not in this region")
 
 
 def explained(
@@ -215,7 +214,7 @@ def explained(
     call = Call.of(whole.instructions[number])
     for generator in generators:
         reason = reasons.get(generator.name, "")
-        if reason in REFUSED:
+        if reason in REFUSED or reason.startswith("it failed here before"):
             continue  # what one refuses, others are asked about
         if times := re.fullmatch(r"(?:p\d+: )?estimated (.*), (\w+) (.*)", reason):
             assert times[2] == "XLA" or times[2] in reasons or times[2] in {

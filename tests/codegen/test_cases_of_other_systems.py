@@ -7,6 +7,7 @@ region's border, regions without operands, draws and views at the border, repeat
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
@@ -394,3 +395,14 @@ def test_a_mobile_network_from_end_to_end() -> None:
     assert not codegen.failures()
     for one, other in zip(found, expected, strict=True):
         numpy.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4 * numpy.abs(other).max())
+
+
+def test_the_page_names_a_test_for_each_component() -> None:
+    """The table of what other frameworks have."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "codegen.md").read_text()
+    table = page.partition("## Components of other frameworks")[2].partition("\n## ")[0]
+    rows = [line.split("|") for line in table.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 15
+    for row in rows:
+        files = re.findall(r"`(test_\w+\.py)`", row[3])
+        assert files and all((Path(__file__).parent / file).exists() for file in files), row

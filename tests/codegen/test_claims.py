@@ -434,7 +434,8 @@ def test_a_report_tells_of_what_failed_before() -> None:
     assert ("mine", key) in faults.refused()
     found = explained("A:t B:d(A)", "B", Doing())
     assert found.partition.parts == []
-    assert "%0 = negative : float32[4] -> xla (mine: it failed here before)" in found.text()
+    assert ("%0 = negative : float32[4] -> xla (mine: it failed here before: no such thing)"
+            in found.text())
     faults.forget()
     assert explained("A:t B:d(A)", "B", Doing()).partition.parts
 

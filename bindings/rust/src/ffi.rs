@@ -344,6 +344,7 @@ extern "C" {
     pub fn loom_codegen_measure(program: loom_program) -> loom_status;
     pub fn loom_codegen_verify(on: bool) -> loom_status;
     pub fn loom_codegen_segmented(on: bool) -> loom_status;
+    pub fn loom_codegen_load(library: *const c_char, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_codegen_failures(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_quantize_function(function: loom_function, context: *mut c_void, done: Option<unsafe extern "C" fn(*mut c_void)>, batches: *const loom_tensor, batch_count: usize, input_count: usize, output_count: usize, options: *const loom_quantize_options, result: *mut loom_quantized) -> loom_status;
     pub fn loom_quantized_run(quantized: loom_quantized, inputs: *const loom_tensor, input_count: usize, results: *mut loom_tensor, result_count: usize) -> loom_status;

@@ -319,7 +319,7 @@ def clear() -> int:
     root = folder()
     for entry in files(root):
         if os.path.relpath(entry.path, root).split(os.sep)[0] in (
-            "lowering", "program", "verdict"
+            "engine", "lowering", "program", "verdict"
         ):
             with contextlib.suppress(OSError):
                 size = entry.stat(follow_symlinks=False).st_size

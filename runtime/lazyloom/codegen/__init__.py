@@ -12,7 +12,7 @@ from .faults import Failure, failures
 from .generator import Code, CSource, Generator, Layout, NativeCode, PythonCode, Region
 from .partition import Partition, partition
 from .patterns import Pattern, absent, any_value, match, number
-from .registry import available, in_use, register, segmented, unavailable, use, verify
+from .registry import available, in_use, load, register, segmented, unavailable, use, verify
 from .report import Report, explain, measure
 from .verdicts import Verdict
 from .worth import at_least, whatever_the_size
@@ -21,6 +21,6 @@ __all__ = [
     "Answer", "Baked", "CSource", "Call", "Code", "Failure", "Generator", "Layout", "Leaf",
     "NativeCode", "No", "Number", "Only", "Part", "Partition", "Pattern", "PythonCode", "Region",
     "Report", "Result", "Verdict", "YES", "absent", "any_value", "at_least", "available",
-    "explain", "failures", "in_use", "match", "measure", "number", "partition", "register",
+    "explain", "failures", "in_use", "load", "match", "measure", "number", "partition", "register",
     "segmented", "unavailable", "use", "verify", "whatever_the_size",
 ]  # fmt: skip

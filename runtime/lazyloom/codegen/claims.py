@@ -13,7 +13,7 @@ from ..program.stream import Leaf, Operand, Result, ScalarSlot, encode_operand
 from ..trace.scalars import Baked
 from ..types import TensorType, tensor_type
 from .answers import YES, Answer, No, Only, Wiring, Yes, value_of
-from .faults import Failure, failed, not_alone, told
+from .faults import Failure, failed, not_alone, told, why
 from .generator import Generator, Region
 from .merging import UnitGraph
 from .patterns import Finder, Found, Pattern
@@ -134,6 +134,11 @@ def _failed(generator: Generator, source: str, ops: tuple[str, ...], reason: str
     return FailedNo(reason)
 
 
+def _failed_before(generator: str, region: str) -> str:
+    error = why(generator, region)
+    return f"it failed here before{': ' if error else ''}{error}"
+
+
 def _patterns(generator: Generator) -> list[Pattern] | No:
     """Return a generator's patterns, or why it has none."""
     try:
@@ -240,10 +245,9 @@ class Claims:
             return No(f"{count} operands and results, expected at most {MOST_ARRAYS}")
         if self.refused:
             key = (part.generator.name, part.region.program.key)
-            if key in self.unbuilt:
-                return UnbuiltNo("it failed here before")
             if key in self.refused:
-                return FailedNo("it failed here before")
+                reason = _failed_before(*key)
+                return UnbuiltNo(reason) if key in self.unbuilt else FailedNo(reason)
         return YES
 
     def name_of(self, number: int) -> str:
@@ -421,7 +425,8 @@ class Claim:
         for u in self.mine:
             part = self.part([u])
             if (self.generator.name, unit_key(part.region)) in self.claims.unbuilt:
-                self.refuse(part, FailedNo("it failed here before"))
+                self.refuse(part, FailedNo(
+                    _failed_before(self.generator.name, part.region.program.key)))
                 for k in self.units[u]:
                     self.home[k] = -1
 

@@ -26,7 +26,8 @@ class Failure(NamedTuple):
         ops: the region's ops, or those that it was asked about.
         when: "import"; "ask", for a question about ops or a region; "bind", for constants of a
             region that continues without them; "compile", where XLA compiles a program without its
-            regions but not with them; else "build", "load", "run" or "verify".
+            regions but not with them; "serialize" or "restore", for an engine's bytes, without
+            which it is built again; else "build", "load", "run" or "verify".
         error: the error, in words.
     """
 
@@ -42,7 +43,13 @@ _CONSEQUENCES: Final = {
     "bind": "which runs without them, as it was built",
     "build": "which is left to XLA but for the parts of it that can be built",
     "load": "which is left to XLA but for the parts of it that can be built",
+    "serialize": "which the next process builds again",
+    "restore": "which is built again",
     "run": "which host kernels compute in this call; later programs leave the region to XLA",
+}
+_ACTIONS: Final = {
+    "bind": "bind the constants of", "serialize": "serialise the engine of",
+    "restore": "restore the engine of",
 }
 _failures: Final[dict[tuple[str, str], Failure]] = {}
 #: single ops and groups that could not be built, by generator and a key of theirs
@@ -96,7 +103,7 @@ def failed(failure: Failure, question: str = "") -> bool:
             f"of {len(failure.ops)} op{'s' if len(failure.ops) > 1 else ''} ({ops}), which runs "
             f"without it: {failure.error}")
     else:
-        action = "bind the constants of" if failure.when == "bind" else failure.when
+        action = _ACTIONS.get(failure.when, failure.when)
         consequence = _CONSEQUENCES.get(failure.when, "which is left to XLA")
         text = (
             f"the code generator {failure.generator!r} failed to {action} a region of "
@@ -139,6 +146,13 @@ def refused() -> set[tuple[str, str]]:
     """Return the regions not to be built, as (generator, key of the region's program)."""
     with _lock:
         return set(_failures)
+
+
+def why(generator: str, region: str) -> str:
+    """Return the error of a generator at a region, "" if it had none."""
+    with _lock:
+        failure = _failures.get((generator, region))
+    return "" if failure is None else failure.error
 
 
 def failures() -> list[Failure]:

@@ -126,6 +126,8 @@ class Generator(ABC):
         tolerance: its contract on precision: by how many units in the last place of float32 (of
             float64 for results of float64 and complex128) a result may differ from XLA's, relative
             to the result's largest magnitude. :func:`lazyloom.codegen.verify` checks it.
+        portable_engines: whether the bytes of its engines are right on every processor; if not,
+            they are used on the same kind of processor, with the same versions of everything.
     """
 
     name: str
@@ -134,6 +136,7 @@ class Generator(ABC):
     merges: bool = True
     by_default: bool = True
     tolerance: float = 64.0
+    portable_engines: bool = False
 
     @abstractmethod
     def supports(self, call: Call) -> Answer:
@@ -213,3 +216,27 @@ class Generator(ABC):
         called, host kernels compute the call, with a warning, and later programs leave the region
         to XLA.
         """
+
+    def serialize(self, region: Region, code: Code) -> bytes | None:
+        """Return an engine that :meth:`build` gave as bytes; None if it has no such form.
+
+        They are kept in the disk cache, in files of :func:`lazyloom.cache.save` and in exported
+        programs, so that other processes build nothing. A :class:`CSource` needs none: that of an
+        installed generator is kept with the library compiled from it.
+        """
+        return None
+
+    def deserialize(self, region: Region, data: bytes) -> Code:
+        """Return the code of an equal region from the bytes of :meth:`serialize`.
+
+        They come from this version of the generator, with the same :meth:`requirements`. If this
+        raises anything, the engine is built, with a warning.
+        """
+        raise NotImplementedError(f"{self.name} restores no engines")
+
+    def requirements(self) -> Mapping[str, str]:
+        """Return what the bytes of engines depend on besides :attr:`version`, as values by name.
+
+        Such as ``{"driver": "12.4"}``. An engine that was stored with other values is not used.
+        """
+        return {}

@@ -21,9 +21,12 @@ from . import worth
 from .faults import Failure, failed, told
 from .generator import Generator
 from .patterns import numbers_named
+from .plugin import opened
 
 #: names the generators in use, separated by commas; "xla" for none
 VARIABLE: Final = "LAZYLOOM_CODEGEN"
+#: names libraries of code generators, by their paths or names, separated by colons
+PLUGINS: Final = "LAZYLOOM_CODEGEN_PLUGINS"
 #: the entry points that name installed generators
 GROUP: Final = "lazyloom.generators"
 #: stands with names of generators of which the quicker one is preferred, and not the first
@@ -71,6 +74,24 @@ def register(generator: Generator) -> None:
             # programs in memory call the replaced one
             memory.clear()
         _note_numbers()
+
+
+def load(library: str | os.PathLike[str]) -> Generator:
+    """Add the generator of a shared library made with ``lazyloom_codegen.h``, and return it.
+
+    It is in use when :func:`use` names it: ``use(load("./libmine.so").name)``. A library is loaded
+    once, and stays. LAZYLOOM_CODEGEN_PLUGINS in the environment loads libraries at the start,
+    whose generators are in use by themselves.
+
+    Args:
+        library: a path, or a name, "mine", for what the dynamic linker finds as
+            ``liblazyloom_codegen_mine.so``. It is code that is run.
+
+    Raises ArgumentError where it cannot be loaded, or says that it cannot work here.
+    """
+    generator = opened(library)
+    register(generator)
+    return generator
 
 
 def identity(generator: Generator) -> str:
@@ -147,6 +168,12 @@ def generators(names: tuple[str, ...] | None) -> list[Generator]:
 def elsewhere(names: tuple[str, ...] | None) -> bool:
     """Return True if other processes have the generators of some names: they are installed."""
     return all(g.name in _installed_names for g in generators(names))
+
+
+def is_installed(generator: Generator) -> bool:
+    """Return True if other processes with this environment have it, too: it was not registered
+    by hand."""
+    return generator.name in _installed_names and _known.get(generator.name) is generator
 
 
 def versions(names: tuple[str, ...] | None) -> str:
@@ -305,3 +332,10 @@ def _find() -> None:
                 _unavailable[installed.name] = told(error)
                 failed(Failure(installed.name, "", (), "import",
                                f"{installed.value}: {told(error)}"))
+        for library in filter(None, os.environ.get(PLUGINS, "").split(os.pathsep)):
+            try:
+                generator = opened(library, PLUGINS)
+                register(generator)
+                _installed_names.add(generator.name)
+            except ArgumentError as error:
+                failed(Failure(library, "", (), "import", str(error)))

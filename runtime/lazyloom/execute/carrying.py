@@ -11,7 +11,7 @@ from typing import Final
 
 from ..backends import fingerprint
 from ..cache import memory
-from ..codegen import registry, verdicts
+from ..codegen import engine_refusal, registry, verdicts
 from ..hooks import hooks
 from ..host import function_libraries, native, storage
 from ..host.c_source.library import march
@@ -67,6 +67,8 @@ def refusal(kind: str, description: bytes) -> str:
                  if w.startswith("-march=")]
         return "" if there == march() else (
             f"compiled with {' '.join(there) or 'no -march'}, here {' '.join(march()) or 'none'}")
+    if kind == "engine":
+        return engine_refusal.refusal(description)
     return ""
 
 

@@ -50,6 +50,8 @@ _DIM: Final = re.compile(r"(?:(\d+)\*)?([a-z]+)(?:-(\d+))?")
 _COLLECTED: Final = 5000
 #: bytes of text that entries may have in common
 _COMMON: Final = 32 << 10
+#: seconds that the compiler may take for one file: one that hangs would hang the installation
+_LONGEST: Final = 900.0
 #: seconds between two lines on how far it is
 _OFTEN: Final = 5.0
 
@@ -148,7 +150,7 @@ def part(number: int, parts: int, folder: str, every: bool) -> BuildPart:
     """One of so many parts of all entries, their functions in C compiled in a folder."""
     # each collection would look at all that JAX brought
     gc.disable()
-    functions = CFunctions()
+    functions = CFunctions(_LONGEST)
     say = _said() if number == 0 else None
     chosen = list(cases() if every else common_cases())
     entries, count = entries_of(_counted(chosen, say), number, parts, functions.named)

@@ -31,6 +31,7 @@
 #include <sys/mman.h>
 #endif
 #include "xla/ffi/api/c_api.h"
+#include "plugin_call.h"
 
 typedef const char *(*Function)(void *, void *const *);
 
@@ -557,6 +558,11 @@ static PyObject *pages_handler(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(no
     return PyCapsule_New((void *)(uintptr_t)handle_pages, NULL, NULL);
 }
 
+static PyObject *plugin_function(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none))
+{
+    return PyLong_FromVoidPtr((void *)(uintptr_t)call_plugin);
+}
+
 static PyObject *close_all(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none))
 {
     atomic_store(&closed, 1);
@@ -575,6 +581,8 @@ static PyMethodDef functions[] = {
      "Wait for calls that are in Python, and let XLA's threads make none any more."},
     {"pages_handler", pages_handler, METH_NOARGS,
      "The XLA FFI handler that has the system back a run's memory by large pages, as a capsule."},
+    {"plugin_function", plugin_function, METH_NOARGS,
+     "The address of the function of an engine whose state is a PluginCall."},
     {"handler", handler, METH_NOARGS, "The XLA FFI handler of all regions, as a capsule."},
     {NULL, NULL, 0, NULL},
 };

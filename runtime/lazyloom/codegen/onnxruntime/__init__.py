@@ -60,6 +60,15 @@ class OnnxRuntime(Generator):
         """Return a session in which weights are initializers, so that it packs and folds them."""
         return PythonCode(session.Session(region, values), fills=True)
 
+    def serialize(self, region: Region, code: Code) -> bytes | None:
+        """Return the model as ONNX Runtime optimised it for this processor."""
+        assert isinstance(code, PythonCode) and isinstance(code.function, session.Session)
+        return code.function.optimized
+
+    def deserialize(self, region: Region, data: bytes) -> Code:
+        """Return a session of an optimised model, which is not optimised again."""
+        return PythonCode(session.Session(region, {}, data), fills=True)
+
 
 def weights(region: Region) -> list[int]:
     """Return the numbers of a region's operands that are weights."""

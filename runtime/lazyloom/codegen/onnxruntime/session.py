@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -61,7 +62,10 @@ def model(region: Region, values: Mapping[int, Any]) -> tuple[bytes, list[str]]:
 class Session:
     """Runs a region on NumPy arrays: its operands and then its results, which it fills."""
 
-    def __init__(self, region: Region, values: Mapping[int, Any]) -> None:
+    def __init__(
+        self, region: Region, values: Mapping[int, Any], optimized: bytes | None = None
+    ) -> None:
+        """Make a session of a region, from its :attr:`optimized` model if that is given."""
         ort = runtime()
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads()
@@ -70,9 +74,25 @@ class Session:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # errors are raised
         options.log_severity_level = 4
-        text, outputs = model(region, values)
-        self._session: Final = ort.InferenceSession(
-            text, options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOWER)
+        #: the model after ONNX Runtime's optimisations for this processor; None if values are in it
+        self.optimized = optimized
+        if optimized is not None:
+            options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+            made = _inference(optimized, options)
+            outputs = [output.name for output in made.get_outputs()]
+        else:
+            text, outputs = model(region, values)
+            if values:
+                made = _inference(text, options)
+            else:
+                with tempfile.TemporaryDirectory(prefix="lazyloom-") as folder:
+                    path = os.path.join(folder, "optimized.ort")
+                    options.optimized_model_filepath = path
+                    options.add_session_config_entry("session.save_model_format", "ORT")
+                    made = _inference(text, options)
+                    with open(path, "rb") as file:
+                        self.optimized = file.read()
+        self._session: Final = made
         types = (*region.operands, *region.results)
         names = [*map(input_of, range(len(region.operands))), *outputs]
         self._count: Final = len(region.operands)
@@ -90,6 +110,11 @@ class Session:
             else:
                 binding.bind_output(name, "cpu", 0, dtype, shape, address)
         self._session.run_with_iobinding(binding)
+
+
+def _inference(model_bytes: bytes, options: Any) -> Any:
+    return runtime().InferenceSession(
+        model_bytes, options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOWER)
 
 
 def threads() -> int:

@@ -9,14 +9,16 @@ from collections.abc import Sequence
 from typing import Final
 
 from ....cache import private
+from ....counters import counters
 from ....host import storage
 from ....host.c_source.library import compiler, march, run
+from . import stored
 
 _FLAGS: Final = ("-O3", "-fPIC", "-std=gnu11", "-fno-math-errno", "-shared")
 
 
-def library_of(text: str, flags: Sequence[str]) -> ctypes.CDLL:
-    """Compile C source, or load it from disk, as a library.
+def library_of(text: str, flags: Sequence[str], seconds: float) -> ctypes.CDLL:
+    """Compile C source, or load it from disk, as a library; the compiler has so many seconds.
 
     Raises CompilerError, OSError, and NotPrivateError where others can replace the contents of the
     folder of temporary files before they are loaded.
@@ -25,6 +27,7 @@ def library_of(text: str, flags: Sequence[str]) -> ctypes.CDLL:
     command = [*compiler(), *_FLAGS, *march(), *flags]
     description = "\0".join([*command, text]).encode()
     data = storage.load("c", description)
+    stored.note("c", storage.fingerprint() + description)
     with tempfile.TemporaryDirectory(prefix="lazyloom-") as folder:
         path = os.path.join(folder, "region.so")
         if data is not None:
@@ -38,7 +41,8 @@ def library_of(text: str, flags: Sequence[str]) -> ctypes.CDLL:
         source = os.path.join(folder, "region.c")
         with private.limit_is_an_error(), open(source, "w", encoding="utf-8") as written:
             written.write(text)
-        run([*command, source, "-o", path, "-lm"])
+        run([*command, source, "-o", path, "-lm"], seconds)
+        counters["regions_in_c_compiled"] += 1
         with open(path, "rb") as file:
             storage.store("c", description, file.read())
         # the file is not needed once it is open

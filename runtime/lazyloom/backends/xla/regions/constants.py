@@ -27,12 +27,15 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ....codegen.faults import failed
+from ....codegen.generator import Code
 from ....counters import counters
 from ....foreign import Foreign
 from ....interrupts import Deferred, reraise_from_handler
 from ....settings import reproducible, tuning
 from .. import jax_compat
 from .engines import Engine, failure, in_order
+from .region_op import Called
+from .time_limit import within
 
 #: how many sets of arrays of a region are kept apart
 SETS: Final = 4
@@ -203,8 +206,7 @@ class Constants:
         called = engine.called
         try:
             token = next(_tokens)
-            with Foreign(f"the code generator {called.generator.name!r}, which binds constants,"):
-                code = called.generator.bound(called.region, values)
+            code = within(tuning.build_seconds, functools.partial(_code_for, called, values))
             native = engine.other(code, token)
             if each.pending:
                 each.bind(native, jax_compat.upload(np.array(token, np.int64)))
@@ -214,6 +216,11 @@ class Constants:
             self._failed.add(number)
             failed(failure(called, "bind", error), f"constants of {called.key}")
         each.pending = False
+
+
+def _code_for(called: Called, values: dict[int, Any]) -> Code:
+    with Foreign(f"the code generator {called.generator.name!r}, which binds constants,"):
+        return called.generator.bound(called.region, values)
 
 
 @functools.cache

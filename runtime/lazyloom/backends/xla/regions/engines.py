@@ -15,18 +15,22 @@ from ....cache import memory
 from ....codegen.claims import not_built
 from ....codegen.faults import Failure, failed, told
 from ....codegen.generator import Code, CSource, NativeCode, PythonCode
+from ....counters import counters
 from ....foreign import Foreign
 from ....host.c_source.library import CompilerError
 from ....host.find import kernel_of
 from ....host.subnormals import flushing
 from ....interrupts import at_end, reraise_from_handler
 from ....program.stream import Leaf, Result
+from ....settings import tuning
 from ....trace.scalars import Baked
 from ....types import TensorType
 from ...backend import NotLoaded
 from ..jax_compat import know_call
+from . import stored
 from .c_compiler import library_of
 from .region_op import TARGET, Called, Compared
+from .time_limit import within
 
 
 def _extension() -> Any:
@@ -120,8 +124,7 @@ def engine_of(called: Called, when: str = "build") -> Engine:
         if engine is not None and engine.called.region.program == called.region.program:
             return engine
         try:
-            with Foreign(f"the code generator {called.generator.name!r}, which builds a region,"):
-                engine = Engine(called, called.generator.build(called.region))
+            engine = _restored(called) or _built(called)
         except Exception as error:
             reraise_from_handler(error)
             problem = failure(called, when, error)
@@ -129,6 +132,34 @@ def engine_of(called: Called, when: str = "build") -> Engine:
             raise NotBuilt(problem.error) from error
         _engines[called.key] = engine
         return engine
+
+
+def _restored(called: Called) -> Engine | None:
+    """Return the engine of a region from the bytes that are stored of it; None if that fails."""
+    code = stored.restored(called)
+    if code is None:
+        return None
+    try:
+        engine = Engine(called, code)
+    except Exception as error:
+        reraise_from_handler(error)
+        failed(failure(called, "restore", error), f"restore {called.key}")
+        return None
+    counters["engines_restored"] += 1
+    return engine
+
+
+def _built(called: Called) -> Engine:
+    """Return the engine of a region, built by its generator within its time, and store it."""
+    def build() -> Code:
+        with Foreign(f"the code generator {called.generator.name!r}, which builds a region,"):
+            return called.generator.build(called.region)
+
+    code = within(tuning.build_seconds, build)
+    engine = Engine(called, code)
+    counters["engines_built"] += 1
+    stored.store(called, code)
+    return engine
 
 
 def failure(called: Called, when: str, error: object) -> Failure:
@@ -262,7 +293,8 @@ def _compiled(code: CSource) -> NativeCode:
             library = _libraries[digest] = library_of(
                 "const char *region(void *const *);\n" + code.text
                 + "\nconst char *region_of_state(void *state, void *const *buffers)"
-                  " { (void)state; return region(buffers); }\n", code.flags)
+                  " { (void)state; return region(buffers); }\n", code.flags,
+                tuning.build_seconds)
         address = ctypes.cast(library.region_of_state, ctypes.c_void_p).value
     if address is None:
         raise CompilerError("the library has no such function")
