@@ -10,6 +10,7 @@ import pytest
 import lazyloom as ll
 import lazyloom_torch as torch
 from lazyloom import codegen
+from lazyloom.backends.xla.regions import engines
 from lazyloom.codegen import YES, Answer, Baked, Call, Leaf, No, Pattern, Result, any_value, match
 from tests.codegen.programs import F32, VECTOR, Doing, divided, regions, written
 
@@ -98,6 +99,7 @@ def test_a_check_of_a_pattern_sees_the_wiring() -> None:
         assert regions(p, divided(p, "A", Doing(ops="", patterns=[pair]))) == expected
 
 
+@pytest.mark.skipif(bool(engines.available()), reason=engines.available() or "there is none")
 def test_calls_of_a_region_know_its_layouts() -> None:
     class Turned(Doing):
         def layouts(self, region: codegen.Region) -> Any:
