@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import time
+from threading import Lock
 from types import TracebackType
 from typing import Any, Final
 
@@ -20,6 +21,8 @@ from .sampler import Sampler
 
 #: the environment variable that names the file
 VARIABLE: Final = "LAZYLOOM_PROFILE"
+
+_entering: Final = Lock()
 
 
 class Profile:
@@ -38,19 +41,21 @@ class Profile:
         self._report: ProfileReport | None = None
 
     def __enter__(self) -> Profile:
-        if hooks.observer is not None:
-            raise ArgumentError(
-                "profile: another profile is being made in this process; end it first, as one "
-                "watches all threads")
-        events = self._noted = Events()
-        self._report = None
+        events = Events()
         observer = Observer(events)
+        with _entering:
+            if hooks.observer is not None:
+                raise ArgumentError(
+                    "profile: another profile is being made in this process; end it first, as one "
+                    "watches all threads")
+            hooks.observer = observer
+        self._noted = events
+        self._report = None
         self._before = dict(stats())
         self._failed_before = len(failures())
         self._sampler = Sampler(observer.threads, events.samples)
         events.began = time.perf_counter()
         events.processor = time.process_time()
-        hooks.observer = observer
         self._sampler.start()
         return self
 
