@@ -954,6 +954,25 @@ module lazyloom_c
       type(c_ptr), value :: needed
       integer(c_int) :: found
     end function
+    function c_loom_profile_begin(path, sources) &
+        bind(c, name="loom_profile_begin") result(found)
+      import
+      type(c_ptr), value :: path
+      logical(c_bool), value :: sources
+      integer(c_int) :: found
+    end function
+    function c_loom_profile_end() bind(c, name="loom_profile_end") result(found)
+      import
+      integer(c_int) :: found
+    end function
+    function c_loom_profile_json(buffer, capacity, needed) &
+        bind(c, name="loom_profile_json") result(found)
+      import
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: needed
+      integer(c_int) :: found
+    end function
     function c_loom_memory(figures) bind(c, name="loom_memory") result(found)
       import
       type(c_ptr), value :: figures

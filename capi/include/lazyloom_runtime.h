@@ -326,6 +326,22 @@ LOOM_API LOOM_CHECK loom_status loom_programs_of(const loom_tensor *tensors, siz
 LOOM_API LOOM_CHECK loom_status loom_evaluations_json(size_t count, char *buffer,
                                                       size_t capacity, size_t *needed);
 
+/* Begins a profile of the process: until loom_profile_end() it notes, by the lines that calls
+   come from, what runs, is read and uploaded, in all threads, and why that takes long. path: in, a
+   file for the report, written at the end: a page for a name that ends in ".html", JSON for ".json",
+   a timeline for Perfetto for ".trace.json", text for any other; NULL for none. sources: whether it
+   may have lines of the program's source. Errors: LOOM_ERROR_ARGUMENT if one is being made. */
+LOOM_API LOOM_CHECK loom_status loom_profile_begin(const char *path, bool sources);
+
+/* Ends it; loom_shutdown() does, too. Errors: LOOM_ERROR_ARGUMENT if none was begun, and if the
+   file cannot be written: then it has ended, and loom_profile_json() has the report. */
+LOOM_API LOOM_CHECK loom_status loom_profile_end(void);
+
+/* The report of the profile that ended last, as a JSON object: "format", "about", "machine",
+   "findings", "failures", "restarts", "lines", "programs", "evaluations" and "counters". "{}" before
+   the first. */
+LOOM_API LOOM_CHECK loom_status loom_profile_json(char *buffer, size_t capacity, size_t *needed);
+
 /* What memory holds. New members are added at the end. */
 typedef struct loom_memory_figures {
   size_t size;         /* in: sizeof(loom_memory_figures), of the header compiled with */
@@ -573,6 +589,9 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_from_local_part(loom_tensor tensor, 
 #define loom_options_json(...) (LOOM_HERE, loom_options_json(__VA_ARGS__))
 #define loom_programs_of(...) (LOOM_HERE, loom_programs_of(__VA_ARGS__))
 #define loom_evaluations_json(...) (LOOM_HERE, loom_evaluations_json(__VA_ARGS__))
+#define loom_profile_begin(...) (LOOM_HERE, loom_profile_begin(__VA_ARGS__))
+#define loom_profile_end(...) (LOOM_HERE, loom_profile_end(__VA_ARGS__))
+#define loom_profile_json(...) (LOOM_HERE, loom_profile_json(__VA_ARGS__))
 #define loom_stats_reset(...) (LOOM_HERE, loom_stats_reset(__VA_ARGS__))
 #define loom_finish_compiling(...) (LOOM_HERE, loom_finish_compiling(__VA_ARGS__))
 #define loom_platform(...) (LOOM_HERE, loom_platform(__VA_ARGS__))

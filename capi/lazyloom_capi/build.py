@@ -70,6 +70,7 @@ _SHARED_CONSTANTS: Final = """
 #define LOOMP_CACHE_LIST 22
 #define LOOMP_EXPORTED_SIGNATURE 23
 #define LOOMP_CODEGEN_LOAD 24
+#define LOOMP_PROFILE 25
 """
 
 #: What the library and the entries in Python say to each other: ``entries.h``, the constants

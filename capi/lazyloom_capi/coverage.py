@@ -89,7 +89,7 @@ NAMES: Final[dict[str, tuple[str, ...] | str]] = {
     "placement_of": ("loom_tensor_placement",),
     "platform": ("loom_platform",),
     "private_folder": "makes a folder, for what Python code stores beside the cache",
-    "profile": "`LAZYLOOM_PROFILE` in the environment profiles programs in C, too",
+    "profile": ("loom_profile_begin", "loom_profile_end", "loom_profile_json"),
     "program_of": ("loom_program_of",),
     "programs_of": ("loom_programs_of",),
     "read_for_shape": _FRONTEND,
@@ -100,7 +100,8 @@ NAMES: Final[dict[str, tuple[str, ...] | str]] = {
     "record_two": "is `loom_apply` of one form, faster in Python",
     "register_check": _FRONTEND,
     "register_op": "an op is defined by a function of Python's that JAX traces",
-    "report": "`LAZYLOOM_PROFILE` in the environment makes one when a program in C shuts down",
+    "report": "tells of the records that are kept, which `loom_evaluations_json` has; "
+              "`loom_profile_json` tells more",
     "result_of": _TAPE,
     "scan": ("loom_scan",),
     "set_grad_enabled": ("loom_set_grad_enabled",),

@@ -110,6 +110,8 @@ int loomp_option(const char *name, int set, double value, double *previous);
 int loomp_programs_of(const uint64_t *tensors, size_t count, uint64_t *results, size_t capacity,
                       size_t *result_count, uintptr_t file, int line);
 int loomp_stats_reset(void);
+int loomp_profile_begin(const char *path, int sources);
+int loomp_profile_end(void);
 int loomp_finish_compiling(double timeout, int *finished);
 int loomp_codegen_measure(uint64_t program);
 int loomp_codegen_mode(int segmented, int on);

@@ -7,6 +7,7 @@ process that has loaded the library.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 from typing import Any, Final
@@ -128,6 +129,9 @@ def loomp_shutdown() -> int:
             # a failure belongs to whoever reads the value, and nobody can any more
             pass
     del scheduled
+    with contextlib.suppress(LoomError):
+        # the file cannot be written, and the end goes on
+        reports.end_begun()
     end_profile()
     # what was recorded and never ran is let go of by the graph when it is next looked at
     lazyloom.sync_older(0)

@@ -42,6 +42,20 @@ loom_status loom_evaluations_json(size_t count, char *buffer, size_t capacity, s
   return text(__func__, LOOMP_EVALUATIONS, count, NULL, buffer, capacity, needed);
 }
 
+loom_status loom_profile_begin(const char *path, bool sources) {
+  READY();
+  return CALL(loomp_profile_begin(path, sources));
+}
+
+loom_status loom_profile_end(void) {
+  READY();
+  return CALL(loomp_profile_end());
+}
+
+loom_status loom_profile_json(char *buffer, size_t capacity, size_t *needed) {
+  return text(__func__, LOOMP_PROFILE, 0, NULL, buffer, capacity, needed);
+}
+
 /* Bytes of the process in memory. */
 static size_t resident_bytes(void) {
   unsigned long long all, resident = 0;

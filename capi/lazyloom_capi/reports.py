@@ -98,6 +98,39 @@ def loomp_stats_reset() -> int:
     return 1
 
 
+#: the profile that was begun, and the one that ended last
+_begun: list[Any] = []
+_ended: list[Any] = []
+
+
+@entry
+def loomp_profile_begin(path: Any, sources: int) -> int:
+    profile = lazyloom.profile(None if path == ffi.NULL else _path(path), sources=bool(sources))
+    profile.__enter__()
+    _begun.append(profile)
+    return 1
+
+
+@entry
+def loomp_profile_end() -> int:
+    if not end_begun():
+        raise ArgumentError(
+            "loom_profile_end: no profile was begun, expected loom_profile_begin() before it")
+    return 1
+
+
+def end_begun() -> bool:
+    """End the profile that C has begun; False if it has begun none."""
+    try:
+        profile = _begun.pop()
+    except IndexError:
+        return False
+    _ended[:] = [profile]
+    with _files():
+        profile.end()
+    return True
+
+
 @entry
 def loomp_finish_compiling(timeout: float, finished: Any) -> int:
     if math.isnan(timeout):
@@ -218,6 +251,8 @@ def text(what: int, handle: int, name: Any) -> str:
         return lazyloom.cache_dir()
     if what == lib.LOOMP_CACHE_REPORT:
         return _cache_json(_report[0]) if _report else "{}"
+    if what == lib.LOOMP_PROFILE:
+        return json.dumps(_ended[0].report.data, ensure_ascii=False) if _ended else "{}"
     if what == lib.LOOMP_CACHE_LIST:
         return _cache_list(name)
     if what == lib.LOOMP_COLLECTIVES:

@@ -143,6 +143,61 @@ static void carried(void) {
   FAILS(LOOM_ERROR_ARGUMENT, loom_cache_list_json(NULL, text, sizeof text, NULL));
 }
 
+/* A profile of this process, with this file's lines. */
+static void profiled(void) {
+  const float data[4] = {1, 2, 3, 4};
+  float back[4];
+  char path[4096], page[64] = "";
+  char *whole;
+  int i;
+  size_t needed, again;
+  FILE *file;
+  loom_tensor x = vector(data, 4), y;
+  OK(loom_profile_json(text, sizeof text, &needed));
+  EXPECT(strcmp(text, "{}") == 0);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_profile_end());
+  EXPECT(strstr(loom_error_message(), "loom_profile_begin()") != NULL);
+  OK(loom_cache_dir(path, sizeof path - 20, NULL));
+  strcat(path, "-profile.html");
+  OK(loom_profile_begin(path, true));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_profile_begin(NULL, false));
+  EXPECT(strstr(loom_error_message(), "another profile") != NULL);
+  for (i = 0; i < 3; ++i) {
+    OK(loom_sinh(x, &y));
+    OK(loom_tensor_read(y, back, sizeof back)); /* noted in a profile */
+    OK(loom_tensor_release(y));
+  }
+  OK(loom_profile_end());
+  FAILS(LOOM_ERROR_ARGUMENT, loom_profile_end());
+  OK(loom_profile_json(NULL, 0, &needed));
+  whole = (char *)malloc(needed);
+  EXPECT(whole != NULL);
+  OK(loom_profile_json(whole, needed, &again));
+  EXPECT(again == needed && whole[0] == '{' && strlen(whole) + 1 == needed);
+  EXPECT(strstr(whole, "\"runs\": 3") != NULL && strstr(whole, "reports.c") != NULL);
+  EXPECT(strstr(whole, "/* noted in a profile */") != NULL);
+  EXPECT(strstr(whole, "sinh") != NULL && strstr(whole, "\"memory\": ") != NULL);
+  free(whole);
+  file = fopen(path, "rb");
+  EXPECT(file != NULL && fread(page, 1, 15, file) == 15 && fclose(file) == 0);
+  EXPECT(strcmp(page, "<!doctype html>") == 0 && remove(path) == 0);
+  /* without lines of the source, and to a file that cannot be written */
+  OK(loom_profile_begin("/none/of/these/folders/run.json", false));
+  OK(loom_cosh(x, &y));
+  OK(loom_tensor_read(y, back, sizeof back)); /* not to be told */
+  OK(loom_tensor_release(y));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_profile_end());
+  OK(loom_profile_json(NULL, 0, &needed));
+  whole = (char *)malloc(needed);
+  EXPECT(whole != NULL);
+  OK(loom_profile_json(whole, needed, NULL));
+  EXPECT(strstr(whole, "cosh") != NULL && strstr(whole, "not to be told") == NULL);
+  free(whole);
+  OK(loom_tensor_release(x));
+  /* the end of the library ends it */
+  OK(loom_profile_begin(NULL, true));
+}
+
 static void records(void) {
   const float data[2] = {1, 2};
   loom_tensor x = vector(data, 2), y, z;
@@ -309,6 +364,7 @@ int main(void) {
   memory();
   records();
   quantisation();
+  profiled();
   OK(loom_live_handles(&live));
   EXPECT(live == 0);
   OK(loom_shutdown());

@@ -108,6 +108,17 @@ ACTION(loom_cache_load) {
 }
 
 TEXT(loom_cache_report_json)
+TEXT(loom_profile_json)
+
+ACTION(loom_profile_begin) {
+  return loom_profile_begin(one_in(w, 2) ? NULL : some_path(w, "profile"), one_in(w, 2));
+}
+
+ACTION(loom_profile_end) {
+  UNUSED;
+  return loom_profile_end();
+}
+
 TEXT_OF(loom_cache_list_json, some_path(w, "cache"))
 
 #endif

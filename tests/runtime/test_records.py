@@ -16,6 +16,7 @@ import pytest
 
 import lazyloom as ll
 import lazyloom_numpy as lnp
+import lazyloom_torch as torch
 from lazyloom import compiled
 from lazyloom.errors import ArgumentError, NewProgramError
 from lazyloom.program import difference, reasons
@@ -235,6 +236,14 @@ def test_waiting_for_results_is_a_phase(fresh_cache: Any) -> None:
         waited = record.timings["wait"]
         y.item()
     assert last() is record and record.timings["wait"] > waited > 0
+
+
+def test_waiting_for_checks_of_the_data_is_part_of_it(fresh_cache: Any) -> None:
+    with ll.options(reproducible=True):
+        labels = torch.arange(4) * 3
+        with pytest.raises(IndexError, match="out of bounds"):
+            torch.nn.functional.cross_entropy(torch.ones(4, 3), labels).item()
+    assert last().form == "compiled" and last().timings["wait"] > 0
 
 
 # what moved

@@ -329,6 +329,9 @@ extern "C" {
     pub fn loom_options_json(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_programs_of(tensors: *const loom_tensor, count: usize, results: *mut loom_program, capacity: usize, result_count: *mut usize) -> loom_status;
     pub fn loom_evaluations_json(count: usize, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
+    pub fn loom_profile_begin(path: *const c_char, sources: bool) -> loom_status;
+    pub fn loom_profile_end() -> loom_status;
+    pub fn loom_profile_json(buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_memory(figures: *mut loom_memory_figures) -> loom_status;
     pub fn loom_stats_reset() -> loom_status;
     pub fn loom_finish_compiling(timeout: f64, finished: *mut bool) -> loom_status;

@@ -60,7 +60,12 @@ def materialize(value: Value, reason: str, site: Site | None = None) -> Buffer:
         fresh = recompute(value)
         return materialize(fresh, reason, site)
     if buffer.checks is not None:
+        # the flags of its checks come with the results
+        started = _clock()
         error = checks.failed(buffer)
+        origin = buffer.origin
+        if origin is not None:
+            origin.waited(_clock() - started)
         if error is not None:
             raise reraised(error)
     return buffer

@@ -19,7 +19,17 @@ from ..hooks import hooks
 from ..interrupts import reraise_from_handler
 from ..program.evaluations import Evaluation
 from ..program.program import Program
-from ..program.reasons import CAPTURED, DISPATCH, OP_BY_OP, WAIT
+from ..program.reasons import (
+    CAPTURED,
+    COMPILE,
+    LOAD,
+    LOOKUP,
+    LOWER,
+    OP_BY_OP,
+    PREPARE,
+    START,
+    WAIT,
+)
 from ..types import common_placement
 from .events import Run, SeenProgram
 from .machine import MachinePeaks
@@ -33,6 +43,8 @@ DETAILED: Final = 50
 MOST_OPS: Final = 4000
 #: so many kernels of a program are told, those that take longest by the roofline
 MOST_KERNELS: Final = 40
+#: what a run does before its program is handed over
+_BEFORE: Final = (START, LOOKUP, LOAD, LOWER, COMPILE, PREPARE)
 #: HLO's names of dtypes of which a peak may be known
 _DTYPES: Final = {"f64": "float64", "c128": "float64"}
 
@@ -125,15 +137,18 @@ def _aliases(seen: SeenProgram) -> dict[int, int] | None:
 
 
 def measured_seconds(runs: Sequence[Run]) -> float | None:
-    """The median time from handing a run over to its results, of those that were waited for.
+    """The median time of a run until its results are there, of those that were waited for.
 
-    None if there is none. The quickest is no measure: what goes on between the two is not seen.
+    None if there is none. The quickest is no measure: what goes on between a run's being handed
+    over and the wait for it is not seen.
     """
     found = []
     for run in runs:
         timings = run.evaluation.timings
         if WAIT in timings or OP_BY_OP in timings:
-            found.append(sum(timings.get(phase, 0.0) for phase in (DISPATCH, OP_BY_OP, WAIT)))
+            # what checks of data wait for is no phase of its own
+            before = sum(timings.get(phase, 0.0) for phase in _BEFORE)
+            found.append(run.seconds - before + timings.get(WAIT, 0.0))
     return median(found) if found else None
 
 

@@ -20,7 +20,6 @@ RESTARTS: Final[Mapping[str, str]] = {
     "regions_failed": "regions that a code generator failed to build or run were left to XLA",
     "demotions": "compiled programs were slower, and run op by op again",
     "disk_errors": "files of the disk cache could not be read or written",
-    "recomputed_ops": "ops were recorded again for a backward pass after a read",
 }
 
 

@@ -7,6 +7,7 @@ import os
 from typing import Any, Final
 
 from ..program.evaluations import evaluations
+from ..program.reasons import COLLECT, WAIT
 from .document import document_of
 from .events import Events, Run, SeenProgram
 from .findings import Finding
@@ -178,7 +179,9 @@ def report() -> ProfileReport:
                 structure, list(program.outputs), [e.site] * len(structure.specs),
                 program.donated))
         run = Run(0, clock, e, number, (), 0)
-        clock = run.ended = clock + e.seconds
+        # as a profile has it: from after the collecting to before the wait
+        run.ended = clock + e.seconds - e.timings.get(COLLECT, 0.0) - e.timings.get(WAIT, 0.0)
+        clock += e.seconds
         events.runs.append(run)
     events.ended = clock
     return ProfileReport(events, True)

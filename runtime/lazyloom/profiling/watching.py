@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import time
+from threading import Lock
 from types import TracebackType
 from typing import Any, Final
 
@@ -22,6 +23,8 @@ from .sampler import Sampler
 VARIABLE: Final = "LAZYLOOM_PROFILE"
 #: one flag: whether a profile is being made
 _watching: Final[list[bool]] = [False]
+
+_entering: Final = Lock()
 
 
 class Profile:
@@ -41,19 +44,22 @@ class Profile:
         self._report: ProfileReport | None = None
 
     def __enter__(self) -> Profile:
-        if _watching[0]:
-            raise ArgumentError(
-                "profile: another profile is being made in this process; end it first, as one "
-                "watches all threads")
-        events = self._noted = Events()
+        events = Events()
+        observer = Observer(events)
+        with _entering:
+            if _watching[0]:
+                raise ArgumentError(
+                    "profile: another profile is being made in this process; end it first, as one "
+                    "watches all threads")
+            _watching[0] = True
+        self._noted = events
         self._report = None
-        observer = self._observer = Observer(events)
+        self._observer = observer
         self._before = dict(stats())
         self._failed_before = len(failures())
         self._sampler = Sampler(observer.threads, events.samples)
         events.began = time.perf_counter()
         events.processor = time.process_time()
-        _watching[0] = True
         observers.add(observer)
         self._sampler.start()
         return self
