@@ -403,7 +403,7 @@ def monitor(enabled: bool = True) -> str | None:
 
 def save_repro(
     path: Any, values_or_function: Any, *arguments: Any, kwargs: Mapping[str, Any] | None = None,
-    data: str = "values",
+    data: str = "values", before: bool = False,
 ) -> str:
     """Save a program that fails, gives something wrong or is slow, for a report.
 
@@ -421,6 +421,7 @@ def save_repro(
         kwargs: what it is called with by name.
         data: "values" saves the inputs as they are, "random" random ones of the same types and
             between the same bounds.
+        before: save each program before it runs, too: the file has the one that ends the process.
 
     Returns:
         the path.
@@ -435,7 +436,7 @@ def save_repro(
     # rarely needed
     from .repro.taking import save_repro as saved
 
-    return saved(path, values_or_function, *arguments, kwargs=kwargs, data=data)
+    return saved(path, values_or_function, *arguments, kwargs=kwargs, data=data, before=before)
 
 
 def report() -> Any:

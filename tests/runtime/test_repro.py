@@ -401,3 +401,73 @@ def test_at_most_so_many_files_are_written_by_themselves(tmp_path, monkeypatch):
         with pytest.raises(ExecutionError, match="own_repro_again"):
             lazyloom.apply("own_repro_again", [x]).read()
     assert len(os.listdir(tmp_path)) == 1
+
+
+ENDS = """
+import os, sys, time, numpy, lazyloom
+from lazyloom.ops.rules import elementwise
+
+def own_ends(x):
+    "ends the process that lowers it"
+    os.kill(os.getpid(), 9)
+
+def own_hangs(x):
+    "never comes back"
+    while True:
+        time.sleep(1)
+
+for f in (own_ends, own_hangs):
+    f.__annotations__ = {"x": "T"}
+    lazyloom.register_op(elementwise, T="floating", source="a test", name=f.__name__)(f)
+if __name__ == "__main__":
+    def program():
+        x = lazyloom.Tensor(lazyloom.from_host(numpy.float32([1, 2, 3])))
+        for _ in range(3):
+            x = lazyloom.apply("sin", [x])
+        return lazyloom.apply("exp", [lazyloom.apply(sys.argv[1], [x])])
+    lazyloom.save_repro("it.repro", program, before=True)
+"""
+
+
+@pytest.mark.once("processes of their own")
+def test_a_program_that_ends_the_process_is_saved_and_run_in_another(tmp_path):
+    (tmp_path / "ends.py").write_text(ENDS)
+
+    def done(*words):
+        return subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True,
+                              text=True, timeout=LONGEST)
+
+    assert done("ends.py", "own_ends").returncode == -9
+    repro = ("-m", "lazyloom", "repro", "it.repro", "--import", "ends", "--isolate")
+    told = done(*repro, "--minimise", "--seconds", "15")
+    assert told.returncode == 1, told.stderr
+    assert "it ends the process op by op: SIGKILL" in told.stdout
+    assert "written    it.repro.min" in told.stdout
+    # what it runs op by op cannot be run here, so that only what follows was dropped
+    assert saved_ops(tmp_path / "it.repro.min")[-1] == "own_ends"
+    hanging = tmp_path / "it.repro"
+    hanging.write_bytes(hanging.read_bytes().replace(b"own_ends", b"own_hang"))
+    (tmp_path / "ends.py").write_text(ENDS.replace("own_hangs", "own_hang"))
+    told = done(*repro, "--limit", "3", "--json")
+    assert told.returncode == 1, told.stderr
+    assert json.loads(told.stdout)["fault"]["text"] == "it still runs op by op after 3 s"
+
+
+def saved_ops(path):
+    """The names of the ops of a file, of which this process need not know all."""
+    data = path.read_bytes()
+    lines = safetensors.metadata_of(data, "it")["program"].split("\n")
+    return [json.loads(line)[0] for line in lines[1:-1]]
+
+
+@pytest.mark.once("processes of their own")
+def test_another_process_finds_what_this_one_does(file):
+    from lazyloom.repro.isolation import Isolated
+
+    x = np.asarray(numpy.linspace(-2, 2, 60, dtype=numpy.float32).reshape(6, 10))
+    found = saved_of(file, np.log(np.sum(np.exp(x @ x.T) / 3.3, axis=0)) * 1.7)
+    here = running.findings_of(found, 0, locate=False).fault
+    with Isolated([], 0) as isolated:
+        assert isolated.fault_of(found) == here
+        # the same process again
+        assert isolated.fault_of(found) == here

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import Any, Final
 
 from ..errors import ArgumentError, LoomError
 from . import saved as files
+from .isolation import LIMIT, Isolated, isolated_findings
 from .minimising import SECONDS, minimised
-from .running import COMPILED, Fault, Findings, Ran, described, findings_of
+from .running import COMPILED, Fault, Findings, FormRun, described, findings_of
 from .saved import SavedProgram
 from .script import script_of
 from .taking import here
@@ -51,6 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seconds", type=float, default=SECONDS,
         help="for which a smaller program is looked for (default: %(default)s)")
     parser.add_argument(
+        "--isolate", action="store_true",
+        help="run it in a process of its own, which the program may end, or hang")
+    parser.add_argument(
+        "--limit", type=float, default=LIMIT, metavar="SECONDS",
+        help="after which it hangs, with --isolate (default: %(default)s)")
+    parser.add_argument(
         "--import", dest="modules", action="append", default=[], metavar="MODULE",
         help="import a module first, which registers an op")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -61,9 +70,10 @@ def run(options: argparse.Namespace) -> int:
     if options.tolerance is not None and not options.tolerance >= 0:
         print(f"{NAME}: --tolerance is {options.tolerance}, expected at least 0", file=sys.stderr)
         return UNUSABLE
-    if not options.seconds > 0:
-        print(f"{NAME}: --seconds is {options.seconds}, expected more than 0", file=sys.stderr)
-        return UNUSABLE
+    for name, given in (("--seconds", options.seconds), ("--limit", options.limit)):
+        if not given > 0:
+            print(f"{NAME}: {name} is {given}, expected more than 0", file=sys.stderr)
+            return UNUSABLE
     try:
         sys.path.insert(0, os.getcwd())
         for module in options.modules:
@@ -71,12 +81,17 @@ def run(options: argparse.Namespace) -> int:
         saved = files.read(options.file)
         if options.random:
             saved = files.with_random_inputs(saved)
-        found = findings_of(saved, options.tolerance, runs=3)
-        smaller: dict[str, Any] | None = None
-        if not options.json:
-            print(shown(options.file, saved, found), flush=True)
-        if options.minimise and found.fault is not None:
-            smaller = _minimise(options, saved)
+        with contextlib.ExitStack() as stack:
+            isolated = stack.enter_context(Isolated(
+                options.modules, options.tolerance, options.limit)) if options.isolate else None
+            found = findings_of(saved, options.tolerance, runs=3) if isolated is None else (
+                isolated_findings(saved, isolated))
+            smaller: dict[str, Any] | None = None
+            if not options.json:
+                print(shown(options.file, saved, found), flush=True)
+            if options.minimise and found.fault is not None:
+                smaller = _minimise(
+                    options, saved, None if isolated is None else isolated.fault_of)
     except (LoomError, OSError, ImportError, ArgumentError) as error:
         text = str(error)
         print(f"{NAME}: {text.removeprefix('repro: ')}", file=sys.stderr)
@@ -86,11 +101,14 @@ def run(options: argparse.Namespace) -> int:
     return 0 if found.fault is None else FAULTY
 
 
-def _minimise(options: argparse.Namespace, saved: SavedProgram) -> dict[str, Any]:
+def _minimise(
+    options: argparse.Namespace, saved: SavedProgram,
+    fault_of: Callable[[SavedProgram], Fault | None] | None,
+) -> dict[str, Any]:
     def say(line: str) -> None:
         print(f"  {line}", file=sys.stderr, flush=True)
 
-    found = minimised(saved, options.tolerance, options.seconds, say)
+    found = minimised(saved, options.tolerance, options.seconds, say, fault_of)
     before = len(saved.program.ops)
     smallest = found.saved._replace(about={
         **found.saved.about, "minimised_from": before, "fault": found.fault.text})
@@ -142,12 +160,13 @@ def shown(name: str, saved: SavedProgram, found: Findings) -> str:
     return "\n".join(lines)
 
 
-def _form(ran: Ran, saved: SavedProgram) -> str:
+def _form(ran: FormRun, saved: SavedProgram) -> str:
     if ran.error is not None:
         text = str(ran.error).strip().split("\n")[0]
         return f"{ran.form:<10} fails: {type(ran.error).__name__}: {text}"
     text = f"{ran.form:<10} {ran.seconds * 1e3:.3f} ms"
-    return f"{text}, compiled in {ran.compiling * 1e3:.0f} ms" if ran.form == COMPILED else text
+    return text if ran.form != COMPILED else (
+        f"{text}, lowered in {ran.lowering * 1e3:.0f} ms, compiled in {ran.compiling * 1e3:.0f} ms")
 
 
 def as_json(saved: SavedProgram, found: Findings) -> dict[str, Any]:
@@ -157,7 +176,8 @@ def as_json(saved: SavedProgram, found: Findings) -> dict[str, Any]:
         "ops": len(saved.program.ops), "key": saved.program.key, "bytes": saved.nbytes,
         "about": dict(saved.about), "here": here(),
         "forms": [{
-            "form": ran.form, "seconds": ran.seconds, "compiling": ran.compiling,
+            "form": ran.form, "seconds": ran.seconds, "lowering": ran.lowering,
+            "compiling": ran.compiling,
             "error": None if ran.error is None else f"{type(ran.error).__name__}: {ran.error}",
         } for ran in found.forms],
         "fault": None if fault is None else {

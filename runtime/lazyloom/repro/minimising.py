@@ -10,7 +10,7 @@ from ..errors import ArgumentError
 from ..types import TensorType
 from . import reducing
 from .reducing import Draft
-from .running import Fault, findings_of, values_so_far
+from .running import OP_BY_OP, Fault, findings_of, values_so_far
 from .saved import SavedProgram
 
 #: seconds for which smaller programs are looked for
@@ -41,6 +41,7 @@ class _Over(Exception):
 def minimised(
     saved: SavedProgram, tolerance: float | None = None, seconds: float = SECONDS,
     say: Callable[[str], None] | None = None,
+    fault_of: Callable[[SavedProgram], Fault | None] | None = None,
 ) -> Minimised:
     """Look for a smaller program with the same fault.
 
@@ -52,26 +53,31 @@ def minimised(
         tolerance: by how much the forms may differ (:func:`lazyloom.repro.running.difference`).
         seconds: after these the smallest program so far is it.
         say: called with a line whenever a smaller one is found.
+        fault_of: what is wrong with a program; found in this process by default.
 
     Raises ArgumentError if nothing is wrong with the program.
     """
-    found = findings_of(saved, tolerance)
-    if found.fault is None:
+    fault = findings_of(saved, tolerance).fault if fault_of is None else fault_of(saved)
+    if fault is None:
         raise ArgumentError(
             "repro: nothing is wrong with the program here, expected one that fails or whose forms "
             "differ; --tolerance says by how much they may")
-    return _Search(saved, found.fault, tolerance, seconds, say).run()
+    return _Search(saved, fault, tolerance, seconds, say, fault_of).run()
 
 
 class _Search:
     def __init__(
         self, saved: SavedProgram, fault: Fault, tolerance: float | None, seconds: float,
         say: Callable[[str], None] | None,
+        fault_of: Callable[[SavedProgram], Fault | None] | None,
     ) -> None:
         self._best: Final = Minimised(saved, fault)
         self._tolerance: Final = tolerance
         self._until: Final = time.monotonic() + seconds
         self._say: Final = say
+        self._elsewhere: Final = fault_of
+        #: op by op it can be run here
+        self._safe: Final = fault_of is None or fault.form != OP_BY_OP
         self._draft = reducing.draft_of(saved)
         self._size = reducing.size_of(self._draft, saved)
 
@@ -107,7 +113,7 @@ class _Search:
         if time.monotonic() > self._until:
             raise _Over
         self._best.tried += 1
-        fault = findings_of(saved, self._tolerance, locate=False).fault
+        fault = self._fault_of(saved)
         if fault is None or not self._best.fault.is_same(fault):
             return False
         self._best.saved, self._best.fault = saved, fault
@@ -117,6 +123,11 @@ class _Search:
             self._say(f"{size[0]:.0f} ops, {size[2]:.0f} elements of input, after "
                       f"{self._best.tried} programs")
         return True
+
+    def _fault_of(self, saved: SavedProgram) -> Fault | None:
+        if self._elsewhere is not None:
+            return self._elsewhere(saved)
+        return findings_of(saved, self._tolerance, locate=False).fault
 
     def _first(self, drafts: Iterable[Draft]) -> bool:
         """Take the first of some drafts that can be taken."""
@@ -140,7 +151,7 @@ class _Search:
         while True:
             at = 0
             while at < len(self._draft.ops):
-                values = values_so_far(self._best.saved)
+                values = values_so_far(self._best.saved) if self._safe else []
                 part = range(at, min(at + size, len(self._draft.ops)))
                 if self._takes(reducing.without(self._draft, part, values, self._types())):
                     # what was there is gone, and what follows is at its place

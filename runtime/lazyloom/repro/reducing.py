@@ -37,17 +37,17 @@ class Input:
         return tensor_type(self.array.shape, self.dtype)
 
 
-class Number(NamedTuple):
+class ScalarPart(NamedTuple):
     """A run-time scalar."""
 
     number: Any
     dtype: DType
 
 
-Part: TypeAlias = "Result | Input | Number | Baked | None"
+Part: TypeAlias = "Result | Input | ScalarPart | Baked | None"
 
 
-class Op(NamedTuple):
+class DraftOp(NamedTuple):
     """An instruction of a draft."""
 
     spec: Spec
@@ -64,11 +64,11 @@ class Draft(NamedTuple):
         about: as in :class:`SavedProgram`.
     """
 
-    ops: tuple[Op, ...]
+    ops: tuple[DraftOp, ...]
     outputs: tuple[tuple[int, int], ...]
     about: Mapping[str, Any]
 
-    def with_ops(self, changed: Mapping[int, Op]) -> Draft:
+    def with_ops(self, changed: Mapping[int, DraftOp]) -> Draft:
         """The draft with other ops in the place of some."""
         return self._replace(ops=tuple([changed.get(n, op) for n, op in enumerate(self.ops)]))
 
@@ -86,17 +86,17 @@ def draft_of(saved: SavedProgram) -> Draft:
     program = saved.program
     inputs = [Input(x, t.dtype, k in program.donated) for k, (x, t) in enumerate(
         zip(saved.inputs, program.structure.leaf_types, strict=True))]
-    ops: list[Op] = []
+    ops: list[DraftOp] = []
     for number, instruction in enumerate(program.structure.instructions):
         operands: list[Part] = []
         for item in instruction.operands:
             if isinstance(item, Leaf):
                 operands.append(inputs[item.number])
             elif isinstance(item, ScalarSlot):
-                operands.append(Number(saved.scalars[item.dtype][item.ordinal], item.dtype))
+                operands.append(ScalarPart(saved.scalars[item.dtype][item.ordinal], item.dtype))
             else:
                 operands.append(item)
-        ops.append(Op(instruction.spec, tuple(operands), saved.sites[number]))
+        ops.append(DraftOp(instruction.spec, tuple(operands), saved.sites[number]))
     return Draft(tuple(ops), program.outputs, saved.about)
 
 
@@ -123,7 +123,7 @@ def saved_of(draft: Draft) -> SavedProgram | None:
                 stream.append((number, x.number) if x.number else number)
             elif isinstance(x, Input):
                 stream.append(-1 - inputs.setdefault(x, len(inputs)))
-            elif isinstance(x, Number):
+            elif isinstance(x, ScalarPart):
                 stream.append(x.dtype)
                 scalars.setdefault(x.dtype, []).append(x.number)
             else:
@@ -216,7 +216,7 @@ def _with_extent(draft: Draft, old: int, new: int) -> Draft:
             part = x.array[tuple([slice(new if d == old else None) for d in x.array.shape])]
             exchanged[x] = Input(np.ascontiguousarray(part).reshape(part.shape), x.dtype, x.donated)
     found = draft.with_parts(exchanged)
-    changed: dict[int, Op] = {}
+    changed: dict[int, DraftOp] = {}
     for n, op in enumerate(found.ops):
         attrs = {k: _exchanged(v, old, new) for k, v in op.spec.attrs.items()}
         if attrs != op.spec.attrs:
@@ -244,11 +244,11 @@ def simpler_data(draft: Draft) -> Iterator[Draft]:
                 yield draft.with_parts({x: Input(array, x.dtype, x.donated)})
     for n, op in enumerate(draft.ops):
         for position, part in enumerate(op.operands):
-            if isinstance(part, Number):
+            if isinstance(part, ScalarPart):
                 for number in (2, 3):
                     if part.number not in (2, 3):
                         operands = list(op.operands)
-                        operands[position] = Number(
+                        operands[position] = ScalarPart(
                             number if part.dtype.kind in "iub" else float(number), part.dtype)
                         yield draft.with_ops({n: op._replace(operands=tuple(operands))})
 

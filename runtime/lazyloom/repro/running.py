@@ -20,6 +20,7 @@ from ..execute.op_by_op.executor import OpFailed, op_kernel_of, run_op
 from ..interrupts import reraise_from_handler
 from ..program.donation import match_donations
 from ..program.evaluations import Evaluation
+from ..program.reasons import COMPILE, LOWER
 from ..program.stream import Leaf, Result, ScalarSlot
 from ..trace.source import UNKNOWN
 from ..types import TensorType
@@ -40,7 +41,7 @@ CHECK: Final = "check"
 DIFFERS: Final = "differs"
 
 
-class Ran(NamedTuple):
+class FormRun(NamedTuple):
     """What came of one form of a program.
 
     Attributes:
@@ -49,7 +50,7 @@ class Ran(NamedTuple):
         error: why it did not.
         op: the instruction at which it failed, if that is known.
         seconds: the fastest run.
-        compiling: what compiling took.
+        lowering, compiling: what these took; lowering includes the start of JAX.
     """
 
     form: str
@@ -57,10 +58,11 @@ class Ran(NamedTuple):
     error: Exception | None = None
     op: int | None = None
     seconds: float = 0.0
+    lowering: float = 0.0
     compiling: float = 0.0
 
 
-class Difference(NamedTuple):
+class ValueDifference(NamedTuple):
     """How two arrays differ.
 
     Attributes:
@@ -164,7 +166,7 @@ def all_values(saved: SavedProgram, into: list[list[Any]] | None = None) -> list
     return values
 
 
-def op_by_op(saved: SavedProgram, runs: int = 1) -> Ran:
+def op_by_op(saved: SavedProgram, runs: int = 1) -> FormRun:
     """Run a program op by op."""
     best = math.inf
     values: list[list[Any]] = []
@@ -176,15 +178,15 @@ def op_by_op(saved: SavedProgram, runs: int = 1) -> Ran:
     except (OpFailed, NotLowered) as error:
         cause = error.__cause__
         assert isinstance(cause, Exception)
-        return Ran(OP_BY_OP, None, cause, error.number)
-    return Ran(OP_BY_OP, tuple([values[n][r] for n, r in saved.program.outputs]), seconds=best)
+        return FormRun(OP_BY_OP, None, cause, error.number)
+    return FormRun(OP_BY_OP, tuple([values[n][r] for n, r in saved.program.outputs]), seconds=best)
 
 
 # Compiled.
 
 def compiled(
     saved: SavedProgram, outputs: Sequence[tuple[int, int]] | None = None, runs: int = 1
-) -> Ran:
+) -> FormRun:
     """Compile a program as a whole and run it; ``outputs`` are other results than its own."""
     program = saved.program
     structure = program.structure
@@ -194,7 +196,7 @@ def compiled(
     donated = match_donations(structure, own, list(program.donated)) if outputs is None else {}
     try:
         executable = compile_program(Request(structure, own, donated, registry.at_first()))
-        compiling = sum(executable.timings.values())
+        timings = executable.timings
         best = math.inf
         results: list[Any] = []
         for _ in range(runs):
@@ -214,12 +216,13 @@ def compiled(
     except NotLowered as error:
         cause = error.__cause__
         assert isinstance(cause, Exception)
-        return Ran(COMPILED, None, cause, error.number)
+        return FormRun(COMPILED, None, cause, error.number)
     except Exception as error:
         reraise_from_handler(error)
-        return Ran(COMPILED, None, error)
+        return FormRun(COMPILED, None, error)
     by_output = dict(zip(own, results, strict=True))
-    return Ran(COMPILED, tuple([by_output[o] for o in wanted]), seconds=best, compiling=compiling)
+    return FormRun(COMPILED, tuple([by_output[o] for o in wanted]), seconds=best,
+               lowering=timings.get(LOWER, 0.0), compiling=timings.get(COMPILE, 0.0))
 
 
 # Comparison.
@@ -232,7 +235,7 @@ def _floats(x: Any, dtype: DType) -> Any:
     return np.asarray(x).astype(np.float64)
 
 
-def difference(a: Any, b: Any, t: TensorType, tolerance: float | None) -> Difference | None:
+def difference(a: Any, b: Any, t: TensorType, tolerance: float | None) -> ValueDifference | None:
     """Return how an array that was computed op by op differs from the compiled program's.
 
     Integers and bools have to be equal. Floats have to be of the same kind, NaN, an infinity or a
@@ -247,7 +250,7 @@ def difference(a: Any, b: Any, t: TensorType, tolerance: float | None) -> Differ
         if not off.any():
             return None
         first = tuple(int(i) for i in np.argwhere(off)[0])
-        return Difference(int(off.sum()), t.size, first, a[first], b[first], False, 1.0)
+        return ValueDifference(int(off.sum()), t.size, first, a[first], b[first], False, 1.0)
     x, y = _floats(a, dtype), _floats(b, dtype)
     with np.errstate(all="ignore"):
         finite = np.isfinite(x) & np.isfinite(y)
@@ -264,7 +267,7 @@ def difference(a: Any, b: Any, t: TensorType, tolerance: float | None) -> Differ
     ranked = np.where(kinds, np.inf, np.where(off, apart, -1.0))
     place = tuple(int(i) for i in np.unravel_index(int(ranked.argmax()), ranked.shape))
     index = place[: len(t.shape)]
-    return Difference(
+    return ValueDifference(
         int(off.reshape(t.size, -1).any(axis=1).sum()), t.size, index, a[index], b[index],
         bool(kinds.any()), float(apart.max() / scale) if scale else 0.0)
 
@@ -297,7 +300,7 @@ class Findings(NamedTuple):
         fault: what is wrong; None if nothing is.
     """
 
-    forms: tuple[Ran, ...]
+    forms: tuple[FormRun, ...]
     fault: Fault | None
 
 

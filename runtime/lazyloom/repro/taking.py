@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import sys
@@ -64,15 +65,22 @@ def _held(buffer: Buffer, evaluation: Evaluation) -> Buffer:
 class _Taker:
     """An observer that keeps the plan of this thread that failed, ran longest or ran last."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: Callable[[_Taken], None] | None) -> None:
         self._thread: Final = threading.get_ident()
+        #: called with each plan before it runs
+        self._before: Final = before
         self.failed: _Taken | None = None
         self.slowest: _Taken | None = None
         self.last: _Taken | None = None
         self._seconds = -1.0
 
     def begins(self, plan: Plan) -> _Taken | None:
-        return _Taken(plan) if threading.get_ident() == self._thread else None
+        if threading.get_ident() != self._thread:
+            return None
+        taken = _Taken(plan)
+        if self._before is not None:
+            self._before(taken)
+        return taken
 
     def ended(self, taken: _Taken | None) -> None:
         if taken is None:
@@ -100,7 +108,7 @@ class _Taker:
 
 def save_repro(
     path: Any, values_or_function: Any, *arguments: Any,
-    kwargs: Mapping[str, Any] | None = None, data: str = VALUES,
+    kwargs: Mapping[str, Any] | None = None, data: str = VALUES, before: bool = False,
 ) -> str:
     """Save a program that fails, gives something wrong or is slow, for a report.
 
@@ -117,6 +125,7 @@ def save_repro(
         kwargs: what it is called with by name.
         data: "values" saves the inputs as they are, "random" random ones of the same types and
             between the same bounds.
+        before: save each program before it runs, too: the file has the one that ends the process.
 
     Returns:
         the path.
@@ -135,7 +144,15 @@ def save_repro(
         raise ArgumentError(
             f"{NAME}: arguments are given with {type_name(values_or_function)}, expected a "
             "function, or values alone")
-    taker = _Taker()
+    def write(taken: _Taken) -> str:
+        found = taken_program(taken.plan, taken.leaves, taken.donatable)
+        return files.write(path, files.with_random_inputs(found) if data == RANDOM else found)
+
+    def write_before(taken: _Taken) -> None:
+        with contextlib.suppress(ArgumentError):
+            write(taken)
+
+    taker = _Taker(write_before if before else None)
     if is_function:
         _watched(taker, lambda: _compute(values_or_function(*arguments, **(kwargs or {}))))
     else:
@@ -150,8 +167,7 @@ def save_repro(
         raise ArgumentError(
             f"{NAME}: no program ran while the function did, expected one that computes something; "
             "what it computed before may be known already")
-    found = taken_program(taken.plan, taken.leaves, taken.donatable)
-    return files.write(path, files.with_random_inputs(found) if data == RANDOM else found)
+    return write(taken)
 
 
 def _watched(taker: _Taker, compute: Callable[[], None]) -> None:
