@@ -141,6 +141,8 @@ def test_a_training_step_of_a_function(file):
         return loss.detach()
 
     before = model.weight.detach().clone().numpy()
+    # what makes the arguments is no part of the step
+    lazyloom.sync(wait=True)
     found = saved_of(file, train_step)
     assert running.findings_of(found).fault is None
     # inputs are those from before the step, which took place
