@@ -92,7 +92,8 @@
           loom_program_picture(), loom_distributed_barrier(), loom_tensor_local_part(),
           loom_tensor_from_local_part(), loom_memory(), loom_cache_save(), loom_cache_load(),
           loom_cache_report_json(), loom_cache_list_json(), loom_exported, loom_export(),
-          loom_load_program(), loom_exported_run(), _seed(), _json(), _release()
+          loom_load_program(), loom_exported_run(), _seed(), _json(), _release(),
+          loom_save_repro()
      1.8  loom_set_error(), loom_copy_source_location()
      1.7  loom_devices(), loom_tensor_to_device(), loom_tensor_shard(), loom_tensor_placement(),
           loom_distributed_initialize(), _rank(), _finalize()

@@ -102,7 +102,7 @@ NAMES: Final[dict[str, tuple[str, ...] | str]] = {
     "register_op": "an op is defined by a function of Python's that JAX traces",
     "report": "`LAZYLOOM_PROFILE` in the environment makes one when a program in C shuts down",
     "result_of": _TAPE,
-    "save_repro": "`LAZYLOOM_REPRO=DIR` in the environment saves programs of C that fail, too",
+    "save_repro": ("loom_save_repro",),
     "scan": ("loom_scan",),
     "set_grad_enabled": ("loom_set_grad_enabled",),
     "set_option": ("loom_set_option", "loom_option_set"),
