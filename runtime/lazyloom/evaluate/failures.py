@@ -31,8 +31,8 @@ from . import collect
 
 #: a note of errors of runs
 HOW_TO_SAVE: Final = (
-    "to save the program for a report, set LAZYLOOM_REPRO=DIR in the environment, or call "
-    "lazyloom.save_repro(path, function); python -m lazyloom repro FILE runs it")
+    "to save the program for a report, set LAZYLOOM_REPRO=DIR in the environment; python -m "
+    "lazyloom repro FILE runs it")
 
 
 def definition_error(plan: Plan, error: Any) -> LoomError:

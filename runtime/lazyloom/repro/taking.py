@@ -13,13 +13,13 @@ from typing import Any, Final
 import numpy as np
 
 from .. import logs, observers, settings
-from ..backends.backend import NotLowered
 from ..backends.data import host_memory
 from ..backends.returned import description
 from ..backends.selection import backend
 from ..errors import ArgumentError, ExecutionError, LoomError, type_name
 from ..evaluate.sync import sync
 from ..installed import VERSION
+from ..interrupts import reraise_from_handler
 from ..placements import DEFAULT_PLACEMENT
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
@@ -305,7 +305,9 @@ def failed(plan: Plan, error: LoomError) -> str:
             path = files.write(os.path.join(
                 folder, f"failed-{os.getpid()}-{len(_failures.known) + 1}.repro"), found)
             _failures.known[plan.structure] = path
-    except (LoomError, NotLowered, OSError, ValueError, MemoryError) as problem:
+    except Exception as problem:
+        # an input may have failed itself; the error that is told is the program's
+        reraise_from_handler(problem)
         logs.say("run", logs.WARNING, f"Lazyloom could not save the program that failed, as "
                  f"{VARIABLE} asks: {problem}")
         return ""
