@@ -355,6 +355,9 @@ def options() -> str:
         "first process is profiled |",
         "| `LAZYLOOM_TOP` | `1` has the process answer to "
         "[`python -m lazyloom top`](debugging.md#look-at-a-process-that-runs) |",
+        "| `LAZYLOOM_REPRO` | the folder for [programs that fail]"
+        "(debugging.md#save-a-program-for-a-report), each with its inputs; "
+        "`donate=False` is the default with it |",
         "| `LAZYLOOM_USER_PACKAGES`, `LAZYLOOM_SKIP_PACKAGES` | installed packages whose lines "
         "[records name](records.md#which-line-is-named) as the user's, and others whose lines they "
         "pass over, separated by commas |",

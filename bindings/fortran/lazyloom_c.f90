@@ -1190,6 +1190,15 @@ module lazyloom_c
       type(loom_exported_t), value :: program
       integer(c_int) :: found
     end function
+    function c_loom_save_repro(path, values, value_count, random_data) &
+        bind(c, name="loom_save_repro") result(found)
+      import
+      type(c_ptr), value :: path
+      type(c_ptr), value :: values
+      integer(c_size_t), value :: value_count
+      logical(c_bool), value :: random_data
+      integer(c_int) :: found
+    end function
     function c_loom_distributed_barrier(timeout) &
         bind(c, name="loom_distributed_barrier") result(found)
       import

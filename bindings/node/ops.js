@@ -145,6 +145,7 @@ exports.functions = [
   "loom_status loom_exported_seed(loom_exported program, uint64_t seed)",
   "loom_status loom_exported_json(loom_exported program, char *buffer, size_t capacity, size_t *needed)",
   "loom_status loom_exported_release(loom_exported program)",
+  "loom_status loom_save_repro(const char *path, const loom_tensor *values, size_t value_count, bool random_data)",
   "loom_status loom_distributed_barrier(double timeout)",
   "loom_status loom_tensor_local_part(loom_tensor tensor, loom_tensor *result)",
   "loom_status loom_tensor_from_local_part(loom_tensor tensor, const char *mesh, const char *devices, const char *spec, loom_tensor *result)",

@@ -535,6 +535,17 @@ LOOM_API LOOM_CHECK loom_status loom_exported_json(loom_exported program, char *
 /* Ends the use of it. Results stay. Errors: LOOM_ERROR_HANDLE. */
 LOOM_API loom_status loom_exported_release(loom_exported program);
 
+/* Computes pending tensors and saves the program that does, or the first that fails, with the data
+   of its inputs, for a report: python -m lazyloom repro FILE runs it, and makes it smaller. Without
+   it, LAZYLOOM_REPRO=DIR in the environment saves each program that fails. path: text, in the
+   encoding of the system; a file that is there is replaced. values: in, value_count, at least one
+   of them pending. random_data: such of the same types, between the same bounds, are saved in the
+   place of the inputs'. Errors: LOOM_ERROR_ARGUMENT, as where none is pending, an op cannot run in
+   another process, or the file cannot be written; _HANDLE; _READ_FORBIDDEN. A failure of the program
+   is none: it is saved, and is the error of whoever reads the values. */
+LOOM_API LOOM_CHECK loom_status loom_save_repro(const char *path, const loom_tensor *values,
+                                                size_t value_count, bool random_data);
+
 /* ---- parts of processes ------------------------------------------------------------ */
 
 /* Waits until all processes have come here, but no longer than timeout seconds, 0 for that of
@@ -619,6 +630,7 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_from_local_part(loom_tensor tensor, 
 #define loom_exported_seed(...) (LOOM_HERE, loom_exported_seed(__VA_ARGS__))
 #define loom_exported_json(...) (LOOM_HERE, loom_exported_json(__VA_ARGS__))
 #define loom_exported_release(...) (LOOM_HERE, loom_exported_release(__VA_ARGS__))
+#define loom_save_repro(...) (LOOM_HERE, loom_save_repro(__VA_ARGS__))
 #define loom_quantized_json(...) (LOOM_HERE, loom_quantized_json(__VA_ARGS__))
 #define loom_program_picture(...) (LOOM_HERE, loom_program_picture(__VA_ARGS__))
 #define loom_memory(...) (LOOM_HERE, loom_memory(__VA_ARGS__))

@@ -103,6 +103,7 @@ NAMES: Final[dict[str, tuple[str, ...] | str]] = {
     "report": "tells of the records that are kept, which `loom_evaluations_json` has; "
               "`loom_profile_json` tells more",
     "result_of": _TAPE,
+    "save_repro": ("loom_save_repro",),
     "scan": ("loom_scan",),
     "set_grad_enabled": ("loom_set_grad_enabled",),
     "set_option": ("loom_set_option", "loom_option_set"),

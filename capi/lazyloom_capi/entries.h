@@ -131,6 +131,8 @@ int loomp_load_program(const char *path, uint64_t *result);
 int loomp_exported_run(uint64_t program, const uint64_t *inputs, size_t input_count,
                        uint64_t *results, size_t result_count, uintptr_t file, int line);
 int loomp_exported_seed(uint64_t program, uint64_t seed);
+int loomp_save_repro(const char *path, const uint64_t *values, size_t value_count, int random_data,
+                     uintptr_t file, int line);
 int loomp_barrier(double timeout);
 int loomp_local_part(uint64_t tensor, uint64_t *result, uintptr_t file, int line);
 int loomp_from_local_part(uint64_t tensor, const char *mesh, const char *devices,

@@ -65,3 +65,11 @@ loom_status loom_exported_release(loom_exported program) {
   OWNED();
   return program.bits ? release(LOOMP_EXPORTED, program.bits) : LOOM_OK;
 }
+
+loom_status loom_save_repro(const char *path, const loom_tensor *values, size_t value_count,
+                            bool random_data) {
+  READY();
+  NEED(path);
+  NEED_LIST(values, value_count);
+  return CALL(loomp_save_repro(path, (const uint64_t *)values, value_count, random_data, WHERE));
+}

@@ -88,6 +88,16 @@ def loomp_exported_seed(handle: int, seed: int) -> int:
     return 1
 
 
+@located
+def loomp_save_repro(path: Any, values: Any, value_count: int, random_data: int) -> int:
+    capture.refuse_read("loom_save_repro")
+    with _file("loom_save_repro", path) as name:
+        lazyloom.save_repro(
+            name, values_of(values, value_count, "loom_save_repro: values"),
+            data="random" if random_data else "values")
+    return 1
+
+
 def signature_json(handle: int) -> str:
     """The arguments, results and generators of a program, as a JSON object."""
     program: lazyloom.ExportedFunction = handles.find(EXPORTED, handle)

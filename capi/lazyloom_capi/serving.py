@@ -111,7 +111,8 @@ def failed(exception: type[BaseException], value: BaseException, traceback: Any)
         return -TIMEOUT
     if isinstance(value, LoomError):
         code, op, site = value.code, value.op or "", value.site or ""
-        message = str(value) if op else named_in_c(str(value))
+        message = "; ".join([
+            str(value) if op else named_in_c(str(value)), *getattr(value, "__notes__", ())])
         if site == _UNKNOWN:
             site = ""
     else:

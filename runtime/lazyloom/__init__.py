@@ -120,6 +120,13 @@ def _verdicts() -> bytes | None:
     return on_disk()
 
 
+def _failed(plan: Any, error: LoomError) -> str:
+    # as above
+    from .repro.taking import failed
+
+    return failed(plan, error)
+
+
 def _measure(candidates: Sequence[Any]) -> None:
     from .execute.measuring import measure
 
@@ -143,6 +150,8 @@ _hooks.verdicts = _verdicts
 _hooks.measure = _measure
 _hooks.ran_before = _memory.ran_before
 _hooks.carrying = _carrying
+if _os.environ.get("LAZYLOOM_REPRO"):
+    _hooks.failed = _failed
 _hooks.version = __version__
 
 if _COMPILED:
@@ -459,7 +468,8 @@ def monitor(enabled: bool = True) -> str | None:
 
     A thread listens at a socket that only this user can open, and tells who connects what each
     thread does, rates, compilations, cache hits and memory. ``LAZYLOOM_TOP=1`` in the environment
-    begins so. Each run and each read takes about a microsecond longer.
+    begins so. Each run and each read takes a few
+    microseconds longer.
 
     Args:
         enabled: False ends it, and removes the socket.
@@ -483,6 +493,44 @@ def monitor(enabled: bool = True) -> str | None:
         return server.begin()
     server.end()
     return None
+
+
+def save_repro(
+    path: Any, values_or_function: Any, *arguments: Any, kwargs: Mapping[str, Any] | None = None,
+    data: str = "values", before: bool = False,
+) -> str:
+    """Save a program that fails, gives something wrong or is slow, for a report.
+
+    Pending values are computed, or a function is called, and its results are computed. Of the
+    programs that ran, one is saved with the data of its inputs: the first that failed; else, for
+    values, the last one, which computes them; for a function the one that took longest. Nothing is
+    donated meanwhile, so that the inputs are there. ``python -m lazyloom repro FILE`` runs the
+    file.
+
+    Args:
+        path: the file, which replaces one that is there.
+        values_or_function: pending tensors of any shape and dtype, in lists, tuples and dicts, or a
+            function.
+        arguments: what the function is called with.
+        kwargs: what it is called with by name.
+        data: "values" saves the inputs as they are, "random" random ones of the same types and
+            between the same bounds.
+        before: save each program before it runs, too: the file has the one that ends the process.
+
+    Returns:
+        the path.
+
+    Raises:
+        ArgumentError: none of the values is pending, the function ran no program, or the program
+            has an op that no other process can run: one with effects, one that calls code of this
+            process, one of several processes together; or it lies on a mesh or another device.
+        OSError: the file cannot be written.
+        whatever the function raises, but for the error of the program that is saved.
+    """
+    # rarely needed
+    from .repro.taking import save_repro as saved
+
+    return saved(path, values_or_function, *arguments, kwargs=kwargs, data=data, before=before)
 
 
 def report() -> Any:
@@ -589,14 +637,14 @@ __all__ = [
     "frontend", "get_option", "grad", "grad_enabled", "grad_mode", "gradients", "hessian", "jacfwd",
     "jacobian", "jacrev", "jit", "jvp", "known_bounds", "known_range", "last_evaluation",
     "last_sequence", "linearize", "load", "make_mesh", "mark_dynamic", "mark_static", "monitor",
-    "name_site",
-    "ops", "options", "parents", "placement_of", "platform", "private_folder", "profile",
-    "program_of", "programs_of", "read_for_shape", "record", "record_number", "record_one",
-    "record_spec", "record_two", "register_check", "register_op", "report", "result_of", "scan",
-    "set_grad_enabled", "set_option", "set_site", "shard", "shard_map", "skip_folder",
-    "skip_packages", "source", "spec", "stats", "sync", "sync_older", "tangents", "tensor_type",
-    "testing", "to_device", "to_dlpack", "tree_flatten", "tree_map", "use_backend", "used_since",
-    "user_packages", "Value", "value_and_grad", "visualize_sharding", "vjp", "vmap", "while_loop",
+    "name_site", "ops", "options", "parents", "placement_of", "platform", "private_folder",
+    "profile", "program_of", "programs_of", "read_for_shape", "record", "record_number",
+    "record_one", "record_spec", "record_two", "register_check", "register_op", "report",
+    "result_of", "save_repro", "scan", "set_grad_enabled", "set_option", "set_site", "shard",
+    "shard_map", "skip_folder", "skip_packages", "source", "spec", "stats", "sync", "sync_older",
+    "tangents", "tensor_type", "testing", "to_device", "to_dlpack", "tree_flatten", "tree_map",
+    "use_backend", "used_since", "user_packages", "Value", "value_and_grad", "visualize_sharding",
+    "vjp", "vmap", "while_loop",
 ]  # fmt: skip
 
 #: public modules that only some programs import

@@ -1,4 +1,4 @@
-"""``python -m lazyloom``: ``info``, ``run``, ``profile``, ``top``, ``codegen``, ``cache``, ..."""
+"""``python -m lazyloom``: ``info``, ``run``, ``profile``, ``top``, ``repro``, ``codegen``, ..."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from .generator_kit import command as generator_kit
 from .host import native, shipped, storage
 from .monitoring import command as monitoring
 from .profiling import command as profiling
+from .repro import command as repro
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -35,6 +36,8 @@ def main(arguments: list[str] | None = None) -> int:
         "profile", help="a program, and a report of why it is slow"))
     monitoring.add_arguments(commands.add_parser(
         "top", help="what a running process does, refreshed each second"))
+    repro.add_arguments(commands.add_parser(
+        "repro", help="run a program that was saved for a report, and make it smaller"))
     _add_cache(commands.add_parser("cache", help="the disk cache, and files of it"))
     generator_kit.add_arguments(commands.add_parser(
         "codegen", help="test, list and explain code generators"))
@@ -55,6 +58,8 @@ def main(arguments: list[str] | None = None) -> int:
         return launcher.run(options)
     if options.command == "top":
         return monitoring.run(options)
+    if options.command == "repro":
+        return repro.run(options)
     if options.command == "profile":
         return profiling.run(options)
     if options.command == "kernels":

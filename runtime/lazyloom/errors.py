@@ -271,4 +271,6 @@ def reraised(error: LoomError) -> LoomError:
         distributed_reports[0] += 1
     copy = type(error)(str(error), op=error.op, site=error.site)
     copy.__cause__ = error.__cause__
+    for note in getattr(error, "__notes__", ()):
+        copy.add_note(note)
     return copy

@@ -34,11 +34,13 @@ class Hooks:
             ``top``, or None.
         carrying: the module that knows of entries of the disk cache what a file of them needs
             (:mod:`lazyloom.execute.carrying`).
+        failed: saves a plan that failed with an error, and returns how it is run, or None.
         version: of the package.
     """
 
     __slots__ = ("read", "read_number", "as_leaf", "recorded", "grown", "loops", "verdicts",
                  "measure", "ran_before", "together", "observer", "end_profile", "carrying",
+                 "failed",
                  "version")
 
     read: Callable[[Any], Any]
@@ -55,11 +57,13 @@ class Hooks:
     together: Any
     observer: Any
     end_profile: Callable[[], None] | None
+    failed: Callable[[Any, Any], str] | None
 
     def __init__(self) -> None:
         self.together = None
         self.observer = None
         self.end_profile = None
+        self.failed = None
 
 
 hooks = Hooks()

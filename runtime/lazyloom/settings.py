@@ -19,11 +19,14 @@ from .errors import ArgumentError
 
 #: the options of a thread that are True or False, and what they are to begin with
 FLAGS: Final[dict[str, bool]] = {
-    "donate": True,
+    # what a program that fails is saved with is there only if it gave nothing up
+    "donate": not os.environ.get("LAZYLOOM_REPRO"),
     "reproducible": os.environ.get("LAZYLOOM_REPRODUCIBLE", "0") not in ("", "0"),
     "progress": os.environ.get("LAZYLOOM_PROGRESS", "1") not in ("", "0"),
     "eager": os.environ.get("LAZYLOOM_EAGER", "0") not in ("", "0"),
 }
+
+_DONATES: Final[bool] = FLAGS["donate"]
 
 #: what a strict mode may be
 MODES: Final = ("allow", "warn", "error")
@@ -364,7 +367,7 @@ def occurrences() -> Occurrences:
 
 def donates() -> bool:
     """The option ``donate`` of this thread; read at every write in place."""
-    return not _ever_set[0] or bool(get_option("donate"))
+    return bool(get_option("donate")) if _ever_set[0] else _DONATES
 
 
 def reproducible() -> bool:

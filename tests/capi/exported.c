@@ -58,6 +58,23 @@ static void own_program(const char *path) {
   OK(loom_exported_release(program));
 }
 
+static void saved_program(const char *path) {
+  loom_tensor x = matrix(2), values[2];
+  float numbers[6];
+  OK(loom_sin(x, &values[0]));
+  OK(loom_multiply(values[0], x, &values[1]));
+  OK(loom_save_repro(path, values, 2, false));
+  OK(loom_tensor_read(values[1], numbers, sizeof numbers));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_save_repro(path, values, 2, true));
+  EXPECT(strstr(loom_error_message(), "none of the values is pending") != NULL);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_save_repro(NULL, values, 2, false));
+  OK(loom_multiply(values[0], x, &values[1]));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_save_repro("no/such/folder/file", values + 1, 1, true));
+  EXPECT(strstr(loom_error_message(), "no/such/folder/file") != NULL);
+  OK(loom_tensor_release(x));
+  FAILS(LOOM_ERROR_HANDLE, loom_save_repro(path, &x, 1, false));
+}
+
 static void *contents(const char *path, size_t *size) {
   FILE *file = fopen(path, "rb");
   void *data;
@@ -91,9 +108,10 @@ static void given_program(const char *path, const char *input, const char *expec
 
 int main(int count, char **given) {
   const int64_t images[] = {2, 3, 32, 32}, tokens[] = {1, 3};
-  EXPECT(count == 2 || count == 5);
+  EXPECT(count == 2 || count == 3 || count == 5);
   OK(loom_initialize());
   if (count == 2) own_program(given[1]);
+  else if (count == 3) saved_program(given[2]);
   else if (given[4][0] == 'i') given_program(given[1], given[2], given[3], LOOM_FLOAT32, images, 4);
   else given_program(given[1], given[2], given[3], LOOM_INT64, tokens, 2);
   OK(loom_shutdown());

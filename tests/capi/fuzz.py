@@ -262,8 +262,8 @@ LEFT_OUT = {
     "loom_tensor_release", "loom_buffer_release", "loom_program_release", "loom_tensor_retain",
     "loom_capture_release", "loom_linear_map_release", "loom_quantized_release",
     "loom_exported_release",
-    # it writes a file
-    "loom_export",
+    # they write a file
+    "loom_export", "loom_save_repro",
     # a process-wide choice that changes how long programs take
     "loom_codegen_verify", "loom_codegen_segmented",
     # pointers, which no check can tell from others

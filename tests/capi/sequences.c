@@ -60,6 +60,7 @@ static const action actions[] = {
    OF(loom_error_free), OF(loom_set_source_location), OF(loom_copy_source_location),
    OF(loom_set_log), OF(loom_export), OF(loom_load_program), OF(loom_exported_run),
    OF(loom_exported_seed), OF(loom_exported_json), OF(loom_exported_release),
+   OF(loom_save_repro),
    OF(loom_cache_save), OF(loom_cache_load), OF(loom_cache_report_json),
    OF(loom_cache_list_json), OF(loom_profile_begin), OF(loom_profile_end), OF(loom_profile_json),
    OF(loom_initialize), OF(loom_shutdown),

@@ -55,6 +55,16 @@ ACTION(loom_export) {
   return status;
 }
 
+ACTION(loom_save_repro) {
+  loom_tensor values[2];
+  loom_status status;
+  values[0] = some(w);
+  status = loom_add(values[0], values[0], &values[1]);
+  if (status != LOOM_OK) return status;
+  keep(w, values[1]);
+  return loom_save_repro(some_path(w, "repro"), values, about(w, 2), one_in(w, 2));
+}
+
 static loom_exported some_exported(worker *w) {
   loom_exported found;
   found.bits = w->exporteds && !one_in(w, 4) ? w->exported[below(w, w->exporteds)].bits

@@ -483,5 +483,7 @@ def test_a_tensor_assigned_by_a_run_out_of_memory_holds_what_it_did(client: Clie
     with pytest.raises(errors.OutOfMemoryError, match="out of memory") as caught:
         x.read()
     assert caught.value.code == 14
+    # C has no notes
+    assert "; to save the program for a report, set LAZYLOOM_REPRO=DIR" in str(caught.value)
     assert x.read().tolist() == [2, 3]
     assert client.apply("add", [x, 1]).read().tolist() == [3, 4]

@@ -10,6 +10,7 @@ import pytest
 
 import lazyloom
 import lazyloom_numpy as np
+from lazyloom.repro import running, saved
 from tests.export import models
 
 from .compilers import HERE, Compile
@@ -46,3 +47,19 @@ def test_programs_that_c_writes(
     x = numpy.arange(1, 7, dtype=numpy.float32).reshape(2, 3)
     _, product = g(np.array(x), np.array([0, 3], dtype=np.uint32))
     numpy.testing.assert_array_equal(numpy.asarray(product), x * (x + 9))
+
+
+def test_a_program_that_c_saves_for_a_report(
+    compiled: Compile, bare_environment: dict[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "c.repro"
+    done = subprocess.run(
+        [str(compiled(HERE / "exported.c")), "repro", str(path)],
+        env=bare_environment, capture_output=True, text=True,
+        timeout=300, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = saved.read(path)
+    assert found.program.ops == ["sin", "multiply"]
+    assert found.inputs[0].tolist() == [[2, 3, 4], [5, 6, 7]]
+    assert found.sites[0].startswith("exported.c:")
+    assert running.findings_of(found).fault is None

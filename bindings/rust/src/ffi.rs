@@ -359,6 +359,7 @@ extern "C" {
     pub fn loom_exported_seed(program: loom_exported, seed: u64) -> loom_status;
     pub fn loom_exported_json(program: loom_exported, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_exported_release(program: loom_exported) -> loom_status;
+    pub fn loom_save_repro(path: *const c_char, values: *const loom_tensor, value_count: usize, random_data: bool) -> loom_status;
     pub fn loom_distributed_barrier(timeout: f64) -> loom_status;
     pub fn loom_tensor_local_part(tensor: loom_tensor, result: *mut loom_tensor) -> loom_status;
     pub fn loom_tensor_from_local_part(tensor: loom_tensor, mesh: *const c_char, devices: *const c_char, spec: *const c_char, result: *mut loom_tensor) -> loom_status;

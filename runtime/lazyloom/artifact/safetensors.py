@@ -28,9 +28,11 @@ _ALIGNMENT: Final = 8
 _LONGEST_HEADER: Final = 100_000_000
 
 
-def packed(arrays: Mapping[str, tuple[DType, Any]]) -> bytes:
-    """Return a file of named NumPy arrays, each with its dtype."""
-    header: dict[str, Any] = {}
+def packed(
+    arrays: Mapping[str, tuple[DType, Any]], metadata: Mapping[str, str] | None = None
+) -> bytes:
+    """Return a file of named NumPy arrays, each with its dtype, and of texts by name."""
+    header: dict[str, Any] = {} if metadata is None else {"__metadata__": dict(metadata)}
     parts: list[bytes] = []
     at = 0
     for name, (dtype, array) in arrays.items():
@@ -85,13 +87,34 @@ def unpacked(
     return arrays
 
 
-def _header(data: bytes, where: str) -> dict[str, Any]:
+def metadata_of(data: bytes, where: str) -> dict[str, str]:
+    """Return the texts of a file by name.
+
+    Raises ArgumentError for a file that is damaged.
+    """
+    found = _parsed(data, where).get("__metadata__", {})
+    if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
+        raise ArgumentError(f"{where}: its metadata are no texts by name; the file is damaged")
+    return found
+
+
+def _parsed(data: bytes, where: str) -> dict[str, Any]:
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or size > min(len(data) - 8, _LONGEST_HEADER):
         raise ArgumentError(
             f"{where}: it has {len(data)} bytes, and a header of {size}; the file is damaged")
     try:
         header = json.loads(data[8 : 8 + size])
+        if not isinstance(header, dict):
+            raise TypeError("it is no object")
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(f"{where}: its header is no safetensors header: {error}") from error
+    return header
+
+
+def _header(data: bytes, where: str) -> dict[str, Any]:
+    header = _parsed(data, where)
+    try:
         header.pop("__metadata__", None)
         for entry in header.values():
             first, last = entry["data_offsets"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from .. import settings
 from ..backends.backend import NotLowered
@@ -19,6 +19,7 @@ from ..errors import (
 )
 from ..execute.op_by_op.executor import OpFailed
 from ..execute.run import run
+from ..hooks import hooks
 from ..interrupts import half_imported, reraise_from_handler
 from ..program.evaluations import Evaluation
 from ..program.plan import Plan
@@ -27,6 +28,11 @@ from ..trace import graph
 from ..trace.graph import DONE, FAILED, SCHEDULED, Buffer, Value
 from ..trace.source import is_users
 from . import collect
+
+#: a note of errors of runs
+HOW_TO_SAVE: Final = (
+    "to save the program for a report, set LAZYLOOM_REPRO=DIR in the environment; python -m "
+    "lazyloom repro FILE runs it")
 
 
 def definition_error(plan: Plan, error: Any) -> LoomError:
@@ -42,7 +48,21 @@ def definition_error(plan: Plan, error: Any) -> LoomError:
         f"{type(cause).__name__}: {message.removeprefix(op + ': ')}", op=op, site=str(n.site))
     wrapped.__cause__ = cause
     plan.evaluation.error = wrapped
+    _tell_of_repro(plan, wrapped)
     return wrapped
+
+
+def _tell_of_repro(plan: Plan, error: LoomError) -> None:
+    """Save the program that failed, if that is asked for; add how it is saved, or run."""
+    if type(error) is not ExecutionError and type(error) is not OutOfMemoryError:
+        return
+    saved = hooks.failed
+    if saved is None:
+        error.add_note(HOW_TO_SAVE)
+        return
+    how = saved(plan, error)
+    if how:
+        error.args = (f"{str(error).rstrip('.')}; {how}",)
 
 
 def run_rest(
@@ -118,6 +138,7 @@ def fail(plan: Plan, error: Exception) -> None:
             f"signal's handler, say ({type(error).__name__}: {error}); read it again "
             "afterwards, or let the handler leave the work to the program") from error
     plan.evaluation.error = wrapped = _as_execution_error(error, plan)
+    _tell_of_repro(plan, wrapped)
     _empty_frames(wrapped)
     plan.failed = True
     with graph.trace.lock:

@@ -137,7 +137,8 @@ def begin() -> Started:
             given = json.dumps([paths(), sys.prefix, sys.exec_prefix])
             words = [python, *_flags(), "-c", _FIRST, address.hex(), given]
             # what a program asks for that looks at itself is not for its compiler
-            detached.start(f"LAZYLOOM_REPRODUCIBLE=1 LAZYLOOM_TOP=0 {shlex.join(words)}")
+            environment = "LAZYLOOM_REPRODUCIBLE=1 LAZYLOOM_TOP=0 LAZYLOOM_REPRO="
+            detached.start(f"{environment} {shlex.join(words)}")
             connection, pid = _accepted(listening, time.monotonic() + START)
         except (OSError, ValueError) as error:
             raise NoCompilerError(f"{python} could not be started: {error}") from error

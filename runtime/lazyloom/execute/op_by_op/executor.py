@@ -154,6 +154,26 @@ def _constant(item: Baked) -> Any:
     return found
 
 
+def run_op(op: OpKernel, arguments: list[Any], evaluation: Evaluation) -> list[Any]:
+    """Return the results of one op by itself, as NumPy arrays, by what runs it op by op.
+
+    Raises OpFailed, and NotLowered for instruction 0 where the op's definition does not work.
+    """
+    errors: Any = ignore_errors()
+    try:
+        if not op.ready:
+            prepare(op, evaluation)
+        try:
+            result: Any = _execute(op, arguments) if op.kernel is None else (
+                _called(op.kernel, arguments))
+        except Exception as error:
+            reraise_from_handler(error)
+            result = _again(op, 0, error, arguments, evaluation)
+    finally:
+        restore_errors(errors)
+    return list(result) if op.count > 1 else [result]
+
+
 def run_op_by_op(plan: Plan, history: History, threads: Threads, donate: bool) -> None:
     """Run the plan's ops in order and attach the results. Raises OpFailed, NotLowered.
 
