@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from ..program.reasons import COLLECT, CUT, LOOKUP, PREPARATION, SHAPE, START
+from ..program.reasons import COLLECT, CUT, LOOKUP, PREPARATION, READ, SHAPE, START
 from . import findings
 from .events import Events, Run, SeenProgram, UserLine
 from .findings import OFTEN, Finding
@@ -41,8 +41,10 @@ def reads_by_element(events: Events) -> Iterator[Finding]:
                 f"{reads.count} numbers are read one by one",
                 [f"{seconds / reads.count * 1e6:.1f} us each"])
             continue
-        for number, count in Counter([run.program for run in runs[line]]).items():
-            of = [run for run in runs[line] if run.program == number]
+        # what a read needs beforehand, such as random numbers, is not what is read
+        own = [run for run in runs[line] if run.evaluation.cause == READ]
+        for number, count in Counter([run.program for run in own]).items():
+            of = [run for run in own if run.program == number]
             # a step that takes what the step before made is no part of a computation of arrays
             if count < MANY_READS or _bytes_of(events.programs[number]) > NUMBER_BYTES or any(
                 4 * runs_of[made_by[leaf]] > count
