@@ -12,9 +12,10 @@ from ..program.regions import ProgramRegion
 from ..program.stream import Leaf, Operand, Result, ScalarSlot, encode_operand
 from ..trace.scalars import Baked
 from ..types import TensorType, tensor_type
-from .answers import YES, Answer, No, Only, Wiring, Yes, value_of
+from .answers import YES, Answer, Call, No, Only, Wiring, Yes, value_of
 from .faults import Failure, failed, not_alone, told, why
 from .generator import Generator, Region
+from .mapped import of_element
 from .merging import UnitGraph
 from .patterns import Finder, Found, Pattern
 from .verdicts import Verdict, Verdicts, in_time
@@ -47,6 +48,12 @@ class Part(NamedTuple):
 
 class FailedNo(No):
     """No, because the generator failed."""
+
+    __slots__ = ()
+
+
+class MappedNo(No):
+    """No to a mapped op, though its generator does the op for one element."""
 
     __slots__ = ()
 
@@ -157,6 +164,7 @@ class Claims:
     Attributes:
         reasons: for each instruction, why each generator that was asked does not do it.
         deliberate: (instruction, generator that leaves it to XLA on purpose).
+        mapped: the mapped ops that a generator does for one element only.
         failed: what a generator might have done if it had not failed.
         taken: the regions, as instructions, by the number of their last one.
     """
@@ -178,6 +186,7 @@ class Claims:
         n = len(self.instructions)
         self.reasons: Final[list[dict[str, str]]] = [{} for _ in range(n)]
         self.deliberate: Final[set[tuple[int, str]]] = set()
+        self.mapped: Final[set[int]] = set()
         self.failed: Final[list[ProgramRegion]] = []
         self.taken: Final[dict[int, tuple[int, ...]]] = {}
         self.is_taken: Final = [False] * n
@@ -209,6 +218,8 @@ class Claims:
             self.reasons[n][name] = answer.reason
             if answer.deliberate:
                 self.deliberate.add((n, name))
+            if isinstance(answer, MappedNo):
+                self.mapped.add(n)
         self.failed.extend(claim.failed)
 
     def worth(self, claim: Claim, part: Part) -> Answer | Only:
@@ -309,7 +320,8 @@ class Claim:
         """Record why the generator does not do an instruction; once deliberate, it stays so."""
         before = self.reasons.get(number)
         deliberate = answer.deliberate or (before is not None and before.deliberate)
-        self.reasons[number] = No(reason or answer.reason, deliberate=deliberate)
+        of = MappedNo if isinstance(answer, MappedNo) else No
+        self.reasons[number] = of(reason or answer.reason, deliberate=deliberate)
 
     def _patterns(self) -> None:
         claims, generator = self.claims, self.generator
@@ -387,7 +399,7 @@ class Claim:
 
     def single(self, lost: Iterable[int] = ()) -> None:
         """Claim the ops that the generator does by themselves, but not some that another got."""
-        claims, generator, name = self.claims, self.generator, self.generator.name
+        claims, name = self.claims, self.generator.name
         answers: dict[object, Answer] = {}
         left = set(lost)
         for number, i in enumerate(claims.instructions):
@@ -401,12 +413,9 @@ class Claim:
             answer = answers.get(key)
             if answer is None:
                 call = claims.wiring.call(number)
-                answer = asked(
-                    generator, "supports", (call.op,), functools.partial(generator.supports, call))
+                answer = self._supports(call, i)
                 if not call.looked:
                     answers[key] = answer
-                if isinstance(answer, FailedNo):
-                    self.failed.append(ProgramRegion(name, (call.op,), ""))
             if isinstance(answer, No) and self._tried(number, answer):
                 self.small[number] = answer
                 self.home[number] = number
@@ -419,6 +428,22 @@ class Claim:
                 self.reasons.pop(number, None)
         if name in claims.failing:
             self._leave_unbuilt()
+
+    def _supports(self, call: Call, i: Instruction) -> Answer:
+        generator = self.generator
+
+        def ask(call: Call) -> Answer:
+            return asked(
+                generator, "supports", (call.op,), functools.partial(generator.supports, call))
+
+        answer = ask(call)
+        if isinstance(answer, FailedNo):
+            self.failed.append(ProgramRegion(generator.name, (call.op,), ""))
+        element = None if answer or isinstance(answer, FailedNo) else of_element(i)
+        if element is not None and ask(element):
+            return MappedNo(f"it does {element.op}, but not for each element of an axis, which is "
+                            f"no {element.op} of one more axis")
+        return answer
 
     def _leave_unbuilt(self) -> None:
         """Give up the units that could not be built by themselves."""

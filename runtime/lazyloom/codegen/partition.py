@@ -42,15 +42,17 @@ class Partition:
         reasons: for each instruction, why each generator that was asked does not do it.
         failed: what a generator might have done if it had not failed: refused regions, and ops that
             it raised an error about when it was asked.
+        mapped: the mapped ops that a generator does for one element of their axis, but not mapped.
         deliberate: the instructions that XLA keeps on purpose: a generator that could do them says
             that XLA is better at it, or none is ever asked.
     """
 
-    __slots__ = ("parts", "steps", "owner", "reasons", "failed", "deliberate")
+    __slots__ = ("parts", "steps", "owner", "reasons", "failed", "deliberate", "mapped")
 
     def __init__(
         self, parts: list[Part], steps: list[int], owner: list[int], reasons: list[dict[str, str]],
         failed: Sequence[ProgramRegion] = (), deliberate: Iterable[int] = (),
+        mapped: Iterable[int] = (),
     ) -> None:  # fmt: skip
         self.parts: Final = parts
         self.steps: Final = steps
@@ -58,14 +60,16 @@ class Partition:
         self.reasons: Final = reasons
         self.failed: Final = tuple(failed)
         self.deliberate: Final = frozenset(deliberate)
+        self.mapped: Final = frozenset(mapped)
 
     def left_behind(self, instructions: Sequence[Instruction]) -> list[int]:
-        """Return the heavy ops that XLA keeps, not on purpose, while there are regions."""
-        if not self.parts:
-            return []
+        """Return the heavy ops that XLA keeps, not on purpose, while there are regions.
+
+        Mapped ops that a generator does for one element are told of without regions, too.
+        """
         return [n for n, p in enumerate(self.owner)
                 if p < 0 and instructions[n].spec.heavy and self.reasons[n]
-                and n not in self.deliberate]
+                and n not in self.deliberate and (self.parts or n in self.mapped)]
 
 
 def partition(
@@ -248,4 +252,4 @@ def _ordered(structure: Structure, parts: list[Part], claims: Claims) -> Partiti
     owner = [renumbered[p] if p >= 0 else -1 for p in owner]
     steps = [owner[k] if owner[k] >= 0 else -1 - k for k in order]
     return Partition([parts[p] for p in numbered], steps, owner, claims.reasons, claims.failed,
-                     {n for n, _ in claims.deliberate})
+                     {n for n, _ in claims.deliberate}, claims.mapped)

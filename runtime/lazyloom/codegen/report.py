@@ -19,6 +19,7 @@ from .answers import Call
 from .check import check
 from .claims import Part
 from .generator import Generator
+from .mapped import with_batches
 from .partition import Partition, partition
 from .verdicts import Candidate
 from .worth import estimates
@@ -246,7 +247,7 @@ def explain(program: Program) -> Report:
         raise ArgumentError(
             f"explain: a {type_name(program)} was given, expected a program, such as "
             "lazyloom.program_of(value)")
-    structure = program.structure
+    structure = with_batches(program.structure)
     names = registry.chosen()
     divided = partition(structure, program.outputs, registry.generators(names), faults.refused(),
                         verdicts.current(), unbuilt=faults.unbuilt(),
@@ -289,7 +290,7 @@ def measure(program: Program | None = None) -> Report:
 
 def candidates(program: Program, chosen: Sequence[Generator]) -> list[Candidate]:
     """Return what can be measured in a program: its regions by estimate, and those too small."""
-    structure, outputs = program.structure, program.outputs
+    structure, outputs = with_batches(program.structure), program.outputs
     failed, unbuilt = faults.refused(), faults.unbuilt()
     regions: list[Candidate] = []
     # those of each by itself, so that two that do the same are compared

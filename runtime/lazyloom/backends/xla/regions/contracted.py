@@ -12,6 +12,7 @@ from ....codegen import registry
 from ....codegen.check import check
 from ....codegen.claims import Part, not_built, region_of
 from ....codegen.faults import refused, unbuilt
+from ....codegen.mapped import with_batches
 from ....codegen.partition import Partition, partition
 from ....codegen.verdicts import current
 from ....dtypes import int64
@@ -67,6 +68,7 @@ def divided(
     chosen = registry.generators(names)
     if not chosen or structure.padding is not None or engines.available() or on_other_device():
         return None
+    structure = with_batches(structure)
     while True:
         with Foreign("a code generator that was asked about ops"):
             division = partition(
