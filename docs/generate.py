@@ -328,8 +328,8 @@ def options() -> str:
         "programs run, for later processes |",
         "| `LAZYLOOM_CODEGEN_SEGMENTED` | `1` runs programs "
         "[in parts](codegen.md#what-each-part-takes), each of which is timed |",
-        "| `LAZYLOOM_CODEGEN_COVERAGE` | the [least part](codegen.md#no-less-than) of each program's "
-        "ops that they have to run, such as `0.9` |",
+        "| `LAZYLOOM_CODEGEN_COVERAGE` | the [least part](codegen.md#no-less-than) of each "
+        "program's ops that they have to run, such as `0.9` |",
         "| `LAZYLOOM_ONEDNN` | the path of oneDNN's library, if not the wheel's or the system's |",
         "| `LAZYLOOM_DEBUG_LOCKS` | `1` checks every write of a field that a lock guards "
         "(`lazyloom/locks.py`), where the core runs interpreted |",

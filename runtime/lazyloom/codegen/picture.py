@@ -85,8 +85,8 @@ def svg(report: Described) -> str:
 
 
 class _Frame:
-    """A region, or a stack of ops outside of regions: the layout of its ops, and where values enter and
-    leave."""
+    """A region, or a stack of ops outside of regions: the layout of its ops, and where values
+    enter and leave."""
 
     def __init__(
         self, members: Sequence[int], label: str, region: int,

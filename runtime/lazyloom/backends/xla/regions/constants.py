@@ -27,6 +27,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ....codegen.faults import failed
+from ....codegen.passes import prepared
 from ....counters import counters
 from ....foreign import Foreign
 from ....interrupts import Deferred, reraise_from_handler
@@ -204,7 +205,8 @@ class Constants:
         try:
             token = next(_tokens)
             with Foreign(f"the code generator {called.generator.name!r}, which binds constants,"):
-                code = called.generator.bound(called.region, values)
+                region, known = prepared(called.generator, called.region, values)
+                code = called.generator.bound(region, known)
             native = engine.other(code, token)
             if each.pending:
                 each.bind(native, jax_compat.upload(np.array(token, np.int64)))

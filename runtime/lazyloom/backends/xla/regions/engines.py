@@ -14,6 +14,7 @@ import numpy as np
 from ....cache import memory
 from ....codegen.faults import Failure, failed, told
 from ....codegen.generator import Code, CSource, NativeCode, PythonCode
+from ....codegen.passes import prepared
 from ....foreign import Foreign
 from ....host.c_source.library import CompilerError
 from ....host.find import kernel_of
@@ -114,7 +115,8 @@ def engine_of(called: Called, when: str = "build") -> Engine:
             return engine
         try:
             with Foreign(f"the code generator {called.generator.name!r}, which builds a region,"):
-                engine = Engine(called, called.generator.build(called.region))
+                engine = Engine(called, called.generator.build(
+                    prepared(called.generator, called.region).region))
         except Exception as error:
             reraise_from_handler(error)
             problem = failure(called, when, error)
