@@ -9,8 +9,9 @@ from ..trace.scalars import Baked
 from .answers import YES, Answer, Call, No, Number, Only
 from .claims import Part
 from .faults import Failure, failures
-from .generator import Code, CSource, Generator, Layout, NativeCode, PythonCode, Region
+from .generator import Code, CSource, Generator, Layout, NativeCode, Pass, PythonCode, Region
 from .partition import Partition, partition
+from .passes import PassError, Rewriter
 from .patterns import Pattern, absent, any_value, match, number
 from .registry import available, in_use, load, register, segmented, unavailable, use, verify
 from .report import Report, explain, measure
@@ -19,8 +20,9 @@ from .worth import at_least, whatever_the_size
 
 __all__ = [
     "Answer", "Baked", "CSource", "Call", "Code", "Failure", "Generator", "Layout", "Leaf",
-    "NativeCode", "No", "Number", "Only", "Part", "Partition", "Pattern", "PythonCode", "Region",
-    "Report", "Result", "Verdict", "YES", "absent", "any_value", "at_least", "available",
-    "explain", "failures", "in_use", "load", "match", "measure", "number", "partition", "register",
-    "segmented", "unavailable", "use", "verify", "whatever_the_size",
+    "NativeCode", "No", "Number", "Only", "Part", "Partition", "Pass", "PassError", "Pattern",
+    "PythonCode", "Region", "Report", "Result", "Rewriter", "Verdict", "YES", "absent",
+    "any_value", "at_least", "available", "explain", "failures", "in_use", "load", "match",
+    "measure", "number", "partition", "register", "segmented", "unavailable", "use", "verify",
+    "whatever_the_size",
 ]  # fmt: skip

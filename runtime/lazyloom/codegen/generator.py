@@ -114,6 +114,19 @@ class CSource(NamedTuple):
 Code = PythonCode | NativeCode | CSource
 
 
+class Pass(NamedTuple):
+    """A pass of a generator over the function of a region, before its code is generated.
+
+    Attributes:
+        name: for errors.
+        function: takes a :class:`~lazyloom.codegen.Rewriter` of the region, and returns a region
+            of the same operands and results, or None where it has nothing to do.
+    """
+
+    name: str
+    function: Callable[[Any], Region | None]
+
+
 class Generator(ABC):
     """A code generator. One object serves the process; any thread may call it.
 
@@ -207,6 +220,16 @@ class Generator(ABC):
         :meth:`build`.
         """
         raise NotImplementedError(f"{self.name} binds no constants")
+
+    def passes(self) -> Sequence[Pass]:
+        """Return what is done with the function of a region before :meth:`build`, in order.
+
+        A pass folds, fuses or quantises: it gives a region that does the same. :meth:`build` and
+        :meth:`bound` are given what the last one gave; in :meth:`bound` they know the values of
+        constants, and may add others, which are operands after the region's own, with a value each.
+        An error, and a region of other operands or results, is a failed build that names the pass.
+        """
+        return ()
 
     @abstractmethod
     def build(self, region: Region) -> Code:

@@ -228,7 +228,7 @@ def _counts(ops: Counter[str]) -> str:
 def _alike(reason: str, op: str = "") -> str:
     """Return a reason without what differs from op to op: shapes, counts and the op's name."""
     reason = _SHAPE.sub(r"\1", reason)
-    reason = _COUNT.sub("few", reason)
+    reason = _COUNT.sub("n", reason)
     if op:
         reason = re.sub(rf"(?<![\w.]){re.escape(op)}(?![\w.])", "it", reason)
     words = reason.split(", ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -63,8 +63,9 @@ class Item(NamedTuple):
 
 
 def items(
-    generator: Generator, ops: Iterable[str] | None = None, programs: int = 20, timing: bool = True
-) -> list[Item]:
+    generator: Generator, ops: Iterable[str] | None = None, programs: int = 20,
+    timing: bool = True, functions: Mapping[str, Callable[[], Any]] | None = None,
+) -> list[Item]:  # fmt: skip
     """Return all that is checked of a generator, always in the same order.
 
     Args:
@@ -72,7 +73,10 @@ def items(
         ops: the names of ops that are looked at; None for all.
         programs: how many random programs there are.
         timing: whether the times of each op are taken.
+        functions: record programs of the vendor's own, and return what is wanted of them: a tensor,
+            or a sequence. They are called anew for each run.
     """
+    own = dict(functions or {})
     chosen = None if ops is None else list(ops)
     by_op = claimed(generator, chosen)
     found = [Item("claims", lambda: _claims(generator, by_op))]
@@ -86,7 +90,10 @@ def items(
     if chosen is None:
         found += [Item(f"group {p.name}", _bound(_group, generator, p))
                   for p in _patterns(generator)]
-    found += [Item(f"fault: {name}", _bound(_fault, generator, by_op, name)) for name in FAULTS]
+    found += [Item(f"program {name}", _bound(_program, generator, name, function))
+              for name, function in own.items()]
+    found += [Item(f"fault: {name}", _bound(_fault, generator, by_op, own, name))
+              for name in FAULTS]
     if by_op:
         found += [Item(f"random program {seed}", _bound(_random, generator, by_op, seed))
                   for seed in range(programs)]
@@ -249,28 +256,47 @@ def _grown(node: Any, shape: tuple[int, ...], values: dict[int, Any]) -> Any:
     return values[id(node)]
 
 
-def _fault(generator: Generator, by_op: dict[str, list[Sample]], name: str) -> str:
+def _program(generator: Generator, name: str, function: Callable[[], Any]) -> str:
+    program = compared(generator, lambda: [several(function())], [name])
+    with by(generator):
+        return explain(program).summary()
+
+
+def _recorders(
+    by_op: dict[str, list[Sample]], own: Mapping[str, Callable[[], Any]]
+) -> Iterator[tuple[str, Callable[[], Recorded]]]:
+    """Yield a program for each op, and those of the vendor."""
+    for name, given in by_op.items():
+        op = lookup(name)
+        sample = next((s for s in given if _finite(s)), given[0])
+        yield name, lambda op=op, sample=sample: [of_sample(op, sample)]  # type: ignore[misc]
+    for name, function in own.items():
+        yield name, lambda function=function: [several(function())]  # type: ignore[misc]
+
+
+def _fault(
+    generator: Generator, by_op: dict[str, list[Sample]], own: Mapping[str, Callable[[], Any]],
+    name: str,
+) -> str:  # fmt: skip
     build, when = FAULTS[name]
     broken = faulty(generator, build)
     registry.register(broken)
-    why = "it claims no op by itself"
-    for op_name, given in by_op.items():
-        op = lookup(op_name)
-        sample = next((s for s in given if _finite(s)), given[0])
+    why = "it claims no op by itself; give a program of its groups by --program"
+    for op_name, record in _recorders(by_op, own):
         with by(None):
-            expected, _ = run([of_sample(op, sample)])
+            expected, _ = run(record())
         faults.forget()
         try:
             with by(broken), registry.verify(when == "verify"):
                 for _ in range(2):
                     try:
-                        found, _ = run([of_sample(op, sample)])
+                        found, _ = run(record())
                     except LoomError as error:
                         if when == "run":
                             why = f"{op_name} has no kernel of the host: {error}"
                             break
                         raise
-                    same(found[0], expected[0], max(generator.tolerance, 64.0), sample.label)
+                    same(found[0], expected[0], max(generator.tolerance, 64.0), op_name)
                 else:
                     noticed = [f.when for f in faults.failures()]
                     if not noticed:

@@ -20,7 +20,7 @@ from ..interrupts import reraise_from_handler
 from ..profiling.events import Events
 from ..profiling.observer import Observer
 from ..program.program import Program
-from .process import FAILED, PASSED, SKIPPED, Options, loaded, outcomes
+from .process import FAILED, PASSED, SKIPPED, Options, function_of, loaded, outcomes
 from .samples import claimed
 
 #: what an item's name begins with that is shown in the table of times
@@ -39,6 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     test.add_argument("--ops", default="", help="only these ops, separated by commas")
     test.add_argument("--only", default="", help='only checks whose names begin so, separated by '
                       'commas, such as "values,random"')
+    test.add_argument("--program", action="append", default=[], help='a program of your own, such '
+                      'as of a group: "module:function", which returns tensors; may be repeated')
     test.add_argument("--programs", type=int, default=20, help="random programs "
                       "(default: %(default)s)")
     test.add_argument("--limit", type=float, default=120.0, help="the seconds that one check may "
@@ -76,13 +78,15 @@ def _test(options: argparse.Namespace) -> int:
         sys.path.insert(0, os.getcwd())
     try:
         generator = loaded(options.generator)
+        for text in options.program:
+            function_of(text)
     except ArgumentError as error:
         print(f"lazyloom codegen test: {error}", file=sys.stderr)
         return 2
     print(f"{generator.name} {generator.version}")
     asked = Options(options.generator, tuple(filter(None, options.ops.split(","))),
                     options.programs, not options.no_times, options.limit,
-                    tuple(filter(None, options.only.split(","))))
+                    tuple(filter(None, options.only.split(","))), tuple(options.program))
     count: Counter[str] = Counter()
     failed: list[str] = []
     times: list[str] = []

@@ -11,7 +11,7 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..codegen import registry
@@ -52,6 +52,7 @@ class Options(NamedTuple):
         timing: whether the times of each op are taken.
         limit: the seconds that an item may take.
         only: what the names of the items begin with that are checked; empty for all.
+        functions: programs of the vendor's own, each as "module:function".
     """
 
     generator: str
@@ -60,6 +61,7 @@ class Options(NamedTuple):
     timing: bool = True
     limit: float = 120.0
     only: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
 
 
 def loaded(text: str) -> Generator:
@@ -92,6 +94,21 @@ def loaded(text: str) -> Generator:
             f'"{module_name}:attribute", a generator, its class, or a function that makes it')
     registry.register(made[0])
     return made[0]
+
+
+def function_of(text: str) -> Callable[[], Any]:
+    """Return the function that "module:function" names. Raises ArgumentError."""
+    module, _, name = text.partition(":")
+    try:
+        function = getattr(importlib.import_module(module), name, None)
+    except ImportError as error:
+        raise ArgumentError(f"codegen: there is no program {text!r}: {error}") from error
+    if not callable(function):
+        raise ArgumentError(
+            f'codegen: the program {text!r} is no function, expected "module:function", which is '
+            "called without arguments and returns tensors")
+    found: Callable[[], Any] = function
+    return found
 
 
 def outcomes(options: Options) -> Iterator[Outcome]:
@@ -181,11 +198,12 @@ def main(arguments: Sequence[str]) -> None:
     # what a generator prints is no line of ours
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    name, ops, programs, timing, limit, only = json.loads(arguments[0])
-    options = Options(name, tuple(ops), programs, timing, limit, tuple(only))
+    name, ops, programs, timing, limit, only, functions = json.loads(arguments[0])
+    options = Options(name, tuple(ops), programs, timing, limit, tuple(only), tuple(functions))
     generator = loaded(options.generator)
     whole = [item for item in items(
-        generator, options.ops or None, options.programs, options.timing)
+        generator, options.ops or None, options.programs, options.timing,
+        {text: function_of(text) for text in options.functions})
         if not options.only or item.name.startswith(options.only)]
     print(json.dumps({"state": "ready"}), file=out)
     for number, item in list(enumerate(whole))[int(arguments[1]):]:

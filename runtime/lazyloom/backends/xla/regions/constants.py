@@ -28,6 +28,7 @@ import numpy as np
 
 from ....codegen.faults import failed
 from ....codegen.generator import Code
+from ....codegen.passes import prepared
 from ....counters import counters
 from ....foreign import Foreign
 from ....interrupts import Deferred, reraise_from_handler
@@ -220,7 +221,8 @@ class Constants:
 
 def _code_for(called: Called, values: dict[int, Any]) -> Code:
     with Foreign(f"the code generator {called.generator.name!r}, which binds constants,"):
-        return called.generator.bound(called.region, values)
+        region, known = prepared(called.generator, called.region, values)
+        return called.generator.bound(region, known)
 
 
 @functools.cache

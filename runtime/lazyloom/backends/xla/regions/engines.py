@@ -15,6 +15,7 @@ from ....cache import memory
 from ....codegen.claims import not_built
 from ....codegen.faults import Failure, failed, told
 from ....codegen.generator import Code, CSource, NativeCode, PythonCode
+from ....codegen.passes import prepared
 from ....counters import counters
 from ....foreign import Foreign
 from ....host.c_source.library import CompilerError
@@ -153,7 +154,7 @@ def _built(called: Called) -> Engine:
     """Return the engine of a region, built by its generator within its time, and store it."""
     def build() -> Code:
         with Foreign(f"the code generator {called.generator.name!r}, which builds a region,"):
-            return called.generator.build(called.region)
+            return called.generator.build(prepared(called.generator, called.region).region)
 
     code = within(tuning.build_seconds, build)
     engine = Engine(called, code)
