@@ -22,7 +22,7 @@ from .partition import Part, Partition, partition
 from .verdicts import Candidate
 
 if TYPE_CHECKING:
-    from .drawing import Drawing
+    from .drawing import GraphDrawing
 
 
 class Report:
@@ -158,7 +158,7 @@ class Report:
 
         return svg(self.drawing())
 
-    def drawing(self) -> Drawing:
+    def drawing(self) -> GraphDrawing:
         """Return what :meth:`svg` draws."""
         from .picture import drawing_of
 
