@@ -101,7 +101,7 @@ class DrawnRegion(NamedTuple):
     outputs: Sequence[int] = ()
 
 
-class Drawing(NamedTuple):
+class GraphDrawing(NamedTuple):
     """What is drawn.
 
     Attributes:
@@ -119,7 +119,7 @@ class Drawing(NamedTuple):
     legend: Sequence[tuple[str, str]]
 
 
-def svg(drawing: Drawing, inline: bool = False) -> str:
+def svg(drawing: GraphDrawing, inline: bool = False) -> str:
     """Return the drawing as SVG text.
 
     ``inline``: as an element of an HTML page that has :data:`STYLE`, or its like, and a background
@@ -186,7 +186,7 @@ class _Frame:
 
 
 class _Picture:
-    def __init__(self, drawing: Drawing) -> None:
+    def __init__(self, drawing: GraphDrawing) -> None:
         self.drawing: Final = drawing
         boxes, needs = drawing.boxes, list(drawing.needs)
         self.names: Final = [(short(box.name), short(box.type)) for box in boxes]

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from ..program.program import Program
 from ..program.stream import Result
-from .drawing import Drawing, DrawnBox, DrawnRegion, short
+from .drawing import DrawnBox, DrawnRegion, GraphDrawing, short
 from .partition import Partition
 
 
@@ -24,7 +24,7 @@ class Described(Protocol):
     def describe(self, number: int) -> str: ...
 
 
-def drawing_of(report: Described) -> Drawing:
+def drawing_of(report: Described) -> GraphDrawing:
     """Return what is drawn of a report: a box for each op, a frame for each region."""
     partition = report.partition
     instructions = report.program.structure.instructions
@@ -45,7 +45,7 @@ def drawing_of(report: Described) -> Drawing:
         DrawnRegion(report.describe(p), report.describe(p), part.generator.name, part.members,
                     list(dict.fromkeys(k for k, _ in part.outputs)))
         for p, part in enumerate(partition.parts)]
-    return Drawing(boxes, needs, regions, report.summary(), legend_of(partition))
+    return GraphDrawing(boxes, needs, regions, report.summary(), legend_of(partition))
 
 
 def legend_of(partition: Partition) -> list[tuple[str, str]]:

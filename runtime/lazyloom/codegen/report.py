@@ -25,7 +25,7 @@ from .verdicts import Candidate
 from .worth import estimates
 
 if TYPE_CHECKING:
-    from .drawing import Drawing
+    from .drawing import GraphDrawing
 
 #: the most ops of a program whose report has a line for each by default
 LONG: Final = 32
@@ -201,7 +201,7 @@ class Report:
 
         return svg(self.drawing())
 
-    def drawing(self) -> Drawing:
+    def drawing(self) -> GraphDrawing:
         """Return what :meth:`svg` draws."""
         from .picture import drawing_of
 

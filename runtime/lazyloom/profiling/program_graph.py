@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ..codegen.drawing import Drawing, DrawnBox, DrawnRegion, svg
+from ..codegen.drawing import DrawnBox, DrawnRegion, GraphDrawing, svg
 from ..codegen.report import Report
 from ..program.stream import Result
 from .events import SeenProgram, UserLine
@@ -43,7 +43,7 @@ def graph_of(report: Report, seen: SeenProgram) -> dict[str, Any]:
 
 def drawn(graph: dict[str, Any]) -> str:
     """A graph as an SVG element of a page."""
-    return svg(Drawing(
+    return svg(GraphDrawing(
         [DrawnBox(**box) for box in graph["boxes"]], graph["needs"],
         [DrawnRegion(r["label"], r["label"], r["generator"], r["members"], r["outputs"])
          for r in graph["regions"]],
