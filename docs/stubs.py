@@ -10,6 +10,7 @@ tests do that.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
@@ -20,7 +21,7 @@ from typing import Any, Final
 import numpy as onp
 import numpy_docstrings
 import stubs_torch
-from stubs_types import ALIASES, OF_FUNCTIONS, OVERLOADS, PARAMETERS
+from stubs_types import ALIASES, ARRAY_OR_TUPLE, OF_FUNCTIONS, OVERLOADS, PARAMETERS
 
 import lazyloom_numpy as np
 
@@ -31,16 +32,16 @@ NOTICE: Final = "# Written by docs/stubs.py; do not edit.\n"
 RESULTS: Final = {
     "apply_over_axes": "ndarray", "array_split": "list[ndarray]", "broadcast_arrays":
     "tuple[ndarray, ...]", "einsum_path": "tuple[list[Any], str]", "load": "Any",
-    "polydiv": "tuple[Any, Any]", "polyfit": "Any",
+    "polydiv": "tuple[ndarray, ndarray]", "ix_": "tuple[ndarray, ...]", "polyfit": "Any",
     "poly": "ndarray", "can_cast": "bool", "result_type": "dtype[Any]",
     "promote_types": "dtype[Any]", "min_scalar_type": "dtype[Any]", "common_type": "type",
     "seterrcall": "Any", "geterrcall": "Any", "gradient": "Any", "average": "Any",
     "histogram": "tuple[ndarray, ndarray]", "intersect1d": "Any", "unique": "Any",
     "linspace": "Any", "iterable": "bool", "require": "ndarray", "meshgrid": "tuple[ndarray, ...]",
-    "atleast_1d": "Any", "atleast_2d": "Any", "atleast_3d": "Any", "frompyfunc": "Any",
+    "atleast_1d": "Any", "atleast_2d": "Any", "atleast_3d": "Any", "frompyfunc": "onp.ufunc",
     "get_printoptions": "dict[str, Any]", "printoptions": "Any", "set_printoptions": "None",
     "indices": "Any", "asnumpy": "onp.ndarray[Any, Any]", "isscalar": "bool", "issubdtype": "bool",
-    "isdtype": "bool", "typename": "str", "lstsq": "tuple[ndarray, ndarray, Any, ndarray]",
+    "isdtype": "bool", "typename": "str", "lstsq": "tuple[ndarray, ndarray, ndarray, ndarray]",
     "svd": "Any", "qr": "Any", "eig": "EigResult", "eigh": "EighResult",
     "slogdet": "SlogdetResult",
     "real_if_close": "ndarray", "__array_namespace_info__": "Any", "genfromtxt": "Any",
@@ -73,10 +74,16 @@ def typed(function: Any, p: inspect.Parameter) -> str:
     return re.sub(r"\bbool\b", "_bool", known)
 
 
+def _fits(p: inspect.Parameter, known: str) -> bool:
+    """Whether a parameter's default is of that type, which matters where that is a literal."""
+    literal = re.fullmatch(r"Literal\[(.*)\]", known)
+    return literal is None or p.default in ast.literal_eval(f"({literal[1]},)")
+
+
 def parameters(function: Any, changed: dict[str, str] | None = None) -> str:
     """The parameters as a stub has them, defaults as dots.
 
-    ``changed`` has types of some of them; one whose type is ``Literal[True]`` is given by name.
+    ``changed`` has types of some of them; one whose literal is not the default is given by name.
     """
     changed = changed or {}
     parts = []
@@ -84,7 +91,8 @@ def parameters(function: Any, changed: dict[str, str] | None = None) -> str:
     signature = inspect.signature(function)
     positional = [p for p in signature.parameters.values() if p.kind is p.POSITIONAL_ONLY]
     for p in signature.parameters.values():
-        if (p.kind is p.KEYWORD_ONLY or changed.get(p.name) == "Literal[True]") and not star:
+        other = not _fits(p, changed.get(p.name, ""))
+        if (p.kind is p.KEYWORD_ONLY or other) and not star:
             parts.append("*")
             star = True
         if p.kind is p.VAR_POSITIONAL:
@@ -96,7 +104,7 @@ def parameters(function: Any, changed: dict[str, str] | None = None) -> str:
             parts.append("self")
         else:
             known = changed.get(p.name) or typed(function, p)
-            given = p.default is p.empty or known == "Literal[True]"
+            given = p.default is p.empty or other
             parts.append(f"{p.name}: {known}" + ("" if given else " = ..."))
         if positional and p is positional[-1] and not slash:
             parts.append("/")
@@ -112,6 +120,11 @@ def returned(name: str, function: Any, space: dict[str, set[str]]) -> str:
         text = "ndarray"
     else:
         text = str(annotation)
+    return _named(text, function, space)
+
+
+def _named(text: str, function: Any, space: dict[str, set[str]]) -> str:
+    """A type as the stub has it; what it names of ours goes into ``space``."""
     for word in set(re.findall(r"\w+", text)):
         found = getattr(inspect.unwrap(function), "__globals__", {}).get(word)
         if isinstance(found, type) and found.__module__.startswith("lazyloom_numpy."):
@@ -120,14 +133,12 @@ def returned(name: str, function: Any, space: dict[str, set[str]]) -> str:
     return re.sub(r"\bbool\b", "_bool", text)
 
 
-def overloads(name: str, function: Any) -> list[str]:
-    """The lines of a function whose result depends on whether an argument is true."""
-    flag, without, with_it = OVERLOADS[name]
+def overloads(name: str, function: Any, space: dict[str, set[str]]) -> list[str]:
+    """The lines of a function whose result depends on an argument."""
     lines = []
-    for kind, result in (
-        ("Literal[False]", without), ("Literal[True]", with_it), ("_bool", f"{without} | {with_it}")
-    ):
-        lines += ["@overload", f"def {name}({parameters(function, {flag: kind})}) -> {result}: ..."]
+    for changed, result in OVERLOADS[name]:
+        lines += ["@overload", f"def {name}({parameters(function, changed)}) -> "
+                               f"{_named(result, function, space)}: ..."]
     return lines
 
 
@@ -143,7 +154,11 @@ def functions(module: Any, space: dict[str, set[str]], public: Any) -> list[str]
         if isinstance(thing, types.FunctionType) and thing.__module__.startswith("lazyloom_numpy"):
             result = returned(name, thing, space)
             if name in OVERLOADS and result != "ndarray":
-                lines += overloads(name, thing)
+                lines += overloads(name, thing, space)
+            elif name in ARRAY_OR_TUPLE:
+                lines += ["@overload", f"def {name}(ary: _Array, /) -> ndarray: ...", "@overload",
+                          f"def {name}(a: _Array, b: _Array, /, *arys: _Array) -> "
+                          "tuple[ndarray, ...]: ..."]
             else:
                 lines.append(f"def {name}({parameters(thing)}) -> {result}: ...")
         elif isinstance(thing, np.ufunc):
@@ -226,8 +241,9 @@ def package() -> str:
     borrowed = sorted(set(borrowed) - {"bool"})
     return "\n".join([
         NOTICE,
-        "from collections.abc import Callable, Iterable, Iterator, Sequence",
-        "from typing import Any, Literal, SupportsIndex, TypeAlias, overload",
+        "import os",
+        "from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence",
+        "from typing import IO, Any, Literal, SupportsIndex, TypeAlias, overload",
         "",
         "import lazyloom",
         "import numpy as onp",

@@ -14,6 +14,7 @@ ALIASES: Final = (
     "_Ints: TypeAlias = SupportsIndex | Sequence[SupportsIndex]",
     "_Axes: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None",
     "_Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | ndarray",
+    "_File: TypeAlias = str | os.PathLike[str] | IO[Any]",
     "_Out: TypeAlias = ndarray | onp.ndarray[Any, Any] | tuple[ndarray, ...] | None",
 )
 
@@ -50,6 +51,12 @@ PARAMETERS: Final = {
     "buffer": "object", "string": "str | bytes", "multi_index": "Sequence[_Array] | ndarray",
     "pad_width": "int | Sequence[int] | Sequence[Sequence[int]] | ndarray | dict[int, Any]",
     "suppress_small": "bool", "dst": "ndarray | onp.ndarray[Any, Any]",
+    **dict.fromkeys("file fid".split(), "_File"), "fname": "_File | Iterable[str | bytes]",
+    "max_work": "int | None", "optimize": "bool | str | Sequence[Any]", "obj": "slice | _Array",
+    "usecols": "int | Sequence[int] | None", "unpack": "bool", "identity": "object",
+    "cov": "bool | str", "funclist": "Sequence[Any]", "mmap_mode": "str | None", "d": "float",
+    "converters": "Callable[[str], Any] | Mapping[int, Callable[[str], Any]] | None",
+    "stream": "object", "strides": "Sequence[int]",
     "condlist": "Sequence[_Array]", "choicelist": "Sequence[_Array]", "default": "_Array",
 }  # fmt: skip
 
@@ -62,6 +69,9 @@ OF_FUNCTIONS: Final = {
     "from_dlpack": {"x": "object"}, "where": {"x": "_Array", "y": "_Array"},
     "take": {"mode": "str"}, "pad": {"mode": "str | Callable[..., None]"},
     "einsum": {"operands": "Any"}, "einsum_path": {"operands": "Any"},
+    "broadcast_arrays": {"args": "_Array"}, "ix_": {"args": "_Array"}, "savez": {"args": "_Array"},
+    "savez_compressed": {"args": "_Array"}, "savetxt": {"fname": "_File"},
+    "seterrcall": {"func": "object"},
     "matrix_power": {"n": "int"}, "gradient": {"axis": "_Axes"}, "cond": {"p": "float | str"},
     "tensordot": {"axes": "int | Sequence[Any]"}, "tensorsolve": {"axes": "_Axes"},
     "sort": {"order": "str | Sequence[str]"}, "select": {"default": "_Array"},
@@ -72,9 +82,27 @@ OF_FUNCTIONS: Final = {
     "multi_dot": {"arrays": "Sequence[_Array]"},
 }  # fmt: skip
 
-#: an argument on which the result depends, the result without it and the one with it
-OVERLOADS: Final = {
-    "linspace": ("retstep", "ndarray", "tuple[ndarray, ndarray]"),
-    "average": ("returned", "ndarray", "tuple[ndarray, ndarray]"),
-    "intersect1d": ("return_indices", "ndarray", "tuple[ndarray, ndarray, ndarray]"),
+#: types of some parameters, and of the result where they are so
+Alternative = tuple[dict[str, str], str]
+
+
+def _on(flag: str, without: str, with_it: str) -> tuple[Alternative, ...]:
+    return (({flag: "Literal[False]"}, without), ({flag: "Literal[True]"}, with_it),
+            ({flag: "_bool"}, f"{without} | {with_it}"))
+
+
+#: functions whose result depends on an argument
+OVERLOADS: Final[dict[str, tuple[Alternative, ...]]] = {
+    "linspace": _on("retstep", "ndarray", "tuple[ndarray, ndarray]"),
+    "average": _on("returned", "ndarray", "tuple[ndarray, ndarray]"),
+    "intersect1d": _on("return_indices", "ndarray", "tuple[ndarray, ndarray, ndarray]"),
+    "indices": _on("sparse", "ndarray", "tuple[ndarray, ...]"),
+    "svd": _on("compute_uv", "ndarray", "SVDResult"),
+    "qr": (({"mode": 'Literal["reduced", "complete"]'}, "QRResult"),
+           ({"mode": 'Literal["r"]'}, "ndarray"), ({}, "Any")),
+    "unique": ((dict.fromkeys(("return_index", "return_inverse", "return_counts"),
+                              "Literal[False]"), "ndarray"), ({}, "Any")),
+    "polyfit": (({"full": "Literal[False]", "cov": "Literal[False]"}, "ndarray"), ({}, "Any")),
 }  # fmt: skip
+#: one array gives an array, several a tuple
+ARRAY_OR_TUPLE: Final = ("atleast_1d", "atleast_2d", "atleast_3d")

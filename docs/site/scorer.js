@@ -13,7 +13,8 @@ var Scorer = {
     if (Scorer.lists.test(docname)) return 1;
     if (Scorer.inside.test(docname)) return kind === "title" ? 2 : 1.5;
     if (kind === "title") return 3;
-    return Scorer.mentions.test(docname) ? 2.2 : 2.5;
+    const about = title.toLowerCase().includes(query);
+    return Scorer.mentions.test(docname) && !about ? 2.2 : 2.5;
   },
   score: ([docname, title, anchor, descr, score, filename, kind]) => {
     const asked = new URLSearchParams(window.location.search).get("q") || "";

@@ -24,6 +24,8 @@ OURS: Final = "lazyloom"
 _LITERAL: Final = re.compile(
     r"(``.+?``|:[\w:]+:`[^`]+`|`[^`]+`_|^ *>>> [^\n]*(?:\n *\S[^\n]*)*"
     r"|::\n(?: *\n| +\S[^\n]*(?:\n|\Z))+)", flags=re.S | re.M)
+#: a page that a docstring names, which the site has a link for
+_PAGE: Final = re.compile(r"``docs/([\w/-]+)\.md``")
 _MARKUP: Final = re.compile(r"([*|`])|(?<=\w)_(?!\w)")
 _ATTRIBUTES: Final = re.compile(r"^Attributes:\n((?: .*\n|\n)+)", flags=re.M)
 
@@ -95,7 +97,8 @@ def _escape(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
         if what == "data":  # napoleon takes a word and a colon there for a type
             lines[0] = re.sub(r"^(\w+): ", r"\1, ", lines[0])
         # napoleon knows sections by one word
-        parts = _LITERAL.split(re.sub(r"(?m)^(Raises) \(.*\):$", r"\1:", "\n".join(lines)))
+        text = re.sub(r"(?m)^(Raises) \(.*\):$", r"\1:", "\n".join(lines))
+        parts = _LITERAL.split(_PAGE.sub(r":doc:`/docs/\1`", text))
         parts[::2] = [_MARKUP.sub(lambda m: "\\" + m[0], part) for part in parts[::2]]
         lines[:] = "".join(parts).split("\n")
 

@@ -63,6 +63,10 @@ def test_a_search_finds_pages_before_methods() -> None:
     assert ranked("vmap") == [r[1] for r in RESULTS]
 
 
+def test_a_search_for_a_library_finds_the_page_for_who_comes_from_it() -> None:
+    assert ranked("jax")[:2] == ["Lazyloom", "Coming from JAX"]
+
+
 def test_a_search_for_a_dotted_name_finds_the_object() -> None:
     assert ranked("lazyloom.vmap")[0] == "lazyloom.vmap"
 
@@ -91,5 +95,6 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     assert 'id="lazyloom.value_and_grad"' in page
     text = html.unescape(re.sub(r"<[^>]+>", "", page))
     assert "lazyloom.grad(lambda x: (x * x).sum())" in text, "an example stands as it is"
+    assert 'href="../../options.html"' in page, "a page that a docstring names is a link"
     readme = (tmp_path / "site" / "README.html").read_text()
     assert "accuracy 0.9" in readme, "what an example prints stands beneath it"

@@ -31,6 +31,8 @@ np.linspace(0, 1, num="5")
 
 #: what NumPy's programs write, to which no type checker may object
 VALID_PROGRAM = """
+from pathlib import Path
+
 import numpy
 import lazyloom_numpy as np
 
@@ -47,9 +49,25 @@ np.einsum("ij,kj->ik", x, x), np.tensordot(x, x, axes=([0], [0])), np.linalg.nor
 np.array(x, copy=False), np.asarray([x[0], 1.0, 2.0]), np.arange(x.shape[0], dtype=int)
 np.linspace(0, 1, 5) + 1, np.fft.fft(x, n=4, norm="ortho"), np.linalg.solve(np.eye(2), [1, 2])
 np.select([x > 1, x > 0], [x, -x], default=0.0), np.sort(x, axis=None), np.searchsorted([1], 2)
+np.delete(x, 1, axis=0), np.delete(x, slice(2)), np.insert(x, [0, 1], 5), np.atleast_2d(*[x, x])
+np.save("x.npy", x)
+np.savetxt(Path("x.txt"), x, fmt="%d")
+np.load(Path("x.npy"), mmap_mode="r"), np.unique(x, True)
+np.loadtxt(["1 2", "3 4"], usecols=0, converters={0: float}), np.seterrcall(None), np.ix_([1], x)
+np.polyfit([1, 2], [3, 4], 1, cov="unscaled"), np.linalg.qr(x, "raw"), np.fft.fftfreq(4, 0.5)
+values, counts = np.unique(x, return_counts=True)
+left, singular, right = np.linalg.svd(x)
 reveal_type(np.linspace(0, 1, 5, retstep=True))
 reveal_type(np.linspace(0, 1, 5))
 reveal_type(np.average(x, returned=True))
+reveal_type(np.unique(x))
+reveal_type(np.polyfit([1, 2], [3, 4], 1))
+reveal_type(np.atleast_1d(3))
+reveal_type(np.indices((2, 3)))
+reveal_type(np.linalg.svd(x).S)
+reveal_type(np.linalg.svd(x, compute_uv=False))
+reveal_type(np.linalg.qr(x).R)
+reveal_type(np.polydiv([1, 2], [1])[0])
 """
 
 
@@ -118,7 +136,7 @@ def test_programs_of_numpy_have_the_right_types(tmp_path: Path) -> None:
     said = _said(VALID_PROGRAM, tmp_path)
     pair = "tuple[lazyloom_numpy.ndarray, lazyloom_numpy.ndarray]"
     assert said == [f'Revealed type is "{kind}"' for kind in (
-        pair, "lazyloom_numpy.ndarray", pair)]
+        pair, "lazyloom_numpy.ndarray", pair, *["lazyloom_numpy.ndarray"] * 8)]
 
 
 def test_parameters_of_usual_functions_have_types() -> None:

@@ -106,7 +106,7 @@ def test_lengths_of_a_bucket_share_one_program() -> None:
             assert record.form == "padded" and record.padding == [(n, 24)]
     assert delta.programs_compiled == delta.runs_op_by_op == 0
     assert delta.runs_padded == delta.executions == 6
-    assert "extents from 12 to 24" in record.text()
+    assert "computes extents 12 as 24" in record.text()
     # beyond the bucket it is another program
     assert check(25).form == "op_by_op"
 

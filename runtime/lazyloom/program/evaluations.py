@@ -353,8 +353,8 @@ class Evaluation:
         if self.unpadded:
             lines.append(f"  padding  none: {self.unpadded}")
         if self.form == "padded":
-            sizes = ", ".join(f"{n} to {size}" for n, size in self.padding)
-            lines.append(f"  form     padded, with extents from {sizes}")
+            sizes = ", ".join(f"{n} as {size}" for n, size in self.padding)
+            lines.append(f"  form     padded: it computes extents {sizes}")
         if self.form == "compiled" and self.program is not None:
             loops = ", ".join(f"{times} x {ops} ops" for times, ops in hooks.loops(self.program))
             if loops:
