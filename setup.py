@@ -463,7 +463,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 def native_extensions() -> list[Any]:
     """The extensions in C, or those that can be built here with a word on why."""
-    found = [in_c("lazyloom._onednn", "onednn", extra_compile_args=FLAGS),
+    found = [in_c("lazyloom._onednn", "onednn", extra_compile_args=FLAGS,
+                  libraries=[] if sys.platform == "win32" else ["m"]),
              in_c("lazyloom._c_kernels", "c_kernels", extra_compile_args=FLAGS)]
     try:
         import numpy

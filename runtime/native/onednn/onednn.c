@@ -10,7 +10,8 @@
    order or at once, and the stages one after the other. A step may also be ("unfold",
    "unfold_halves" or "fold", number of the images, number of the rows, numbers of a Window): what
    turns a convolution into a product, of float32 or, the second, of elements of two bytes; or ("loop", numbers of memories or -1, numbers of a Loop): the steps of a recurrent
-   layer. A primitive's step may have a third part, true where it writes to kept room and is run in
+   layer; or (kind, numbers of memories, (count, whether of bfloat16, eps)): what after.h does. A
+   primitive's step may have a third part, true where it writes to kept room and is run in
    the first run alone. A plan is run by the function at Plan.function, given Plan.state. The
    library comes with neither headers nor a version of its own: what is called has not changed since
    oneDNN 1.
@@ -21,6 +22,7 @@
    yet to wake. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -71,6 +73,8 @@ typedef struct {
 } Loop;
 #define LOOP_NUMBERS ((Py_ssize_t)(sizeof(Loop) / sizeof(Py_ssize_t)) - MOST_ARRAYS)
 
+#include "after.h"
+
 typedef struct {
     void *primitive;
     int count;
@@ -78,6 +82,7 @@ typedef struct {
     /* of a step that is no primitive */
     Window *window;
     Loop *loop;
+    After *after;
     int folds, halves;
     Py_ssize_t images, array;
     /* it is run once for all runs, and was */
@@ -241,6 +246,10 @@ static void run_lane(const Plan *plan, const Stage *stage, Py_ssize_t number, ch
         }
         if (s->loop) {
             run_loop(s->loop, plan->data);
+            continue;
+        }
+        if (s->after) {
+            run_after(s->after, plan->data);
             continue;
         }
         int status = plan->execute(s->primitive, lane->stream, s->count, s->arguments);
@@ -428,6 +437,7 @@ static void plan_dealloc(PyObject *object)
                 PyMem_Free(lane->steps[k].arguments);
                 PyMem_Free(lane->steps[k].window);
                 PyMem_Free(lane->steps[k].loop);
+                PyMem_Free(lane->steps[k].after);
             }
             PyMem_Free(lane->steps);
         }
@@ -503,8 +513,12 @@ static int read_loop(Plan *self, Step *step, PyObject *given)
 static int read_step(Plan *self, Step *step, PyObject *given)
 {
     if (PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 3
-        && PyUnicode_Check(PyTuple_GET_ITEM(given, 0)))
-        return read_loop(self, step, given);
+        && PyUnicode_Check(PyTuple_GET_ITEM(given, 0))) {
+        if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(given, 0), "loop"))
+            return read_loop(self, step, given);
+        step->after = read_after(given, self->memories);
+        return step->after ? 0 : -1;
+    }
     if (PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 4)
         return read_window(self, step, given);
     unsigned long long primitive;

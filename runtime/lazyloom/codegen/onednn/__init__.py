@@ -13,7 +13,17 @@ from typing import Any, Final, NamedTuple
 from ..answers import YES, Answer, Call, No
 from ..generator import Code, Generator, Layout, Region
 from ..patterns import Pattern
-from . import attention, convolution, int8, library, normalization, products, quantized, recurrent
+from . import (
+    attention,
+    convolution,
+    folded,
+    int8,
+    library,
+    normalization,
+    products,
+    quantized,
+    recurrent,
+)
 from .plan import OneDnnPlan
 
 
@@ -61,7 +71,7 @@ _SPEED: Final = 5e10
 
 
 class OneDnn(Generator):
-    """Regions of one op each, or of one op with the quantised ops around it, as primitives."""
+    """Regions of one op each, or of one op with what is folded into it, as primitives."""
 
     name = "onednn"
     priority = 10
@@ -87,8 +97,9 @@ class OneDnn(Generator):
         return No(lacks, deliberate=True) if lacks else answer
 
     def patterns(self) -> Sequence[Pattern]:
-        """Return the groups of quantised ops around convolutions and products."""
-        return quantized.patterns()
+        """Return the groups of quantised ops around convolutions and products, and those of what
+        follows a convolution."""
+        return [*quantized.patterns(), *folded.patterns(self.supports)]
 
     def worthwhile(self, region: Region) -> Answer:
         """Return YES for every single op, and for groups that are wired as required."""
@@ -105,12 +116,16 @@ class OneDnn(Generator):
         """Estimate by the number of multiplications."""
         if int8.is_group(region):
             return quantized.work(region.calls) / (4 * _SPEED)
+        if folded.is_group(region):
+            return convolution.work(region.calls[0]) / _SPEED
         return sum(_KINDS[c.op].work(c) for c in region.calls) / _SPEED
 
     def layouts(self, region: Region) -> Sequence[Layout] | None:
         """Return layouts with channels last."""
         if int8.is_group(region):
             return int8.layouts(region)
+        if folded.is_group(region):
+            return folded.layouts(region)
         return _KINDS[region.calls[0].op].layouts(region)
 
     def build(self, region: Region) -> Code:
@@ -118,8 +133,10 @@ class OneDnn(Generator):
         return self._built(region, False)
 
     def constants(self, region: Region) -> Sequence[int]:
-        """Return the weights of quantised groups."""
-        return int8.constants(region) if int8.is_group(region) else ()
+        """Return the weights of quantised groups, and those of convolutions."""
+        if int8.is_group(region):
+            return int8.constants(region)
+        return convolution.constants(region) if region.calls[0].op == "conv" else ()
 
     def bound(self, region: Region, values: Mapping[int, Any]) -> Code:
         """Return the primitives, which read weights that the first run reordered."""
@@ -129,6 +146,8 @@ class OneDnn(Generator):
         plan = OneDnnPlan(library.opened(self.path), bound)
         if int8.is_group(region):
             int8.add(plan, region)
+        elif folded.is_group(region):
+            folded.add(plan, region)
         else:
             _KINDS[region.calls[0].op].add(plan, region)
         return plan.code()

@@ -13,6 +13,7 @@ from ..worth import at_least
 from . import library
 from .library import Object
 from .plan import DTYPES, OneDnnPlan, PlanArray, parts_of, strides_of
+from .post_ops import Part, PostOps
 from .unfolded import Geometry, Product, better
 
 #: the number of multiplications below which a call of oneDNN is not worthwhile
@@ -76,7 +77,7 @@ def layouts(region: Region) -> Sequence[Layout]:
     last: Layout = (0, *range(2, x.ndim), 1)
     plain: Layout = tuple(range(x.ndim))
     # operands that are the same value are passed once
-    of_operands = [plain] * len(region.operands)
+    of_operands: list[Layout] = [tuple(range(t.ndim)) for t in region.operands]
     for position, item in enumerate(region.program.structure.instructions[0].operands):
         if position != 1:
             of_operands[item.number] = last  # type: ignore[union-attr]
@@ -110,7 +111,7 @@ class _Arrays:
     def any(self, shape: Sequence[int], weight: bool) -> Object:
         return self.plan.lib.any(self._grouped(shape) if weight else shape, self.dtype)
 
-    def _image(self, t: TensorType, layout: Layout, k: int, part: _Part) -> PlanArray:
+    def _image(self, t: TensorType, layout: Layout, k: int, part: Part) -> PlanArray:
         strides = strides_of(t.shape, layout)
         desc = self.plan.lib.strided((part[1], *t.shape[1:]), self.dtype, strides)
         return self.plan.value(desc, k, part[0] * strides[0] * t.dtype.numpy.itemsize)
@@ -124,14 +125,17 @@ class _Arrays:
 
     @property
     def as_product(self) -> bool:
-        """True if it is done as a product of matrices."""
-        if not better(self.call, self.geometry):
+        """True if it is done as a product of matrices, which saves the weights' reorder."""
+        if self.plan.bound or not better(self.call, self.geometry):
             return False
         wanted_layouts = layouts(self.region)
         types = (*self.region.operands, *self.region.results)
+        own = {*self.operands(3 if self.call.op.endswith(".vjp") else 2),
+               *self.results(len(self.region.results))}
         return all(
             strides_of(t.shape, wanted) == strides_of(t.shape, layout)
-            for t, wanted, layout in zip(types, wanted_layouts, self.region.layouts, strict=True))
+            for k, (t, wanted, layout) in enumerate(
+                zip(types, wanted_layouts, self.region.layouts, strict=True)) if k in own)
 
     def operands(self, count: int) -> list[int]:
         """Return the numbers of the op's first operands among the region's arrays."""
@@ -151,7 +155,7 @@ class _Arrays:
         k = len(self.region.operands) + number
         return self.region.results[number], self.region.layouts[k], k
 
-    def image(self, position: int, part: _Part) -> PlanArray:
+    def image(self, position: int, part: Part) -> PlanArray:
         """Return the operand at a position, which is images."""
         return self._image(*self._operand(position), part)
 
@@ -159,7 +163,7 @@ class _Arrays:
         """Return the weights."""
         return self._weight(*self._operand(1))
 
-    def made_image(self, number: int, part: _Part) -> PlanArray:
+    def made_image(self, number: int, part: Part) -> PlanArray:
         """Return a result of the region, which is images."""
         return self._image(*self._result(number), part)
 
@@ -174,24 +178,23 @@ class _Arrays:
             shape, self.dtype, strides_of(shape, (0, *range(2, len(shape)), 1)))
         return value.desc if self.plan.lib.equal(value.desc, last) else self.any(shape, False)
 
-    def desc(self, kind: str, image: Object, weight: Object, out: Object) -> Object:
+    def desc(
+        self, kind: str, image: Object, weight: Object, out: Object,
+        attributes: Object | None = None,
+    ) -> Object:  # fmt: skip
         """Return a primitive of a kind; those of gradients need the forward one as a hint."""
         dims, g = self.plan.lib.dims, self.geometry
         numbers = [dims(g.strides), dims(g.dilation), dims(g.low), dims(g.high)]
         make, direct = self.plan.primitive_desc, library.CONVOLUTION_DIRECT
         forward = make("convolution_forward", library.FORWARD_TRAINING, direct, image, weight,
-                       None, out, *numbers)
+                       None, out, *numbers, attributes=attributes)
         if kind == "forward":
             return forward
         bias = (None,) if kind == "backward_weights" else ()
         return make(f"convolution_{kind}", direct, image, weight, *bias, out, *numbers, forward)
 
 
-#: a part of a batch: the first image and their number
-_Part = tuple[int, int]
-
-
-def _lanes(plan: OneDnnPlan, batch: int, work: int, among: int) -> tuple[list[_Part], int]:
+def _lanes(plan: OneDnnPlan, batch: int, work: int, among: int) -> tuple[list[Part], int]:
     """Return a batch in parts for lanes, and the number of threads of each lane.
 
     ``among`` is the number of arrays that there are lanes for.
@@ -208,14 +211,30 @@ def finer(work: int) -> int:
     return 2 if work >= 8 * SPLIT else 1
 
 
-def forward(plan: OneDnnPlan, region: Region) -> None:
-    """Add a convolution to a plan: lanes for parts of the batch, after the weights' reorder."""
+def constants(region: Region) -> Sequence[int]:
+    """Return the weights of a convolution."""
+    images, weight = region.program.structure.instructions[0].operands[:2]
+    return () if images == weight else (weight.number,)  # type: ignore[union-attr]
+
+
+def forward(plan: OneDnnPlan, region: Region, after: PostOps | None = None) -> None:
+    """Add a convolution, and what follows it, to a plan.
+
+    There are lanes for parts of the batch, after the weights' reorder.
+    """
     a = _Arrays(plan, region)
     if a.as_product:
         size = work(a.call)
         lanes = plan.lib.threads * finer(size) if size >= SPLIT else 1
         buffers = (*a.operands(2), *a.results(1))
         Product(plan, a.call, a.geometry).forward(buffers, lanes)
+        if after is not None:
+            plan.stage()
+            for part in parts_of(a.call.results[0].shape[0], lanes):
+                plan.lane()
+                result = a.made_image(0, part)
+                after.apart(result, part)
+                after.limited(result, part)
         return
     out = a.call.results[0]
     parts, threads = _lanes(plan, out.shape[0], work(a.call), 1)
@@ -225,17 +244,44 @@ def forward(plan: OneDnnPlan, region: Region) -> None:
     for part in parts:
         image, result = a.image(0, part), a.made_image(0, part)
         shape = _first(a.call)[0].shape
-        todo.append((image, result, weights.used_by(
-            "forward", a.asked(image, (part[1], *shape[1:])),
-            a.asked(result, (part[1], *out.shape[1:])))))
+        todo.append((part, image, result, _with_post_ops(
+            weights, a.asked(image, (part[1], *shape[1:])),
+            a.asked(result, (part[1], *out.shape[1:])), after, part)))
     plan.stage(threads)
     chosen_desc = plan.lib.asked
-    for image, result, (desc, weight) in todo:
+    for part, image, result, (desc, weight, arguments) in todo:
         plan.lane()
         output = plan.made(result, chosen_desc(desc, library.DST_MD))
         plan.run(desc, {library.SRC: plan.given(image, chosen_desc(desc, library.SRC_MD)),
-                        library.WEIGHTS: weight, library.DST: output})
+                        library.WEIGHTS: weight, library.DST: output, **(arguments or {})})
         plan.move(output, result)
+        if after is not None:
+            if arguments is None:
+                after.apart(result, part)
+            after.limited(result, part, threads)
+
+
+def _with_post_ops(
+    weights: _Weights, image: Object, out: Object, after: PostOps | None, part: Part
+) -> tuple[Object, PlanArray, dict[int, PlanArray] | None]:
+    """Return a convolution, its weights, and the arguments of its post-ops.
+
+    These are None where they are to be done apart: oneDNN has no such convolution with them, or
+    only loops for any case.
+    """
+    if after is None or not after.steps:
+        return (*weights.used_by("forward", image, out), {})
+    attributes, arguments = after.attributes(part)
+    implementation = weights.a.plan.lib.implementation
+    try:
+        found = weights.used_by("forward", image, out, attributes)
+    except library.OneDnnError:
+        return (*weights.used_by("forward", image, out), None)
+    if implementation(found[0]).startswith("ref"):
+        alone = weights.used_by("forward", image, out)
+        if not implementation(alone[0]).startswith("ref"):
+            return (*alone, None)
+    return (*found, arguments)
 
 
 class _Weights:
@@ -246,22 +292,26 @@ class _Weights:
         self.given: Final = a.weight()
         self.orders: Final[list[PlanArray]] = []
 
-    def used_by(self, kind: str, image: Object, out: Object) -> tuple[Object, PlanArray]:
+    def used_by(
+        self, kind: str, image: Object, out: Object, attributes: Object | None = None
+    ) -> tuple[Object, PlanArray]:
         """Return a primitive that reads weights, and the weights in the first primitive's order, if
         possible."""
         a, lib = self.a, self.a.plan.lib
         shape = _first(a.call)[1].shape
         if self.orders:
             try:
-                return a.desc(kind, image, self.orders[0].desc, out), self.orders[0]
+                return a.desc(kind, image, self.orders[0].desc, out, attributes), self.orders[0]
             except library.OneDnnError:
                 pass  # it has none for that order
-        desc = a.desc(kind, image, a.any(shape, True), out)
+        desc = a.desc(kind, image, a.any(shape, True), out, attributes)
         wanted = lib.asked(desc, library.WEIGHTS_MD)
         for order in self.orders:
             if lib.equal(order.desc, wanted):
                 return desc, order
-        self.orders.append(a.plan.given(self._nearer(kind), wanted))
+        self.orders.append(
+            a.plan.once(self.given, wanted) if a.plan.bound and kind == "forward"
+            else a.plan.given(self._nearer(kind), wanted))
         return desc, self.orders[-1]
 
     def _nearer(self, kind: str) -> PlanArray:
@@ -334,7 +384,7 @@ def _as_product(a: _Arrays, argnums: Sequence[int]) -> None:
 
 
 def _image_gradient(
-    a: _Arrays, weights: _Weights, number: int, part: _Part
+    a: _Arrays, weights: _Weights, number: int, part: Part
 ) -> Callable[[], None]:
     """Return a function that adds the gradient of a part of the images; the weights' reorder is
     added here."""
@@ -356,7 +406,7 @@ def _image_gradient(
     return add
 
 
-def _weight_gradient(a: _Arrays, number: int, parts: Sequence[_Part]) -> Callable[[], None]:
+def _weight_gradient(a: _Arrays, number: int, parts: Sequence[Part]) -> Callable[[], None]:
     """Add lanes for the weights' gradients by parts of the batch; return a function that adds
     their sum."""
     plan, chosen_desc = a.plan, a.plan.lib.asked

@@ -24,10 +24,12 @@ ANY: Final = 1
 FORWARD_TRAINING, FORWARD_INFERENCE, BACKWARD = 64, 96, 128
 CONVOLUTION_DIRECT: Final = 1
 RELU, CLIP, POOLING_MAX = 0x20, 0x2E, 0x1FF
-BINARY_ADD, BINARY_MIN, BINARY_DIV = 0x1FFF0, 0x1FFF3, 0x1FFF4
+BINARY_ADD, BINARY_MUL, BINARY_MIN, BINARY_DIV = 0x1FFF0, 0x1FFF1, 0x1FFF3, 0x1FFF4
 LINEAR, SOFTMAX = 0x26, 0x30000
 SRC_MD, DIFF_SRC_MD, WEIGHTS_MD, DIFF_WEIGHTS_MD = 129, 130, 131, 132
 DST_MD, DIFF_DST_MD, SCRATCHPAD_MD = 133, 134, 136
+#: what a description of a primitive is asked for its implementation
+IMPLEMENTATION: Final = 8
 SRC, SRC_1, DST, WEIGHTS, BIAS, SCRATCHPAD = 1, 2, 17, 33, 41, 80
 #: added to an argument's number: its scales
 SCALES: Final = 4096
@@ -264,6 +266,13 @@ class Library:
         if not pointer:
             raise OneDnnError(f"a primitive has no argument {argument}")
         return Object(pointer, None, desc)
+
+    def implementation(self, desc: Object) -> str:
+        """Return the name of what does a primitive; "ref" begins that of loops for any case."""
+        name = ctypes.c_char_p()
+        status = self.dll.dnnl_primitive_desc_query(
+            self._p(desc), IMPLEMENTATION, 0, ctypes.byref(name))
+        return "" if status or name.value is None else name.value.decode()
 
     def primitive(self, desc: Object) -> Object:
         """Return the primitive of a description."""

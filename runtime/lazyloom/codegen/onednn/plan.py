@@ -143,6 +143,20 @@ class OneDnnPlan:
         self.stages[-1][1][-1].append(
             ("loop", tuple(-1 if a is None else a.number for a in arrays), tuple(numbers)))
 
+    def after(
+        self, kind: str, arrays: Sequence[PlanArray | None], count: int, dtype: int,
+        eps: float = 0.0,
+    ) -> None:  # fmt: skip
+        """Add a step that follows a convolution: see ``native/onednn/after.h``.
+
+        "relu" or "relu6" limits an array, "scale_shift" makes two vectors of statistics. ``count``
+        is how many elements or channels, of a dtype as oneDNN numbers it, and ``eps`` what is added
+        to variances.
+        """
+        self.stages[-1][1][-1].append((
+            kind, tuple(-1 if a is None else a.number for a in arrays),
+            (count, int(dtype == library.BF16), eps)))
+
     def run(self, desc: Object, arguments: dict[int, PlanArray]) -> None:
         """Add a primitive to the lane."""
         with self.lib.with_threads(self.threads):
