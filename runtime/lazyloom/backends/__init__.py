@@ -5,6 +5,7 @@ backend raises, are public names of this package, too. See ``docs/backend.md``. 
 selects the backend that runs, and :mod:`.xla` is the one that ships.
 """
 
+from .analysis import KernelWork, MemoryUse, ProgramAnalysis
 from .backend import (
     Backend,
     Baked,
@@ -21,6 +22,7 @@ from .backend import (
 )
 
 __all__ = [
-    "Backend", "Baked", "Executable", "Instruction", "Leaf", "NotLoaded", "NotLowered",
-    "NotPadded", "Operand", "Request", "Result", "ScalarSlot",
+    "Backend", "Baked", "Executable", "Instruction", "KernelWork", "Leaf", "MemoryUse",
+    "NotLoaded", "NotLowered", "NotPadded", "Operand", "ProgramAnalysis", "Request", "Result",
+    "ScalarSlot",
 ]  # fmt: skip

@@ -28,6 +28,8 @@ class Sampler:
         self._samples: Final = samples
         self._stop: Final = threading.Event()
         self._lines: dict[tuple[CodeType, int], UserLine] = {}
+        #: whether a file is the user's, of those that were met
+        self._users: dict[str, bool] = {}
         self._thread: Final = threading.Thread(
             target=self._look, name="lazyloom-profile", daemon=True)
 
@@ -48,7 +50,7 @@ class Sampler:
         before = _clock()
         while not self._stop.wait(INTERVAL):
             now = _clock()
-            for place in _places(self._threads):
+            for place in _places(self._threads, self._users):
                 line = self._lines.get(place)
                 if line is None:
                     site = Site(*place)
@@ -57,22 +59,37 @@ class Sampler:
             before = now
 
 
-def _places(threads: set[int]) -> list[tuple[CodeType, int]]:
+def _places(threads: set[int], known: dict[str, bool]) -> list[tuple[CodeType, int]]:
     """Where each of the threads is: the user's code nearest to it, and the instruction.
 
     No frame is kept beyond the call. One that is kept keeps what its function's names refer to,
     also when that has returned: values that programs would then have to write to memory.
     """
     stacks: list[list[tuple[CodeType, int]]] = []
+    at: FrameType | None = None
     for thread, frame in sys._current_frames().items():
         if thread in threads:
             stack: list[tuple[CodeType, int]] = []
-            at: FrameType | None = frame
+            at = frame
             while at is not None:
-                stack.append((at.f_code, at.f_lasti))
+                code = at.f_code
+                users = known.get(code.co_filename)
+                if users is not False:
+                    stack.append((code, at.f_lasti))
+                    if users:
+                        break
                 at = at.f_back
             stacks.append(stack)
-    del frame
-    # whose code it is may take a look at the disk
-    return [place for stack in stacks for place in [next(
-        (p for p in stack if is_users(p[0].co_filename)), None)] if place is not None]
+    # whose a file is may take a look at the disk, with all frames let go of
+    del frame, at
+    found: list[tuple[CodeType, int]] = []
+    for stack in stacks:
+        for place in stack:
+            file = place[0].co_filename
+            users = known.get(file)
+            if users is None:
+                users = known[file] = is_users(file)
+            if users:
+                found.append(place)
+                break
+    return found
