@@ -101,7 +101,8 @@ def recurrent(x: Any, w: Any) -> Any:
 
 
 def test_a_backward_pass_is_told_with_its_loop() -> None:
-    x, w = torch.ones(2, 8), torch.full((8, 8), 0.1, requires_grad=True)
+    x = torch.ones(2, 8)
+    w: Any = torch.full((8, 8), 0.1, requires_grad=True)
     with lazyloom.profile() as watched:
         for _ in range(3):
             w.grad = None

@@ -159,14 +159,15 @@ static double flipping_dtype(bool faulty) {
 
 static double uploaded_array(bool faulty) {
   const int64_t shape[] = {1024, 1024};
-  const size_t all = sizeof numbers;
+  const size_t size = sizeof numbers;
+  const loom_dtype type = LOOM_FLOAT32;
   loom_tensor row = matrix(1, 1024), table, once = matrix(1024, 1024), sum;
   double total = 0;
   float now;
   int n;
   for (n = 0; n < 200; ++n) {
     if (faulty)
-      OK(loom_tensor_from_host(numbers, all, LOOM_FLOAT32, shape, 2, &table)); /* fault uploaded_array */
+      OK(loom_tensor_from_host(numbers, size, type, shape, 2, &table)); /* fault uploaded_array */
     sum = scaled(row, n / 200.0);
     sum = total_of(then(product(sum, faulty ? table : once), sum));
     if (faulty) OK(loom_tensor_release(table));
