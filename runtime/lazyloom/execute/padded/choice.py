@@ -79,7 +79,9 @@ def ready(entry: memory.Entry, plan: Plan, donate: bool, waits: bool) -> Chosen 
     if not own.padding.serves(values):
         return None
     found = variation.serving(values, donate, plan.wanted)
-    if found is not own and not own.refused and not stays_op_by_op(own.entry):
+    # another of the same size may serve, such as one with a smaller smallest extent
+    there = found is own or own.returns(plan.wanted)
+    if not there and not own.refused and not stays_op_by_op(own.entry):
         chosen = Chosen(own, values)
         if _loaded(chosen, entry, plan, donate, family, bool(marks)) or _compiled(
             chosen, entry, plan, donate, family, waits, bool(marks)
