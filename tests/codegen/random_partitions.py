@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 from lazyloom.codegen import Call, No, Part, Partition, partition
 from lazyloom.codegen.check import Unsound, check
 from lazyloom.codegen.claims import unit_key
+from lazyloom.codegen.mapped import of_element, with_batches
 from lazyloom.program.program import Instruction, Program, Structure
 from lazyloom.program.stream import Leaf, Operand, Result
 
@@ -36,13 +37,21 @@ class Outcome(NamedTuple):
     wrong: int
     shown: int = 0
     unbuilt: int = 0
+    batched: int = 0
 
 
 def outcome(number: int, execute: bool = True) -> Outcome:
     """Divide a random program, and raise AssertionError or Unsound where that is wrong."""
     values = Values(number)
     rng = values.random
-    whole = structure(values, rng.choice((3, 6, 10, 16, 16, 30, 60)))
+    recorded = structure(values, rng.choice((3, 6, 10, 16, 16, 30, 60)))
+    whole = with_batches(recorded)
+    if execute and whole is not recorded:
+        inputs = Inputs(Values(number))
+        inputs.leaves[:] = values.leaf_values
+        for before, after in zip(interpreted(recorded.instructions, inputs),
+                                 interpreted(whole.instructions, inputs), strict=True):
+            assert all(map(same, before, after)), "batched ops are others than mapped ones"
     everything = [(o.instruction, o.number) for o, _ in values.known]
     outputs = rng.sample(everything, min(len(everything), rng.choice((1, 2, 3, 5))))
     if rng.random() < 0.7 and everything[-1] not in outputs:
@@ -74,7 +83,9 @@ def outcome(number: int, execute: bool = True) -> Outcome:
         len(whole.instructions), len(found.parts),
         sum(len(part.region.composites) for part in found.parts),
         sum(owner >= 0 for owner in found.owner), wrong,
-        sum(shown(whole, outputs, part) for part in found.parts), unbuilt)
+        sum(shown(whole, outputs, part) for part in found.parts), unbuilt,
+        sum(a.spec is not b.spec for a, b in zip(
+            recorded.instructions, whole.instructions, strict=True)))
 
 
 def shown(whole: Structure, outputs: Sequence[tuple[int, int]], part: Part) -> int:
@@ -220,13 +231,17 @@ def explained(
             assert times[2] == "XLA" or times[2] in reasons or times[2] in {
                 g.name for g in generators}
             continue
-        if inner := re.fullmatch(r"p\d+: the inner result of %(\d+), \w+, is (.*)", reason):
+        if inner := re.fullmatch(r"p\d+: the inner result of %(\d+), [\w.]+, is (.*)", reason):
             assert read_elsewhere(whole, int(inner[1]), outputs, inner[2])
             continue
-        if one := re.fullmatch(r"p\d+: %(\d+), \w+, has to run between its ops", reason):
+        if one := re.fullmatch(r"p\d+: %(\d+), [\w.]+, has to run between its ops", reason):
             assert int(one[1]) < len(whole.instructions)
             continue
         if reason.endswith(": another group has to run between its ops"):
+            continue
+        if reason.endswith(f"which is no {call.op.removesuffix('.vmap')} of one more axis"):
+            element = of_element(whole.instructions[number])
+            assert element is not None and generator.supports(element)
             continue
         assert reason, f"{generator.name} says nothing of {call.op}"
         answer = generator.supports(call)
@@ -240,7 +255,7 @@ def read_elsewhere(
     """Whether a result of an op is used as a reason says."""
     if how == "a result of the program, which a variable or a gradient holds":
         return any(n == number for n, _ in outputs)
-    user = re.fullmatch(r"used by %(\d+), \w+, too", how)
+    user = re.fullmatch(r"used by %(\d+), [\w.]+, too", how)
     return user is not None and any(
         isinstance(o, Result) and o.instruction == number
         for o in whole.instructions[int(user[1])].operands)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -25,7 +25,8 @@ from lazyloom.codegen import (
     any_value,
     match,
 )
-from lazyloom.ops.spec import lookup
+from lazyloom.ops.derived import VMAP
+from lazyloom.ops.spec import OpDef, lookup
 from lazyloom.program.program import Instruction, Structure
 from lazyloom.program.stream import Leaf, Operand, Result, ScalarSlot, encode_operand
 from lazyloom.trace.scalars import baked_constant
@@ -72,10 +73,16 @@ class Values:
         self.used: Final[set[Operand]] = set()
         self.count = 0
 
-    def record(self, op: str, *operands: Any, **attributes: Any) -> None:
-        """One more op, whose results can be operands."""
+    def record(self, op: str, *operands: Any, mapped: tuple[int, ...] = (), **attributes: Any) -> (
+        None
+    ):
+        """One more op, whose results can be operands; for each element of an axis of some."""
         given = [o for o, _ in operands]
-        spec = ll.spec_of(lookup(op), attributes, len(given))
+        of = lookup(op)
+        if mapped:
+            of = of.derive(VMAP)
+            attributes[of.own[0]] = mapped
+        spec = ll.spec_of(of, attributes, len(given))
         self.stream += [spec, *map(encode_operand, given)]
         for r, t in enumerate(spec.infer(tuple(t for _, t in operands))):
             self.known.append((Result(self.count, r), t))
@@ -173,8 +180,18 @@ def structure(values: Values, size: int) -> Structure:
         elif draw < 0.96:
             values.record("split", vector(), sizes=(1, 3))
             values.record("concatenate", values.known[-1], values.known[-2])
-        elif draw < 0.975:
+        elif draw < 0.965:
             values.record("sort_with_indices", vector())
+        elif draw < 0.975:
+            matrix = ll.tensor_type((2, 4), dtype)
+            rows = values.operand(lambda k, t=matrix: k is t, matrix)
+            if rng.random() < 0.3:
+                values.record(rng.choice(("negative", "square", "sum")), rows, mapped=(0,))
+            else:
+                other = rng.choice((rows, vector()))
+                mapped = rng.choice(((0,), (0, 1))) if other is rows else (0,)
+                op = rng.choice(("add", "multiply", "maximum"))
+                values.record(op, rows, other, mapped=mapped)
         elif draw < 0.985:
             values.record("barrier", *(number() for _ in range(rng.randint(1, 3))))
         elif draw < 0.9925:
@@ -288,10 +305,21 @@ def random_pattern(
 Arrays = tuple[np.ndarray, ...]
 
 
+def applied(op: OpDef, attributes: Mapping[str, Any], operands: Sequence[Any]) -> Any:
+    """What NumPy gives for an op, or for each element where it is mapped."""
+    if op.kind != VMAP or op.base is None:
+        return NUMPY[op.name](*operands, **attributes)
+    mapped = attributes[op.own[0]]
+    rest = {k: v for k, v in attributes.items() if k not in op.own}
+    return np.stack([
+        NUMPY[op.base.name](*(x[k] if p in mapped else x for p, x in enumerate(operands)), **rest)
+        for k in range(operands[mapped[0]].shape[0])])
+
+
 def evaluated(i: Instruction, operands: Sequence[Any]) -> Arrays:
     """The results of an op on arrays, of exactly the types that it says."""
     with np.errstate(all="ignore"):
-        out = NUMPY[i.spec.op.name](*operands, **i.spec.attrs)
+        out = applied(i.spec.op, i.spec.attrs, operands)
     listed = out if isinstance(out, (tuple, list)) else (out,)
     found = tuple(np.asarray(x).astype(t.dtype.numpy, copy=False)
                   for x, t in zip(listed, i.types, strict=True))

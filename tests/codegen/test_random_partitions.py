@@ -18,6 +18,7 @@ def test_random_programs_are_divided_soundly(part: int) -> None:
     assert total["programs"] == PART and total["with several regions"] > PART // 3
     assert total["groups"] > 10 and total["wrong"] > 10 * PART
     assert 0 < total["in_regions"] < total["ops"]
+    assert min(total["shown"], total["unbuilt"], total["batched"]) > 0
 
 
 @pytest.mark.slow

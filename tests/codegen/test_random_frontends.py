@@ -1,0 +1,23 @@
+"""Random functions, mapped, captured and in loops: see :mod:`tests.codegen.random_frontends`."""
+
+from __future__ import annotations
+
+import pytest
+
+from lazyloom.backends.xla.regions import engines
+from tests.codegen.random_frontends import through
+
+pytestmark = [
+    pytest.mark.xla,
+    pytest.mark.skipif(bool(engines.available()), reason=engines.available() or "there is none"),
+    pytest.mark.usefixtures("fresh_cache"),
+]
+
+
+@pytest.mark.parametrize(("start", "count"), [
+    (0, 8), pytest.param(1000, 60, marks=pytest.mark.slow)])
+def test_regions_change_no_result(start: int, count: int) -> None:
+    total = through(start, count)
+    assert total["programs"] == count and total["ran"] > count
+    # of each kind there are some, which have regions
+    assert sum(key.endswith("in regions") for key in total) >= (3 if count < 20 else 6)
