@@ -10,7 +10,7 @@ from .answers import YES, Answer, Call, No, Number
 from .faults import Failure, failures
 from .generator import Code, CSource, Generator, Layout, NativeCode, Pass, PythonCode, Region
 from .partition import Part, Partition, partition
-from .passes import PassError, Rewriter
+from .passes import PassError, RegionRewriter
 from .patterns import Pattern, absent, any_value, match, number
 from .registry import available, in_use, register, segmented, unavailable, use, verify
 from .report import Report, explain, measure
@@ -20,7 +20,7 @@ from .worth import at_least, whatever_the_size
 __all__ = [
     "Answer", "Baked", "CSource", "Call", "Code", "Failure", "Generator", "Layout", "Leaf",
     "NativeCode", "No", "Number", "Part", "Partition", "Pass", "PassError", "Pattern",
-    "PythonCode", "Region", "Report", "Result", "Rewriter", "Verdict", "YES", "absent",
+    "PythonCode", "Region", "RegionRewriter", "Report", "Result", "Verdict", "YES", "absent",
     "any_value", "at_least", "available", "explain", "failures", "in_use", "match", "measure",
     "number", "partition", "register", "segmented", "unavailable", "use", "verify",
     "whatever_the_size",
