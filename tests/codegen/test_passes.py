@@ -12,7 +12,7 @@ import lazyloom as ll
 import lazyloom_torch as torch
 from lazyloom import codegen
 from lazyloom.backends.xla.regions import engines
-from lazyloom.codegen import Leaf, Pass, PassError, Region, Result, Rewriter
+from lazyloom.codegen import Leaf, Pass, PassError, Region, RegionRewriter, Result
 from lazyloom.codegen.passes import prepared
 from lazyloom.errors import ArgumentError
 from tests.codegen.generators import InNumPy, interpret
@@ -29,12 +29,12 @@ def region_of(text: str, outputs: str) -> Region:
     return part.region
 
 
-def kept(writer: Rewriter) -> None:
+def kept(writer: RegionRewriter) -> None:
     for n in range(len(writer.source.program.structure.instructions)):
         writer.keep(n)
 
 
-def double_negation(writer: Rewriter) -> Region | None:
+def double_negation(writer: RegionRewriter) -> Region | None:
     """``-(-x)`` is x, where something uses it."""
     instructions = writer.source.program.structure.instructions
     found = False
@@ -50,7 +50,7 @@ def double_negation(writer: Rewriter) -> Region | None:
     return writer.region() if found else None
 
 
-def product_and_sum(writer: Rewriter) -> Region:
+def product_and_sum(writer: RegionRewriter) -> Region:
     """``x * y + z`` is a group."""
     for n, i in enumerate(writer.source.program.structure.instructions):
         results = writer.keep(n)
@@ -111,7 +111,7 @@ def test_what_is_built_is_what_the_passes_gave() -> None:
 @called
 def test_constants_are_folded_where_they_are_bound() -> None:
     """Of ``x * scale * gain`` the product of the constants is computed once."""
-    def fold(writer: Rewriter) -> Region | None:
+    def fold(writer: RegionRewriter) -> Region | None:
         first, second = writer.source.program.structure.instructions
         (scale,) = [o for o in first.operands if isinstance(o, Leaf) and o.number in writer.values]
         (gain,) = [o for o in second.operands if isinstance(o, Leaf) and o.number in writer.values]
@@ -120,7 +120,7 @@ def test_constants_are_folded_where_they_are_bound() -> None:
         writer.replace(1, writer.add("multiply", [x, both])[0])
         return writer.region()
 
-    def when_bound(writer: Rewriter) -> Region | None:
+    def when_bound(writer: RegionRewriter) -> Region | None:
         return fold(writer) if writer.values else None
 
     mine = Passing(Pass("fold", when_bound), constants=(1, 2))
@@ -137,7 +137,7 @@ def test_constants_are_folded_where_they_are_bound() -> None:
     assert ll.stats()["constants_bound"] and not codegen.failures()
 
 
-def other_operands(writer: Rewriter) -> Region:
+def other_operands(writer: RegionRewriter) -> Region:
     kept(writer)
     region = writer.region()
     program = region.program
@@ -145,51 +145,51 @@ def other_operands(writer: Rewriter) -> Region:
     return region._replace(program=type(program)(fewer, program.outputs, []))
 
 
-def other_results(writer: Rewriter) -> Region:
+def other_results(writer: RegionRewriter) -> Region:
     kept(writer)
     last = writer.keep(1)[0]
     writer.replace(1, writer.add("cast", [last], dtype=ll.dtypes.float64)[0])
     return writer.region()
 
 
-def fails(writer: Rewriter) -> Region:
+def fails(writer: RegionRewriter) -> Region:
     raise RuntimeError("no table")
 
 
-def adds_constants(writer: Rewriter) -> Region:
+def adds_constants(writer: RegionRewriter) -> Region:
     kept(writer)
     writer.replace(1, writer.add("add", [Leaf(0), writer.constant(np.ones(4, np.float32))])[0])
     return writer.region()
 
 
-def a_wrong_shape(writer: Rewriter) -> Region:
+def a_wrong_shape(writer: RegionRewriter) -> Region:
     kept(writer)
     writer.add("add", [Leaf(0), writer.constant(np.ones(3, np.float32))])
     return writer.region()
 
 
-def a_wrong_group(writer: Rewriter) -> Region:
+def a_wrong_group(writer: RegionRewriter) -> Region:
     kept(writer)
     return writer.region()._replace(composites=(("odd", (0, 7)),))
 
 
-def turned_layouts(writer: Rewriter) -> Region:
+def turned_layouts(writer: RegionRewriter) -> Region:
     kept(writer)
     region = writer.region()
     return region._replace(layouts=region.layouts[:-1])
 
 
-def nothing_for_a_result(writer: Rewriter) -> Region:
+def nothing_for_a_result(writer: RegionRewriter) -> Region:
     writer.keep(0)
     return writer.region()
 
 
-def out_of_order(writer: Rewriter) -> Region:
+def out_of_order(writer: RegionRewriter) -> Region:
     writer.keep(1)
     return writer.region()
 
 
-WRONG: list[tuple[Callable[[Rewriter], Any], str]] = [
+WRONG: list[tuple[Callable[[RegionRewriter], Any], str]] = [
     (other_operands, r"gave operands \(float32\[4\]\), expected \(float32\[4\], float32\[4\]\)"),
     (other_results, r"gave results \(float64\[4\]\), expected \(float32\[4\]\)"),
     (fails, "raised RuntimeError: no table"),
@@ -205,7 +205,7 @@ WRONG: list[tuple[Callable[[Rewriter], Any], str]] = [
 
 @pytest.mark.parametrize(("function", "why"), WRONG)
 def test_what_a_pass_does_wrong_is_said_and_by_which(
-    function: Callable[[Rewriter], Any], why: str
+    function: Callable[[RegionRewriter], Any], why: str
 ) -> None:
     mine = Passing(Pass("fine", product_and_sum), Pass("the wrong one", function))
     with pytest.raises(PassError, match=f"the pass 'the wrong one' .*{why}"):
@@ -231,7 +231,7 @@ def test_xla_does_a_region_whose_pass_fails() -> None:
 
 @called
 def test_a_pass_that_computes_something_else_is_found_by_verifying() -> None:
-    def drops_the_sum(writer: Rewriter) -> Region:
+    def drops_the_sum(writer: RegionRewriter) -> Region:
         writer.replace(1, writer.keep(0)[0])
         return writer.region()
 
@@ -245,11 +245,11 @@ def test_a_pass_that_computes_something_else_is_found_by_verifying() -> None:
 
 def test_a_rewriter_by_itself() -> None:
     region = region_of("M:multiply(a,b) A:add(M,1) N:negative(A)", "N M")
-    writer = Rewriter(region)
+    writer = RegionRewriter(region)
     kept(writer)
     again = writer.region()
     assert again.program == region.program and again.layouts == region.layouts
-    writer = Rewriter(region)
+    writer = RegionRewriter(region)
     (product,) = writer.keep(0)
     half = writer.number(0.1, ll.dtypes.float32)
     assert half.number == float(np.float32(0.1)) and writer.type_of(None) is None

@@ -11,7 +11,7 @@ from .claims import Part
 from .faults import Failure, failures
 from .generator import Code, CSource, Generator, Layout, NativeCode, Pass, PythonCode, Region
 from .partition import Partition, partition
-from .passes import PassError, Rewriter
+from .passes import PassError, RegionRewriter
 from .patterns import Pattern, absent, any_value, match, number
 from .registry import available, in_use, load, register, segmented, unavailable, use, verify
 from .report import Report, explain, measure
@@ -21,7 +21,7 @@ from .worth import at_least, whatever_the_size
 __all__ = [
     "Answer", "Baked", "CSource", "Call", "Code", "Failure", "Generator", "Layout", "Leaf",
     "NativeCode", "No", "Number", "Only", "Part", "Partition", "Pass", "PassError", "Pattern",
-    "PythonCode", "Region", "Report", "Result", "Rewriter", "Verdict", "YES", "absent",
+    "PythonCode", "Region", "RegionRewriter", "Report", "Result", "Verdict", "YES", "absent",
     "any_value", "at_least", "available", "explain", "failures", "in_use", "load", "match",
     "measure", "number", "partition", "register", "segmented", "unavailable", "use", "verify",
     "whatever_the_size",

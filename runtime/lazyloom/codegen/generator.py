@@ -119,8 +119,8 @@ class Pass(NamedTuple):
 
     Attributes:
         name: for errors.
-        function: takes a :class:`~lazyloom.codegen.Rewriter` of the region, and returns a region
-            of the same operands and results, or None where it has nothing to do.
+        function: takes a :class:`~lazyloom.codegen.RegionRewriter` of the region, and returns a
+            region of the same operands and results, or None where it has nothing to do.
     """
 
     name: str

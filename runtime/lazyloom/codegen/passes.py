@@ -1,7 +1,7 @@
 """Passes of a generator over the function of a region, before code is generated for it.
 
 A pass takes a region and gives one that does the same: with fewer ops, with others, or with
-constants that were computed from bound ones. :class:`Rewriter` writes it.
+constants that were computed from bound ones. :class:`RegionRewriter` writes it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class PassError(LoomError):
     """A pass failed, or gave a region of another signature; the message names it."""
 
 
-class Rewriter:
+class RegionRewriter:
     """Writes a region anew, op by op, with the operands and results that it has.
 
     An operand of the new region is a ``Leaf`` for one of the region's, a ``Result`` of an op that
@@ -179,7 +179,7 @@ def prepared(
     for each in passes:
         if not isinstance(each, Pass):
             raise PassError(f"passes gave a {type(each).__name__}, expected Pass(name, function)")
-        writer = Rewriter(now.region, now.values)
+        writer = RegionRewriter(now.region, now.values)
         try:
             found = each.function(writer)
         except Exception as error:
@@ -209,7 +209,7 @@ def _wrong(source: Region, found: Any, values: Mapping[int, Any], bound: bool) -
     for k in further:
         value = values.get(k)
         if value is None:
-            return f"operand {k} without a value, expected one by Rewriter.constant()"
+            return f"operand {k} without a value, expected one by RegionRewriter.constant()"
     try:
         results = found.results
     except (LookupError, LoomError) as error:
