@@ -88,8 +88,9 @@ class DrawState:
 class ExportedFunction:
     """An exported program, to be called as the function that it was.
 
-    Made by :func:`lazyloom.load`. A call records one op, whose results are pending tensors like any
-    others, of the class that the frontend of the first tensor argument uses. It has no derivative.
+    Made by :func:`lazyloom.load`. A call records one op, or with engines the ops of the program.
+    The results are pending tensors like any others, of the class that the frontend of the first
+    tensor argument uses. It has no derivative.
 
     Attributes:
         name: of the function that was exported.
