@@ -15,15 +15,24 @@ from ..errors import ArgumentError
 from .manifest import FileSpec, Manifest, packed, unpacked
 
 MANIFEST: Final = "manifest.json"
+#: what code generators made of the program's ops, as :func:`lazyloom.cache.load` takes it
+ENGINES: Final = "engines.bin"
 PARAMETERS: Final = "parameters.safetensors"
 #: zipfile.ZIP_STORED
 _STORED: Final = 0
 #: the names that members may have
-_NAME: Final = re.compile(r"manifest\.json|parameters\.safetensors|modules/\d+\.mlirbc")
+_NAME: Final = re.compile(
+    r"manifest\.json|parameters\.safetensors|modules/\d+\.mlirbc|modules/\d+\.ops\.json|"
+    r"engines\.bin")
 #: what every member says of its time, so that equal programs are equal files
 _TIME: Final = (1980, 1, 1, 0, 0, 0)
 #: the most bytes of a manifest
 _LONGEST_MANIFEST: Final = 1 << 26
+
+
+def ops_of(module: str) -> str:
+    """Return the name of the member with the ops of a module's program."""
+    return f"{module.removesuffix('.mlirbc')}.ops.json"
 
 
 def write(target: Any, manifest: Manifest, files: Mapping[str, bytes]) -> None:
@@ -76,8 +85,8 @@ def _read(archive: Any, where: str) -> tuple[Manifest, dict[str, bytes]]:
         if not _NAME.fullmatch(info.filename) or info.filename in members:
             raise ArgumentError(
                 f"{where}: it has the member {info.filename!r:.80}, expected each once of "
-                f"{MANIFEST}, {PARAMETERS} and modules/N.mlirbc; it is no exported program, or "
-                "was changed")
+                f"{MANIFEST}, {PARAMETERS}, {ENGINES}, modules/N.mlirbc and modules/N.ops.json; it "
+                "is no exported program, or was changed")
         if info.compress_type != _STORED:
             raise ArgumentError(
                 f"{where}: its member {info.filename} is compressed, expected members that are "

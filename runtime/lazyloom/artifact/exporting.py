@@ -12,7 +12,10 @@ import numpy as np
 
 from ..backends.backend import NotLowered, PortableModule
 from ..backends.selection import backend
+from ..cache import disk
+from ..cache.portable import pack
 from ..capture.template import settle_all
+from ..codegen.registry import in_use
 from ..dtypes import int64, uint32
 from ..errors import ArgumentError, type_name
 from ..evaluate.reading import look
@@ -26,7 +29,7 @@ from ..trace.mapping import ExportCall, placeholder
 from ..trace.scalars import Scalar
 from ..trace.source import user_site
 from ..types import TensorType, tensor_type
-from . import container, nesting, safetensors
+from . import container, nesting, ops, safetensors
 from .manifest import (
     CheckSpec,
     GeneratorSpec,
@@ -52,6 +55,7 @@ def export(
     dynamic: Mapping[str, Mapping[int, str]] | None = None,
     extents: Mapping[str, Sequence[int]] | None = None,
     stablehlo_version: str | None = None, metadata: Mapping[str, str] | None = None,
+    engines: bool = False,
 ) -> None:
     """Write a program to a file, which :func:`lazyloom.load` reads.
 
@@ -84,6 +88,8 @@ def export(
         stablehlo_version: the StableHLO version to be compatible with, such as "1.9.0"; that of
             twelve weeks before jaxlib's by default.
         metadata: texts by name that are kept with the program and mean nothing to it.
+        engines: store what the code generators in use make of parts of the program, too, which
+            :func:`lazyloom.load` takes where it is told so.
 
     Raises:
         ArgumentError: an argument is of another kind, or the program has an op that cannot be
@@ -121,8 +127,14 @@ def export(
         if not isinstance(key, str) or not isinstance(text, str):
             raise ArgumentError(
                 f"{NAME}: metadata has {key!r:.60}: {type_name(text)}, expected texts by name")
+    if not isinstance(engines, bool):
+        raise ArgumentError(f"{NAME}: engines is {engines!r:.60}, expected True or False")
+    if engines and not disk.enabled():
+        raise ArgumentError(
+            f"{NAME}: engines is True and the disk cache is off (LAZYLOOM_CACHE=0), expected it "
+            "on: it holds engines")
     _write(path if hasattr(path, "write") else os.fspath(path), recording, stablehlo_version,
-           dict(metadata or {}))
+           dict(metadata or {}), engines)
 
 
 def _named(parameters: Mapping[str, Any] | None) -> dict[str, Value]:
@@ -413,17 +425,24 @@ def _module(recorded: RecordedProgram, version: str | None) -> PortableModule:
 
 
 def _write(
-    target: Any, recording: _Recording, version: str | None, metadata: Mapping[str, str]
-) -> None:
+    target: Any, recording: _Recording, version: str | None, metadata: Mapping[str, str],
+    engines: bool,
+) -> None:  # fmt: skip
     # all programs are recorded by now: each takes the parameters of all
     files: dict[str, bytes] = {}
     specializations: list[Specialization] = []
     calls: set[str] = set()
     compatible = ""
+    entries: dict[tuple[str, bytes], None] = {}
     for number, (chosen, recorded) in enumerate(recording.programs):
         module = _module(recorded, version)
         name = f"modules/{number}.mlirbc"
         files[name] = module.data
+        if engines:
+            structure, outputs, scalars = recorded.structure()
+            files[container.ops_of(name)] = ops.packed(structure, outputs, scalars)
+            found, _ = backend().engines_of(structure, tuple(outputs), in_use())
+            entries |= dict.fromkeys(found)
         calls |= set(module.calls)
         compatible = module.version
         specializations.append(Specialization(
@@ -435,6 +454,8 @@ def _write(
     files[container.PARAMETERS] = safetensors.packed({
         p.name: (p.dtype, np.asarray(look(v, "export")))
         for p, v in zip(specs, parameters.values, strict=True)})
+    if engines:
+        files[container.ENGINES] = pack(list(entries))
     described = backend().describe()
     container.write(target, Manifest(
         recording.name,

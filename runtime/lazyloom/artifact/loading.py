@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,9 @@ from typing import Any, Final
 import numpy as np
 
 from ..backends.selection import backend
+from ..cache import disk
+from ..cache.portable import CacheInfo
+from ..cache.portable import load as load_entries
 from ..dtypes import int64, uint32
 from ..errors import ArgumentError, DTypeError, GradientError, ShapeError, type_name
 from ..ops.modules import signature_of
@@ -24,8 +28,9 @@ from ..trace.scalars import Scalar
 from ..trace.specs import Spec, spec_of
 from ..trace.switches import grad_enabled
 from ..types import TensorType, tensor_type
-from . import container, nesting, safetensors
+from . import container, nesting, ops, safetensors
 from .manifest import LeafSpec, Manifest, Specialization, shown
+from .ops import ExportedOps
 
 NAME: Final = "lazyloom.load"
 _NUMBERS: Final = (bool, int, float, complex)
@@ -83,8 +88,9 @@ class DrawState:
 class ExportedFunction:
     """An exported program, to be called as the function that it was.
 
-    Made by :func:`lazyloom.load`. A call records one op, whose results are pending tensors like any
-    others, of the class that the frontend of the first tensor argument uses. It has no derivative.
+    Made by :func:`lazyloom.load`. A call records one op, or with engines the ops of the program.
+    The results are pending tensors like any others, of the class that the frontend of the first
+    tensor argument uses. It has no derivative.
 
     Attributes:
         name: of the function that was exported.
@@ -93,6 +99,9 @@ class ExportedFunction:
         created_by: the versions that wrote the file.
         metadata: the texts that were given to ``export``.
         stablehlo_version: the version of StableHLO that the modules are compatible with.
+        engines: what became of each engine of code generators in the file, where ``load`` was told
+            to take them; else None.
+        without_engines: why none were taken; "" if they were, or were not asked for.
 
     Example:
 
@@ -109,8 +118,9 @@ class ExportedFunction:
     """
 
     def __init__(
-        self, manifest: Manifest, files: Mapping[str, bytes], where: str, cls: Any
-    ) -> None:
+        self, manifest: Manifest, files: Mapping[str, bytes], where: str, cls: Any,
+        engines: bool = False,
+    ) -> None:  # fmt: skip
         self._manifest: Final = manifest
         self._where: Final = where
         self._cls: Final = cls
@@ -134,6 +144,34 @@ class ExportedFunction:
         # a damaged module is an error of the load
         for s in manifest.specializations:
             self._spec(s)
+        self.engines: CacheInfo | None = None
+        self.without_engines = ""
+        self._recorded: Final[dict[str, ExportedOps]] = {}
+        if engines:
+            self._take_engines(files)
+
+    def _take_engines(self, files: Mapping[str, bytes]) -> None:
+        """Have calls record the ops that engines of the file are parts of, where these fit."""
+        if container.ENGINES not in files:
+            self.without_engines = "the file was exported without engines=True"
+            return
+        if not disk.enabled():
+            self.without_engines = "the disk cache, which holds engines, is off (LAZYLOOM_CACHE=0)"
+            return
+        for s in self._manifest.specializations:
+            name = container.ops_of(s.module)
+            found = ops.unpacked(files.get(name, b""), f"{self._where}: its member {name}")
+            if isinstance(found, str):
+                self.without_engines = found
+                self._recorded.clear()
+                return
+            _, results = signature_of(str(self._spec(s).attrs["module"]))
+            if list(found.operands) != self._operand_types(s) or found.results != tuple(results):
+                raise ArgumentError(
+                    f"{self._where}: its member {name} takes {shown(found.operands)} and gives "
+                    f"{shown(found.results)}, expected what {s.module} does; export it again")
+            self._recorded[s.module] = found
+        self.engines = load_entries(io.BytesIO(files[container.ENGINES]))
 
     # What it is.
 
@@ -275,7 +313,10 @@ class ExportedFunction:
                     "torch.no_grad()), or differentiate the function that was exported",
                     op="call_module")
         drawn = [v for g in self.generators for v in g.take()]
-        results: Any = record_spec(self._spec(chosen), [*values, *drawn, *stored])
+        recorded = self._recorded.get(chosen.module)
+        operands = [*values, *drawn, *stored]
+        results: Any = (record_spec(self._spec(chosen), operands) if recorded is None
+                        else tuple(recorded.record(operands)))
         outputs: list[Value] = list(results) if isinstance(results, tuple) else [results]
         count = len(chosen.results)
         checks = self._ops[self._manifest.specializations.index(chosen)]
@@ -386,7 +427,7 @@ class ExportedFunction:
         return [*types, *[tensor_type(p.shape, p.dtype) for p in m.parameters]]
 
 
-def load(path: Any, cls: Any = None) -> ExportedFunction:
+def load(path: Any, cls: Any = None, *, engines: bool = False) -> ExportedFunction:
     """Return a program that :func:`lazyloom.export` wrote, as a function.
 
     The file may come from anybody: nothing of it is run as code of Python, and every byte is
@@ -396,6 +437,11 @@ def load(path: Any, cls: Any = None) -> ExportedFunction:
         path: the file, a path or a binary file that is open for reading.
         cls: the class of tensors whose frontend the results are of, where no argument is a tensor;
             ``lazyloom.Tensor`` by default.
+        engines: take what code generators made of the program
+            (:func:`lazyloom.export` with ``engines=True``), so that nothing of it is built here.
+            **It is machine code and is run**: only from those whose programs you would run. What
+            does not fit this machine, these versions or generators is refused, each with its reason
+            (:attr:`ExportedFunction.engines`), and built here.
 
     Raises:
         ArgumentError: the file is no exported program, is damaged or was changed, is of a newer
@@ -422,4 +468,6 @@ def load(path: Any, cls: Any = None) -> ExportedFunction:
             f"{where}: it was exported on {manifest.platform} and calls routines that exist there "
             f"only ({', '.join(manifest.custom_calls)}), and this process computes on {here}; "
             "export it on that platform")
-    return ExportedFunction(manifest, files, where, Tensor if cls is None else cls)
+    if not isinstance(engines, bool):
+        raise ArgumentError(f"{NAME}: engines is {engines!r:.60}, expected True or False")
+    return ExportedFunction(manifest, files, where, Tensor if cls is None else cls, engines)

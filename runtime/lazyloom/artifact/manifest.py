@@ -13,8 +13,12 @@ from . import nesting
 
 FORMAT: Final = "lazyloom exported program"
 #: the version of the format that this module writes; it reads all from 1 on
-VERSION: Final = 1
+VERSION: Final = 2
+#: the version of files without ops and engines, which earlier ones read
+_WITHOUT_ENGINES: Final = 1
 
+#: how the names of members end that came with version 2
+_SINCE_2: Final = (".ops.json", "engines.bin")
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
@@ -118,7 +122,8 @@ class Manifest(NamedTuple):
 
 def packed(m: Manifest) -> bytes:
     """Return a manifest as JSON."""
-    fields: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    version = VERSION if any(name.endswith(_SINCE_2) for name in m.files) else _WITHOUT_ENGINES
+    fields: dict[str, Any] = {"format": FORMAT, "version": version}
     for key, value in m._asdict().items():
         fields[key] = _plain(value)
     return json.dumps(fields, indent=1, ensure_ascii=False).encode()

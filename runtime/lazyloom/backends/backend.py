@@ -292,6 +292,17 @@ class Backend(ABC):
         """
         raise NotImplementedError(f"the backend {self.name} measures no regions")
 
+    def engines_of(
+        self, structure: Structure, outputs: Sequence[tuple[int, int]],
+        generators: tuple[str, ...],
+    ) -> tuple[list[tuple[str, bytes]], int]:  # fmt: skip
+        """Build the engines of the parts of a program that code generators of some names take.
+
+        Returns the entries of the disk cache that hold them, as (kind, whole description), for
+        ``lazyloom.export``, and the number of parts.
+        """
+        return [], 0
+
     def portable(
         self, structure: Structure, outputs: Sequence[tuple[int, int]],
         scalars: Mapping[DType, Sequence[Any]], version: str | None,

@@ -7,8 +7,10 @@ What of entries only upper layers know (what makes them valid, which of two is b
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ..errors import ArgumentError
@@ -182,6 +184,26 @@ def load(file: File) -> CacheInfo:
     carrying.taken({a.kind for a in artifacts if a.status in (LOADED, IN_MEMORY)})
     return CacheInfo(carried.name_of_file(file), _size(file), tuple(artifacts),
                      contents.environments, 0)
+
+
+def pack(entries: Sequence[tuple[str, bytes]]) -> bytes:
+    """Return the file of some entries of the disk cache, given by their kinds and descriptions.
+
+    Those that the cache does not have (any more) are left out. :func:`load` takes the bytes as an
+    open file. Raises ArgumentError where the disk cache is off.
+    """
+    _need_cache("save")
+    environments = _environments({about[:disk.FINGERPRINT].hex() for _, about in entries})
+    here = {e.fingerprint: k for k, e in enumerate(environments)}
+    rows = []
+    for kind, about in entries:
+        name = disk.name_of(kind, about)
+        number, data = here.get(about[:disk.FINGERPRINT].hex()), disk.entry(kind, name, about)
+        if number is not None and data is not None:
+            rows.append((kind, name, number, data))
+    file = io.BytesIO()
+    carried.write(file, environments, rows)
+    return file.getvalue()
 
 
 def contents(file: File) -> CacheInfo:

@@ -89,6 +89,16 @@ class Xla(Backend):
         kernel: HostKernel | None = alone(spec, types)
         return kernel
 
+    def engines_of(
+        self, structure: Structure, outputs: Sequence[tuple[int, int]],
+        generators: tuple[str, ...],
+    ) -> tuple[list[tuple[str, bytes]], int]:  # fmt: skip
+        """Divide the program as for a run, and build the engines of its regions."""
+        with starting():
+            from . import compiling
+
+        return compiling.engines_of(structure, outputs, generators)
+
     def portable(
         self, structure: Structure, outputs: Sequence[tuple[int, int]],
         scalars: Mapping[DType, Sequence[Any]], version: str | None,

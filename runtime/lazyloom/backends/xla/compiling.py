@@ -33,8 +33,9 @@ from .regions import engines
 from .regions.comparison import Comparison
 from .regions.constants import Constants
 from .regions.contracted import Calls, contracted, divided, engines_for, packed, unpacked
-from .regions.engines import Engine, NotBuilt
+from .regions.engines import Engine, NotBuilt, engine_of
 from .regions.pages import STATEMENT, asks_for_pages
+from .regions.region_op import Called, called, spec_of_region
 from .regions.segments import segmented
 from .regions.timing import timed as timed_by_turns
 
@@ -85,6 +86,26 @@ def timed(generator: Generator, region: Region) -> list[tuple[float, float]]:
     if engines.available() or jax_compat.on_other_device():
         raise NotImplementedError("no region is called here")
     return timed_by_turns(generator, region, _compiled)
+
+
+def engines_of(
+    structure: Structure, outputs: Sequence[tuple[int, int]], generators: tuple[str, ...]
+) -> tuple[list[tuple[str, bytes]], int]:
+    """Build the engines of a program's regions; return the entries of the disk cache that hold
+    them, and how many regions there are. One that cannot be built is left to XLA."""
+    while True:
+        partition = divided(structure, outputs, generators)
+        built: list[Engine] = []
+        try:
+            for part in [] if partition is None else partition.parts:
+                callee = called(spec_of_region(part.generator, part.region))
+                assert isinstance(callee, Called)
+                built.append(engine_of(callee))
+        except NotBuilt:
+            # this is remembered: the next division has no such region
+            continue
+        entries = dict.fromkeys(entry for engine in built for entry in engine.entries)
+        return list(entries), len(built)
 
 
 def loops(program: Program) -> list[tuple[int, int]]:

@@ -80,10 +80,12 @@ _lock: Final = threading.RLock()
 class Engine:
     """Runs a region. The program's calls find it by its key while this object lives."""
 
-    __slots__ = ("called", "native", "__weakref__")
+    __slots__ = ("called", "native", "entries", "__weakref__")
 
     def __init__(self, called: Called, code: Code) -> None:
         self.called: Final = called
+        #: the entries of the disk cache that it comes from, as (kind, description)
+        self.entries: tuple[tuple[str, bytes], ...] = ()
         self.native: Final = self._native(code, called.key, True)
 
     def other(self, code: Code, key: int) -> Any:
@@ -125,7 +127,9 @@ def engine_of(called: Called, when: str = "build") -> Engine:
         if engine is not None and engine.called.region.program == called.region.program:
             return engine
         try:
-            engine = _restored(called) or _built(called)
+            with stored.noted() as entries:
+                engine = _restored(called) or _built(called)
+            engine.entries = tuple(entries)
         except Exception as error:
             reraise_from_handler(error)
             problem = failure(called, when, error)
