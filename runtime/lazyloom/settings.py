@@ -159,6 +159,7 @@ class Tuning:
         "compared_programs", "history_results", "moves_traced", "overwrites_kept",
         "overwrites_held", "array_types_kept", "memory_known_from", "memory_asked_from",
         "run_room", "compile_room", "compiled_beside", "constants_kept", "function_after",
+        "measuring_seconds",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -188,6 +189,7 @@ class Tuning:
         self.compiled_beside: int = 64
         self.constants_kept: int = 1 << 30
         self.function_after: int = 2000
+        self.measuring_seconds: int = 10
 
 
 tuning: Final = Tuning()
@@ -270,6 +272,10 @@ NUMBERS: Final[dict[str, Number]] = {number.name: number for number in (
     Number("constants_kept", "bytes",
            "Operands for whose values other code generators may keep something made; what was made "
            "first goes first.", 0),
+    Number("measuring_seconds", "seconds",
+           "What measuring regions beside programs may take of a process, where "
+           "`LAZYLOOM_CODEGEN_MEASURE` asks for it: once it has taken this, no further one is "
+           "begun. With 0 none is.", 0),
 )}  # fmt: skip
 
 _local = threading.local()

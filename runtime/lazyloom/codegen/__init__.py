@@ -14,12 +14,12 @@ from .patterns import Pattern, any_value, match
 from .registry import available, in_use, register, segmented, use, verify
 from .report import Report, explain, measure
 from .verdicts import Verdict
-from .worth import at_least, whatever_the_size
+from .worth import at_least, if_measured, whatever_the_size
 
 __all__ = [
     "Answer", "Baked", "CSource", "Call", "Code", "Failure", "Generator", "Layout", "Leaf",
     "NativeCode", "No", "Part", "Partition", "Pattern", "PythonCode", "Region", "Report",
     "Result", "Verdict", "YES", "any_value", "at_least", "available", "explain", "failures",
-    "in_use", "match", "measure", "partition", "register", "segmented", "use", "verify",
-    "whatever_the_size",
+    "if_measured", "in_use", "match", "measure", "partition", "register", "segmented", "use",
+    "verify", "whatever_the_size",
 ]  # fmt: skip
