@@ -154,7 +154,7 @@ MODULES: Final[dict[str, dict[str, tuple[str, ...] | str]]] = {
         **dict.fromkeys(
             ("Answer", "Baked", "CSource", "Call", "Code", "Generator", "Layout", "Leaf",
              "NativeCode", "No", "Pattern", "PythonCode", "Region", "Result", "YES", "any_value",
-             "at_least", "match", "register", "whatever_the_size"), _GENERATOR),
+             "at_least", "if_measured", "match", "register", "whatever_the_size"), _GENERATOR),
         **dict.fromkeys(("Part", "Partition", "Report", "Verdict", "partition"), _REPORT),
         "Failure": ("loom_codegen_failures",),
         "available": ("loom_codegen_available",),

@@ -162,7 +162,7 @@ class Tuning:
         "compared_programs", "history_results", "moves_traced", "overwrites_kept",
         "overwrites_held", "array_types_kept", "memory_known_from", "memory_asked_from",
         "run_room", "compile_room", "compiled_beside", "constants_kept", "function_after",
-        "build_seconds",
+        "build_seconds", "measuring_seconds",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -193,6 +193,7 @@ class Tuning:
         self.constants_kept: int = 1 << 30
         self.function_after: int = 2000
         self.build_seconds: int = 30
+        self.measuring_seconds: int = 10
 
 
 tuning: Final = Tuning()
@@ -278,6 +279,10 @@ NUMBERS: Final[dict[str, Number]] = {number.name: number for number in (
     Number("build_seconds", "seconds",
            "A code generator that takes longer to build a region, or to bind its constants, is "
            "given up, and XLA does the region. A C compiler that it runs is killed."),
+    Number("measuring_seconds", "seconds",
+           "What measuring regions beside programs may take of a process, where "
+           "`LAZYLOOM_CODEGEN_MEASURE` asks for it: once it has taken this, no further one is "
+           "begun. With 0 none is.", 0),
 )}  # fmt: skip
 
 _local = threading.local()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 
 import lazyloom
 import lazyloom_numpy as np
-from lazyloom import codegen, errors
+from lazyloom import codegen, errors, settings
 from lazyloom.backends.xla import compiling
 from lazyloom.backends.xla.backend import Xla
 from lazyloom.backends.xla.regions import engines, timing
@@ -258,6 +259,8 @@ def test_regions_are_measured_while_programs_run_where_a_variable_says_so(
 
     monkeypatch.setattr(Xla, "timed", timed)
     monkeypatch.setattr(measuring, "AFTER", 3)
+    # programs run whole in these tests, as if they were reproducible
+    monkeypatch.setattr(measuring, "reproducible", lambda: False)
     monkeypatch.setattr(measuring, "_tried", set())
     monkeypatch.setenv(measuring.VARIABLE, "1")
     for _ in range(3):
@@ -266,16 +269,66 @@ def test_regions_are_measured_while_programs_run_where_a_variable_says_so(
     for _ in range(5):
         # this process goes on as it began
         assert record() == "2 by in_numpy"
+    measuring.settled()
     assert sorted(asked) == ["exp", "tanh"], "each is measured once"
     memory.clear()
     assert record() == "2 by in_numpy"
+    measuring.settled()
     # one that is loaded from disk, in a process that knows what was measured
     verdicts.adopt(None)
     memory.clear()
     for _ in range(5):
         assert record() == "2 by in_numpy" if fails else (
             "1 by in_numpy (1 measured: 500 ms, without 1e+03 ms)")
+    measuring.settled()
     assert len(asked) == 2
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """What is measured beside programs, and by which thread; a clock on which each takes 4 s."""
+    found: list[tuple[str, str]] = []
+    now = [0.0]
+
+    def timed(self: Xla, generator: Generator, region: Region) -> list[tuple[float, float]]:
+        found.append((region.calls[0].op, threading.current_thread().name))
+        now[0] += 4.0
+        return [(0.5, 1.0)] * 9
+
+    monkeypatch.setattr(Xla, "timed", timed)
+    monkeypatch.setattr(measuring, "clock", lambda: now[0])
+    monkeypatch.setattr(measuring, "AFTER", 1)
+    monkeypatch.setattr(measuring, "_tried", set())
+    monkeypatch.setattr(measuring, "_spent", [0.0])
+    monkeypatch.setattr(measuring, "reproducible", lambda: False)
+    monkeypatch.setenv(measuring.VARIABLE, "1")
+    return found
+
+
+@pytest.mark.parametrize(("seconds", "count"), [(0, 0), (4, 1), (5, 2), (10, 2)])
+def test_what_is_measured_beside_takes_no_more_than_it_may(
+    seconds: int, count: int, generator: InNumPy, asked: list[tuple[str, str]]
+) -> None:
+    lazyloom.set_option("measuring_seconds", seconds)
+    try:
+        for _ in range(4):
+            record()
+        measuring.settled()
+    finally:
+        lazyloom.set_option("measuring_seconds", 10)
+    assert len(asked) == count
+    assert all(thread.startswith("lazyloom-measuring") for _, thread in asked)
+
+
+def test_reproducible_runs_measure_nothing(
+    generator: InNumPy, asked: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "reproducible", settings.reproducible)
+    with lazyloom.options(reproducible=True):
+        for _ in range(6):
+            record()
+    measuring.settled()
+    assert asked == []
 
 
 def test_without_the_variable_nothing_is_measured(
@@ -299,7 +352,7 @@ def made():
 _USER = """
 import numpy, lazyloom
 import lazyloom_numpy as np
-from lazyloom import codegen, errors
+from lazyloom import codegen, errors, settings
 from lazyloom.execute import costs
 from lazyloom.execute.compiling import background
 from lazyloom.backends.xla.backend import Xla

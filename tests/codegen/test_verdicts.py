@@ -9,6 +9,7 @@ import pytest
 import lazyloom
 from lazyloom import codegen
 from lazyloom.codegen import No, Report, partition, registry
+from lazyloom.codegen import verdicts as verdicts_module
 from lazyloom.codegen.check import check
 from lazyloom.codegen.report import candidates
 from lazyloom.codegen.verdicts import NONE, Verdicts, signature, unpacked, verdict
@@ -138,6 +139,68 @@ def test_the_key_names_what_may_change_a_program() -> None:
     assert quick.key(program.structure, ["mine"]) == NONE.key(program.structure, ["mine"]) == ""
     late = measured(generator, program, "C", QUICK, estimated=False)
     assert late.key(program.structure, ["mine"]).endswith("+")
+
+
+class Classes(Doing):
+    """Does negatives, from 100 elements on unless measured; one class for each number of axes."""
+
+    def supports(self, call: codegen.Call) -> codegen.Answer:
+        return small(call)
+
+    def size_class(self, call: codegen.Call) -> str | None:
+        return f"{call.results[0].ndim} axes" if call.op == "negative" else None
+
+
+def test_a_measurement_of_a_class_holds_for_all_of_its_ops() -> None:
+    generator = Classes(merges=False)
+    one, other = written("A:t(x)"), written("A:t(x) B:t(A) C:u(B)")
+    quick = measured(generator, one, "A", QUICK, estimated=False)
+    found = report(other, "C", generator, quick)
+    assert [found.generator(n) for n in range(3)] == ["mine", "mine", "xla"]
+    assert "measured 1 ms, XLA 2 ms, as 1 axes" in str(found)
+    # where nothing was measured the estimate holds
+    assert report(other, "C", generator, NONE).coverage == 0
+    registry.register(generator)
+    assert quick.key(other.structure, ["mine"]).endswith("+")
+    assert quick.key(written("A:u(x)").structure, ["mine"]) == ""
+
+
+def test_ops_of_a_class_that_are_estimated_otherwise_follow_it() -> None:
+    generator, program = Classes(merges=False), written("A:t(x)")
+    registry.register(generator)
+    slow = measured(generator, program, "A", SLOW, estimated=False)
+    with codegen.whatever_the_size():
+        found = report(program, "A", generator, slow)
+    assert found.generator(0) == "xla" and "measured" in str(found)
+    assert slow.key(program.structure, ["mine"]).endswith("-"), "a program differs by it"
+
+
+def test_a_class_needs_a_tenth_and_keeps_what_was_clear(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generator, program = Classes(merges=False), written("A:t(x)")
+    by = {name: measured(generator, program, "A", [pair] * 9) for name, pair in {
+        "quick": (1.0, 1.2), "close": (1.0, 1.08), "slow": (1.2, 1.0)}.items()}
+    assert [next(iter(v.found.values())).clear for v in by.values()] == [True, False, True]
+    monkeypatch.setattr(verdicts_module, "_on_disk", lambda: NONE)
+    for before, new, after in (
+        ("quick", "close", "quick"), ("quick", "slow", "slow"), ("close", "slow", "slow"),
+        ("slow", "close", "slow")):
+        verdicts_module.adopt(by[before])
+        try:
+            assert verdicts_module.joined(by[new].found).found == by[after].found
+        finally:
+            verdicts_module.adopt(None)
+
+
+def test_a_class_that_cannot_be_told_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def raises(self: Classes, call: codegen.Call) -> str | None:
+        raise OSError("no class")
+
+    program, generator = written("A:t(x)"), Classes(merges=False)
+    monkeypatch.setattr(Classes, "size_class", raises)
+    (found,) = measured(generator, program, "A", QUICK).found.values()
+    assert found.of_class == "" and found.clear
 
 
 def test_they_are_packed() -> None:

@@ -16,13 +16,13 @@ from .patterns import Pattern, absent, any_value, match, number
 from .registry import available, in_use, load, register, segmented, unavailable, use, verify
 from .report import Report, explain, measure
 from .verdicts import Verdict
-from .worth import at_least, whatever_the_size
+from .worth import at_least, if_measured, whatever_the_size
 
 __all__ = [
     "Answer", "Baked", "CSource", "Call", "Code", "Failure", "Generator", "Layout", "Leaf",
     "NativeCode", "No", "Number", "Only", "Part", "Partition", "Pass", "PassError", "Pattern",
     "PythonCode", "Region", "RegionRewriter", "Report", "Result", "Verdict", "YES", "absent",
-    "any_value", "at_least", "available", "explain", "failures", "in_use", "load", "match",
-    "measure", "number", "partition", "register", "segmented", "unavailable", "use", "verify",
-    "whatever_the_size",
+    "any_value", "at_least", "available", "explain", "failures", "if_measured", "in_use", "load",
+    "match", "measure", "number", "partition", "register", "segmented", "unavailable", "use",
+    "verify", "whatever_the_size",
 ]  # fmt: skip

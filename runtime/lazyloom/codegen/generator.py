@@ -196,6 +196,14 @@ class Generator(ABC):
         """
         return None
 
+    def size_class(self, call: Call) -> str | None:
+        """Return the name of a class of ops that gain alike, in words; None if an op has none.
+
+        What is measured of a region of one such op holds for all regions of one op of the class.
+        It depends on the call alone.
+        """
+        return None
+
     def layouts(self, region: Region) -> Sequence[Layout] | None:
         """Return the order in memory that it wants for each operand and then each result.
 

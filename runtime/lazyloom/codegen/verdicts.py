@@ -17,12 +17,17 @@ from typing import Any, Final, NamedTuple
 
 from ..counters import counters
 from ..hooks import hooks
+from ..interrupts import reraise_from_handler
 from ..program.program import Instruction, Structure
 from . import registry
+from .answers import Call
 from .generator import Generator, Region
 
-#: the ratio of medians from which on they decide
+#: the ratio of medians from which on they decide; those of a class decide about other ops, too
 MARGIN: Final = 1.05
+MARGIN_OF_CLASS: Final = 1.1
+#: what the key of an op begins with that is the name of its class
+_CLASS: Final = "class "
 #: the fraction of the pairs that must agree
 AGREEING: Final = 0.75
 #: how many of the newest verdicts are kept
@@ -34,7 +39,8 @@ class Verdict(NamedTuple):
 
     Attributes:
         generator: the name of its generator.
-        calls: the key of each of its ops (:func:`call_key`), without repetition.
+        calls: the key of each of its ops (:func:`call_key`), without repetition; of a region of one
+            op that has a class the name of the class.
         seconds, of_xla: the medians of runs of the region, and of XLA's code for its ops.
         runs: how many alternating runs there were of each.
         clear: whether one was faster than the other by more than noise.
@@ -51,13 +57,24 @@ class Verdict(NamedTuple):
 
     @property
     def overrules(self) -> bool:
-        """True if it reverses the estimate: the region is made although it was estimated not to be
-        worthwhile, or vice versa."""
-        return self.clear and (self.seconds < self.of_xla) != self.estimated
+        """True if it may reverse an estimate: the region is made although it was estimated not to
+        be worthwhile, or vice versa. Of the ops of a class, some may be estimated otherwise."""
+        return self.clear and (bool(self.of_class) or self.quicker != self.estimated)
+
+    @property
+    def quicker(self) -> bool:
+        """True if the region was quicker than XLA."""
+        return self.seconds < self.of_xla
+
+    @property
+    def of_class(self) -> str:
+        """The class of ops for which it holds, or "" if it is that of one region."""
+        return self.calls[0].removeprefix(_CLASS) if self.calls[0].startswith(_CLASS) else ""
 
     def text(self) -> str:
-        """Return a text for reports: "measured 12 us, XLA 30 us"."""
-        return f"measured {in_time(self.seconds)}, XLA {in_time(self.of_xla)}"
+        """Return a text for reports: "measured 12 us, XLA 30 us", and of which class, if of one."""
+        of = f", as {self.of_class}" if self.of_class else ""
+        return f"measured {in_time(self.seconds)}, XLA {in_time(self.of_xla)}{of}"
 
 
 class Candidate(NamedTuple):
@@ -86,18 +103,38 @@ def verdict(
     pair."""
     mine, xla = (statistics.median(times) for times in zip(*pairs, strict=True))
     quicker = sum(a < b for a, b in pairs) / len(pairs)
+    whole = _class_key(generator, region)
+    margin = MARGIN_OF_CLASS if whole else MARGIN
     if xla >= mine:
-        clear = xla > MARGIN * mine and quicker >= AGREEING
+        clear = xla > margin * mine and quicker >= AGREEING
     else:
-        clear = mine > MARGIN * xla and quicker <= 1 - AGREEING
-    calls = sorted({call_key(i) for i in region.program.structure.instructions})
+        clear = mine > margin * xla and quicker <= 1 - AGREEING
+    calls = [whole] if whole else sorted(
+        {call_key(i) for i in region.program.structure.instructions})
     return Verdict(generator.name, tuple(calls), mine, xla, len(pairs), clear, estimated)
 
 
 def signature(generator: Generator, region: Region) -> str:
     """Return the key of a verdict: the generator with its version, and the region."""
-    text = f"{generator.name}\n{registry.identity(generator)}\n{region.program.key}\n"
-    return _hash(f"{text}{region.composites}")
+    whole = _class_key(generator, region)
+    what = whole or f"{region.program.key}\n{region.composites}"
+    return _hash(f"{generator.name}\n{registry.identity(generator)}\n{what}")
+
+
+def _class_key(generator: Generator, region: Region) -> str:
+    """Return the key of the class of a region's only op, or ""."""
+    instructions = region.program.structure.instructions
+    return _class_of(generator, instructions[0]) if len(instructions) == 1 else ""
+
+
+def _class_of(generator: Generator, i: Instruction) -> str:
+    """Return the key of an op's class, or ""; a class that cannot be told is none."""
+    try:
+        found = generator.size_class(Call.of(i))
+    except Exception as error:
+        reraise_from_handler(error)
+        return ""
+    return f"{_CLASS}{found}" if isinstance(found, str) and found else ""
 
 
 def call_key(i: Instruction) -> str:
@@ -121,7 +158,7 @@ class Verdicts:
         #: (generator, op) for ops that are worthwhile after all as a region by themselves
         self._quicker: Final = {
             (v.generator, v.calls[0]) for v in self._overruling.values()
-            if not v.estimated and len(v.calls) == 1}
+            if v.quicker and len(v.calls) == 1}
 
     def of(self, generator: Generator, region: Region) -> Verdict | None:
         """Return the verdict of a region, if it was measured."""
@@ -129,7 +166,8 @@ class Verdicts:
 
     def tries(self, generator: Generator, i: Instruction) -> bool:
         """Return True if an op that its generator considers too small may be worthwhile."""
-        return bool(self._quicker) and (generator.name, call_key(i)) in self._quicker
+        return bool(self._quicker) and (
+            (generator.name, _class_of(generator, i) or call_key(i)) in self._quicker)
 
     def key(self, structure: Structure, generators: Iterable[str]) -> str:
         """Return what distinguishes a program from one divided only by estimates; "" if nothing
@@ -141,8 +179,11 @@ class Verdicts:
         if not any(v.generator in names for v in self._overruling.values()):
             return ""
         calls = {call_key(i) for i in structure.instructions}
+        of_classes = {v.generator for v in self._overruling.values() if v.of_class}
+        for generator in registry.generators(tuple(names & of_classes)):
+            calls |= {_class_of(generator, i) for i in structure.instructions}
         return " ".join(sorted(
-            f"{s}{'+' if not v.estimated else '-'}" for s, v in self._overruling.items()
+            f"{s}{'+' if v.quicker else '-'}" for s, v in self._overruling.items()
             if v.generator in names and calls.issuperset(v.calls)))
 
     def packed(self) -> str:
@@ -191,8 +232,15 @@ def _on_disk() -> Verdicts:
 
 
 def joined(verdicts: Mapping[str, Verdict]) -> Verdicts:
-    """Return some verdicts joined with those of this process and those now on disk."""
-    return Verdicts({**current().found, **_on_disk().found, **verdicts})
+    """Return some verdicts joined with those of this process and those now on disk.
+
+    One of a class that decides nothing does not replace one that does: where times are close, the
+    choice stays as it is.
+    """
+    known = {**current().found, **_on_disk().found}
+    return Verdicts({**known, **{
+        s: v for s, v in verdicts.items()
+        if v.clear or not v.of_class or s not in known or not known[s].clear}})
 
 
 def union(packed: bytes, others: bytes) -> bytes | None:

@@ -30,6 +30,14 @@ def at_least(number: float, least: float, what: str) -> Answer:
     return No(f"{number} {what}, expected {least} or more to be worth a call", deliberate=True)
 
 
+def if_measured(reason: str) -> Answer:
+    """Return a deliberate no, which a measurement may overrule as that of :func:`at_least`.
+
+    For ops that a generator can do, and XLA does quicker as far as is known.
+    """
+    return YES if getattr(_asking, "on", False) else No(reason, deliberate=True)
+
+
 @contextlib.contextmanager
 def whatever_the_size() -> Iterator[None]:
     """Within a ``with`` block, nothing is too small for a generator that uses :func:`at_least`.

@@ -120,6 +120,10 @@ class OneDnn(Generator):
             return convolution.work(region.calls[0]) / _SPEED
         return sum(_KINDS[c.op].work(c) for c in region.calls) / _SPEED
 
+    def size_class(self, call: Call) -> str | None:
+        """Return the class of a product: which of oneDNN and XLA is quicker is the machine's."""
+        return products.size_class(call) if _KINDS.get(call.op) is _PRODUCT else None
+
     def layouts(self, region: Region) -> Sequence[Layout] | None:
         """Return layouts with channels last."""
         if int8.is_group(region):

@@ -58,7 +58,26 @@ def supports(call: Call) -> Answer:
         or not set(call.attributes["argnums1"]) <= {0, 1}
     ):
         return No("a derivative of another kind")
+    if x.dtype.name == "bfloat16" and _pairs_reach_over(call, geometry):
+        return No("an odd number of channels of bfloat16 to sum over: pairs of them reach into the "
+                  "next place, whose NaN they bring along", deliberate=True)
     return at_least(work(call), SMALL, "multiplications")
+
+
+def _pairs_reach_over(call: Call, g: Geometry) -> bool:
+    """Return True if pairs of channels are multiplied, the last with one of another place.
+
+    That one's product is with 0, which is NaN for NaN and infinity. A convolution sums over the
+    channels of images, their gradient over those of the result. There are implementations of their
+    own for the first convolution of a network and for one channel in and out of each group.
+    """
+    x, w = _first(call)
+    if g.groups == x.shape[1] == w.shape[0]:
+        return False
+    if call.op.endswith(".vjp"):
+        return 0 in call.attributes["argnums1"] and w.shape[0] // g.groups % 2 == 1
+    first = g.groups == 1 and x.shape[1] <= 3 and math.prod(w.shape[2:]) > 1
+    return w.shape[1] % 2 == 1 and not first
 
 
 def work(call: Call) -> int:

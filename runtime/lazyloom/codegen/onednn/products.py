@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from ...types import TensorType
 from ..answers import YES, Answer, Call, No
 from ..generator import Layout, Region
-from ..worth import at_least
+from ..worth import at_least, if_measured
 from . import library
 from .plan import DTYPES, OneDnnPlan, parts_of, strides_of
 
@@ -19,9 +19,12 @@ SMALL: Final = 2_000_000
 SPLIT: Final = 1_000_000
 #: rows or columns of parts are multiples of this, where there are enough
 BLOCK: Final = 64
-#: dtypes in which oneDNN's products are faster than XLA's. In float32 they are not: beside XLA's
-#: threads, which continue meanwhile, a step of a transformer of width 256 took 1.17 times as long
+#: dtypes in which oneDNN's products are taken to be faster than XLA's where nothing was measured.
+#: In float32 they are not: beside XLA's threads, which continue meanwhile, a step of a transformer
+#: of width 256 took 1.17 times as long
 QUICKER: Final = {"bfloat16": library.BF16}
+#: bounds of classes of the shortest side
+_SIDES: Final = (16, 64, 256)
 #: the most batch axes of a product
 _MOST: Final = 6
 
@@ -115,7 +118,11 @@ def supports(call: Call) -> Answer:
     if y.dtype is not x.dtype:
         return No(f"dtypes {x.dtype.name} and {y.dtype.name}, expected one")
     if x.dtype.name not in QUICKER:
-        return No(f"dtype {x.dtype.name}, in which it is not quicker than XLA", deliberate=True)
+        if x.dtype.name not in DTYPES:
+            return No(f"dtype {x.dtype.name}, expected {' or '.join(DTYPES)}")
+        other = if_measured(f"dtype {x.dtype.name}, in which it is not quicker than XLA")
+        if not other:
+            return other
     if call.attributes.get("accumulate") not in (None, x.dtype):
         return No("sums in another dtype")
     if call.op.endswith(".vjp") and (
@@ -133,6 +140,29 @@ def supports(call: Call) -> Answer:
         if isinstance(answer, No):
             return answer
     return YES
+
+
+def size_class(call: Call) -> str | None:
+    """Return the class of a product, or of its gradients: within one, oneDNN gains alike.
+
+    It is told by dtype, by the multiplications to a factor of four, by the shortest side, and
+    whether there is a batch.
+    """
+    sums = products(call)
+    if isinstance(sums, No):
+        return None
+    first = _matrices(sums[0])
+    if isinstance(first, No):
+        return None
+    x = call.operands[0]
+    assert x is not None
+    shortest = min(*first.a[0][-2:], first.b[0][-1])
+    side = next((f"below {limit}" for limit in _SIDES if shortest < limit), f"from {_SIDES[-1]} on")
+    octave = (work(call).bit_length() - 1) // 2 * 2
+    several = ", in batches" if len(first.out[0]) > 2 else ""
+    what = "gradients of products" if call.op.endswith(".vjp") else "products"
+    return (f"{what} in {x.dtype.name} of 2^{octave} to 2^{octave + 2} multiplications, "
+            f"shortest side {side}{several}")
 
 
 def work(call: Call) -> int:
