@@ -25,12 +25,12 @@
    call alone. Numbers that JSON does not have are the texts "inf", "-inf" and "nan".
      type:    {"dtype": "float32", "shape": [2, 3]}
      call:    {"op": "add", "attributes": {...}, "operands": [type or null, ...],
-               "results": [type, ...]}
+               "values": [number, or null for what is no constant, ...], "results": [type, ...]}
      region:  {"version": 1, "operands": [array, ...], "nodes": [node, ...], "results": [...]}
      array:   a type with "strides": [12, 4], in bytes, one for each axis
      node:    {"op": "add", "attributes": {...}, "inputs": [input, ...], "results": [type, ...]}
      input:   {"operand": k}, {"node": n, "result": r}, {"constant": 1, "dtype": "float32"}, or null
-              for an operand that is absent
+              for an operand that is absent; a boolean is 0 or 1
      results: arrays with "node": n, "result": r
    Nodes are in an order in which they can run. docs/ops.md has the ops with their attributes.
    Members may be added. */

@@ -23,7 +23,7 @@ from docs.pages import blocks
 from lazyloom import codegen
 from lazyloom.backends.xla.regions import engines
 from lazyloom.cache import memory
-from lazyloom.codegen import plugin, plugin_table
+from lazyloom.codegen import plugin, plugin_table, region_json
 from lazyloom.errors import ArgumentError
 from lazyloom_capi import header
 from lazyloom_capi.client import Client
@@ -242,6 +242,43 @@ def test_a_library_in_the_environment_that_is_none_is_left_out(tmp_path: Path) -
             **os.environ, "LAZYLOOM_CODEGEN_PLUGINS": f"{tmp_path}/none.so"})
     assert done.returncode == 0
     assert "cannot be used: LAZYLOOM_CODEGEN_PLUGINS: the code generator" in done.stderr
+
+
+class Asking(codegen.Generator):
+    """Does nothing, and has the numbers of products become constants."""
+
+    name = "asking"
+    version = "1"
+
+    def supports(self, call: codegen.Call) -> codegen.Answer:
+        return codegen.No("nothing")
+
+    def numbers(self, call: codegen.Call) -> list[int]:
+        return [0, 1] if call.op == "multiply" else []
+
+    def build(self, region: codegen.Region) -> codegen.Code:
+        raise NotImplementedError
+
+
+def test_numbers_that_another_generator_asks_for_are_constants(example: Path) -> None:
+    codegen.register(Asking())
+    a = numpy.linspace(0, 1, 30, dtype="float32").reshape(5, 6)
+    with (codegen.use("asking", codegen.load(example).name),
+          lazyloom.options(reproducible=True)):
+        x = np.asarray(a)
+        for number in (0.375, -2.0, 1e30, float("-inf")):
+            with numpy.errstate(all="ignore"):
+                wanted = a * numpy.float32(number) + a
+            assert numpy.array_equal((x * number + x), wanted, equal_nan=True)
+            evaluation = lazyloom.last_evaluation()
+            assert evaluation is not None and evaluation.regions.text() == "1 by json_graph"
+
+
+@pytest.mark.parametrize("number, text", [
+    (0.5, "0.5"), (1.0, "1"), (-0.0, "-0.0"), (float("nan"), '"nan"'), (True, "1"), (7, "7")])
+def test_numbers_in_json(number: float, text: str) -> None:
+    call = codegen.Call("abs", {}, (None,), (), [number])
+    assert f'"values": [{text}]' in region_json.call_json(call)
 
 
 def test_c_loads_it(example: Path) -> None:

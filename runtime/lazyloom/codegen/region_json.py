@@ -16,10 +16,11 @@ from .generator import Layout, Region
 
 
 def call_json(call: Call) -> str:
-    """Return an op with its attributes and types."""
+    """Return an op with its attributes, its types, and the operands that are numbers."""
     return json.dumps({
         "op": call.op, "attributes": _attributes(call),
         "operands": [None if t is None else _type(t) for t in call.operands],
+        "values": [None if v is None else _number(v) for v in call.values],
         "results": [_type(t) for t in call.results]})
 
 
@@ -69,9 +70,18 @@ def _input(item: Operand) -> dict[str, Any] | None:
     if isinstance(item, Result):
         return {"node": item.instruction, "result": item.number}
     if isinstance(item, Baked):
-        return {"constant": int(item.number), "dtype": item.dtype.name}
+        return {"constant": _number(item.number), "dtype": item.dtype.name}
     assert item is None, "a region has no scalars of the program's"
     return None
+
+
+def _number(value: bool | int | float) -> int | float | str:
+    """Return a constant: an integer where it is one, also of floats and for booleans."""
+    if not isinstance(value, float) or (
+        abs(value) < 2**53 and value.is_integer() and str(value) != "-0.0"
+    ):
+        return int(value)
+    return value if math.isfinite(value) else repr(value)
 
 
 def _plain(value: Any) -> Any:
