@@ -153,8 +153,9 @@ MODULES: Final[dict[str, dict[str, tuple[str, ...] | str]]] = {
     "codegen": {
         **dict.fromkeys(
             ("Answer", "Baked", "CSource", "Call", "Code", "Generator", "Layout", "Leaf",
-             "NativeCode", "No", "Pattern", "PythonCode", "Region", "Result", "YES", "any_value",
-             "at_least", "if_measured", "match", "register", "whatever_the_size"), _GENERATOR),
+             "NativeCode", "No", "Number", "Only", "Pass", "PassError", "Pattern", "PythonCode",
+             "Region", "RegionRewriter", "Result", "YES", "absent", "any_value", "at_least",
+             "if_measured", "match", "number", "register", "whatever_the_size"), _GENERATOR),
         **dict.fromkeys(("Part", "Partition", "Report", "Verdict", "partition"), _REPORT),
         "Failure": ("loom_codegen_failures",),
         "available": ("loom_codegen_available",),
@@ -164,6 +165,7 @@ MODULES: Final[dict[str, dict[str, tuple[str, ...] | str]]] = {
         "load": ("loom_codegen_load",),
         "measure": ("loom_codegen_measure",),
         "segmented": ("loom_codegen_segmented",),
+        "unavailable": "is for people at a terminal: `python -m lazyloom codegen list`",
         "use": ("loom_codegen_use",),
         "verify": ("loom_codegen_verify",),
     },

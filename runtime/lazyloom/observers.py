@@ -14,10 +14,44 @@ from .hooks import hooks
 _lock: Final = threading.Lock()
 
 
-class Observers:
+class RunObserver:
+    """What the runtime tells an observer; one that does not care for something leaves it out.
+
+    Any thread may call it.
+    """
+
+    def begins(self, plan: Any) -> Any:
+        """Note that a plan is about to run; return what :meth:`ended` is to be told."""
+        return None
+
+    def ended(self, run: Any) -> None:
+        """Note that the run ended, or failed."""
+
+    def waits(self) -> Any:
+        """Note that a read or an upload begins; return what its end is to be told."""
+        return None
+
+    def read(self, waited: Any, site: Any, value: Any, nbytes: int) -> None:
+        """Note a read of so many bytes, 0 for a mere wait."""
+
+    def uploaded(self, waited: Any, site: Any, source: Any, buffer: Any) -> None:
+        """Note that an array of the host was copied into a buffer."""
+
+    def recorded_call(self, function: Any, first: bool, site: Any) -> None:
+        """Note that a call of a captured function is recorded."""
+
+    def captures(self) -> Any:
+        """Note that a capture begins; return what :meth:`captured_section` is to be told."""
+        return None
+
+    def captured_section(self, since: Any, site: Any, ops: Any) -> None:
+        """Note that a capture has ended, with the specs of its ops."""
+
+
+class Observers(RunObserver):
     """Passes on to each of several observers what the runtime tells."""
 
-    def __init__(self, each: tuple[Any, ...]) -> None:
+    def __init__(self, each: tuple[RunObserver, ...]) -> None:
         self.each: Final = each
 
     def begins(self, plan: Any) -> tuple[Any, ...]:
@@ -47,6 +81,15 @@ class Observers:
         """Note that a call of a captured function is recorded."""
         for o in self.each:
             o.recorded_call(function, first, site)
+
+    def captures(self) -> tuple[Any, ...]:
+        """Note that a capture begins; return what its end is to be told."""
+        return tuple([o.captures() for o in self.each])
+
+    def captured_section(self, since: tuple[Any, ...], site: Any, ops: Any) -> None:
+        """Note that a capture has ended."""
+        for o, begun in zip(self.each, since, strict=True):
+            o.captured_section(begun, site, ops)
 
 
 def _present() -> tuple[Any, ...]:

@@ -243,6 +243,7 @@ static void records(void) {
   EXPECT(strstr(text, "<svg") != NULL);
   OK(loom_program_picture(one, text, sizeof text, NULL));
   EXPECT(strstr(text, "<svg") != NULL);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_codegen_load("no/such/library.so", text, sizeof text, NULL));
   OK(loom_codegen_segmented(true));
   OK(loom_codegen_segmented(false));
   OK(loom_codegen_verify(true));

@@ -48,6 +48,7 @@ static const action actions[] = {
    OF(loom_quantized_json), OF(loom_program_of), OF(loom_programs_of), OF(loom_last_program),
    OF(loom_program_op_count), OF(loom_program_release), OF(loom_codegen_measure),
    OF(loom_codegen_verify), OF(loom_codegen_segmented), OF(loom_codegen_use),
+   OF(loom_codegen_load),
    OF(loom_tensor_to_device), OF(loom_tensor_shard), OF(loom_tensor_from_local_part),
    OF(loom_tensor_local_part), OF(loom_distributed_initialize), OF(loom_distributed_rank),
    OF(loom_distributed_finalize), OF(loom_distributed_barrier), OF(loom_mark_dynamic),

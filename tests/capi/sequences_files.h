@@ -72,6 +72,8 @@ static loom_exported some_exported(worker *w) {
   return found;
 }
 
+TEXT_OF(loom_codegen_load, some_path(w, "so"))
+
 ACTION(loom_load_program) {
   loom_exported made;
   loom_status status = loom_load_program(some_path(w, "loom"), one_in(w, 40) ? NULL : &made);

@@ -61,10 +61,11 @@ class Section:
         # what is known about the inputs' data holds only for these inputs
         blind.add(self.thread)
         self.open = True
-        #: what a profile is told at the end: when and where it began
+        #: whom the end is told to, what, and where it began
+        self.observer: Any = hooks.observer
         self.watched: Any = None
-        if hooks.observer is not None:
-            self.watched = hooks.observer.waits(), user_site()
+        if self.observer is not None:
+            self.watched = self.observer.captures(), user_site()
 
     def made(self, value: Value) -> bool:
         """Return True if a value was recorded since the section began."""
@@ -110,9 +111,9 @@ class Section:
         template.freed = list(range(len(template.shells)))
         for shell in template.shells:
             shell.freed = True
-        if self.watched is not None and hooks.observer is not None:
+        if self.observer is not None:
             since, site = self.watched
-            hooks.observer.captured_section(
+            self.observer.captured_section(
                 since, site, tuple([shell.spec for shell in template.shells]))
         return CapturedProgram(template, self.inputs, len(results), places, leaves)
 

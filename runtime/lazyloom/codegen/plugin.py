@@ -67,7 +67,11 @@ class _Info(ctypes.Structure):
 
 def _open(path: str) -> PluginGenerator:
     """Open a library. Raises OSError and PluginError."""
-    library = ctypes.CDLL(path)
+    try:
+        library = ctypes.CDLL(path)
+    except UnicodeError as error:
+        # the dynamic linker's message, of a name that is no UTF-8
+        raise OSError(f"it cannot be opened ({error})") from error
     try:
         function = getattr(library, plugin_table.SYMBOL)
     except AttributeError as error:

@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
+from .. import observers
 from ..codegen import faults, registry
 from ..codegen.generator import Generator
 from ..codegen.report import explain
 from ..errors import ArgumentError
-from ..hooks import hooks
 from ..interrupts import reraise_from_handler
 from ..profiling.events import Events
 from ..profiling.observer import Observer
@@ -151,7 +151,8 @@ def _explain(options: argparse.Namespace) -> int:
     sys.path[0] = os.getcwd() if options.module else (
         os.path.dirname(os.path.abspath(options.program)))
     status = 0
-    hooks.observer = Observer(events)
+    observer = Observer(events)
+    observers.add(observer)
     try:
         if options.module:
             runpy.run_module(options.program, run_name="__main__", alter_sys=True)
@@ -163,7 +164,7 @@ def _explain(options: argparse.Namespace) -> int:
         traceback.print_exc()
         status = 1
     finally:
-        hooks.observer = None
+        observers.remove(observer)
     programs: dict[str, Program] = {}
     forms: dict[str, Counter[str]] = {}
     for ran in events.runs:

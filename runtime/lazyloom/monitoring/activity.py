@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any, Final, NamedTuple
 
 from ..counters import counters
+from ..observers import RunObserver
 from ..program.evaluations import Evaluation, evaluations
 from ..program.plan import Plan
 from ..trace.graph import trace
@@ -54,7 +55,7 @@ class _Doing(NamedTuple):
     before: _Doing | None
 
 
-class Activity:
+class Activity(RunObserver):
     """The observer that notes what threads do, and how often. Any thread may call it."""
 
     def __init__(self) -> None:
@@ -97,9 +98,6 @@ class Activity:
     def uploaded(self, before: _Doing | None, site: Any, source: Any, buffer: Any) -> None:
         """Note that the upload has ended."""
         self.ended(before)
-
-    def recorded_call(self, function: Any, first: bool, site: Any) -> None:
-        """Calls of captured functions are counted by the runtime."""
 
     def compiled(self, text: str) -> None:
         """Note what the log says of a compilation."""

@@ -7,6 +7,7 @@ import zlib
 from threading import Lock, get_ident
 from typing import Any, Final
 
+from ..observers import RunObserver
 from ..program.plan import Plan
 from ..trace.source import Site
 from .events import Events, NotedCall, Reads, Run, SeenProgram, Uploads, UserLine
@@ -20,7 +21,7 @@ WORTHWHILE: Final = 4096
 SAMPLED: Final = 4096
 
 
-class Observer:
+class Observer(RunObserver):
     """What ``hooks.observer`` is while a profile is made. Any thread may call it.
 
     Attributes:
@@ -116,6 +117,10 @@ class Observer:
         code = getattr(function, "__code__", None)
         self.events.calls.append(
             NotedCall(name, code, first, UserLine(site.file, site.line), 0.0))
+
+    def captures(self) -> tuple[float, float]:
+        """Note that a capture begins; return what its end is to be told."""
+        return self.waits()
 
     def captured_section(self, since: tuple[float, float], site: Site, ops: object) -> None:
         """Note that a part of a program was captured, of these ops, for calls to run."""

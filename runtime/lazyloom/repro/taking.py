@@ -63,7 +63,7 @@ def _held(buffer: Buffer, evaluation: Evaluation) -> Buffer:
     return Buffer(buffer.host, buffer.array, True)
 
 
-class _Taker:
+class _Taker(observers.RunObserver):
     """An observer that keeps the plan of this thread that failed, ran longest or ran last."""
 
     def __init__(self, before: Callable[[_Taken], None] | None) -> None:
@@ -96,18 +96,6 @@ class _Taker:
             self._seconds = seconds
             self.slowest = taken
 
-    def waits(self) -> None:
-        return None
-
-    def read(self, waited: None, site: Any, value: Any, nbytes: int) -> None:
-        pass
-
-    def uploaded(self, waited: None, site: Any, source: Any, buffer: Any) -> None:
-        pass
-
-    def recorded_call(self, function: Any, first: bool, site: Any) -> None:
-        pass
-
 
 def save_repro(
     path: Any, values_or_function: Any, *arguments: Any,
@@ -139,6 +127,14 @@ def save_repro(
             process, one of several processes together; or it lies on a mesh or another device.
         OSError: the file cannot be written.
         whatever the function raises, but for the error of the program that is saved.
+
+    Example:
+
+        >>> import os, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> path = lazyloom.save_repro(os.path.join(folder, "sum.loom"), np.arange(3.0) * 2)
+        >>> os.path.basename(path)
+        'sum.loom'
     """
     if data not in (VALUES, RANDOM):
         raise ArgumentError(f"{NAME}: data is {data!r:.60}, expected {VALUES!r} or {RANDOM!r}")
