@@ -20,8 +20,8 @@ pytestmark = [
 @pytest.mark.parametrize(("start", "count"), [
     (10_000_000, 20), pytest.param(20_000_000, 500, marks=pytest.mark.slow)])
 def test_regions_change_no_result(start: int, count: int, thorough: bool) -> None:
-    if count > 150 and not thorough:
-        count = 150
+    if count > 75 and not thorough:
+        count = 75
     total = through(start, count)
     assert total["programs"] == count
     # all that there is to get wrong is there

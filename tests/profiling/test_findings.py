@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -38,6 +39,21 @@ def run(names: list[str], cache: Path, **environment: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What was found in each program; processes of tests that run beside each other share it."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with open(folder / "findings.json", "a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        text = file.read()
+        told: dict[str, Any] = json.loads(text) if text else _found(tmp_path_factory)
+        if not text:
+            json.dump(told, file)
+    return told
+
+
+def _found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     cache = tmp_path_factory.mktemp("cache")
     first = [n for n in NAMES if n.partition("_")[2] in REPRODUCIBLE]
     quick = [n for n in NAMES if n.partition("_")[2] not in (*COMPILED, *REPRODUCIBLE)]

@@ -166,7 +166,7 @@ def test_a_thread_that_waits_for_data_is_said_to(answering, monkeypatch):
     thread = threading.Thread(target=lambda: x.copy().tolist(), name="the waiting one")
     thread.start()
     try:
-        if not inside.wait(LONGEST):
+        if not inside.wait(5):
             pytest.skip("the core is compiled, and calls the function itself")
         told = thread_of(command.ask(os.getpid()), "the waiting one")
     finally:

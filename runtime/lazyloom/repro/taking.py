@@ -127,14 +127,6 @@ def save_repro(
             process, one of several processes together; or it lies on a mesh or another device.
         OSError: the file cannot be written.
         whatever the function raises, but for the error of the program that is saved.
-
-    Example:
-
-        >>> import os, tempfile
-        >>> folder = tempfile.mkdtemp()
-        >>> path = lazyloom.save_repro(os.path.join(folder, "sum.loom"), np.arange(3.0) * 2)
-        >>> os.path.basename(path)
-        'sum.loom'
     """
     if data not in (VALUES, RANDOM):
         raise ArgumentError(f"{NAME}: data is {data!r:.60}, expected {VALUES!r} or {RANDOM!r}")
