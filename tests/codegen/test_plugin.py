@@ -40,7 +40,7 @@ pytestmark = [
 
 #: the modes of plugin.c
 (WELL, NO_COMPILE, NO_MEMORY, NO_RUN, SILENT, NO_ENGINE, HANG, LONG_BYTES, STALE,
- SMALL) = range(10)  # fmt: skip
+ SMALL, HANG_RESTORING, HANG_SERIALIZING, ENDLESS_BYTES) = range(13)  # fmt: skip
 
 
 def compiled(source: Path, library: Path, *flags: str) -> Path:
@@ -435,6 +435,28 @@ def test_bytes_that_it_refuses_are_compiled_again(own: Own, arrays: tuple[Any, A
     own.set("mode", LONG_BYTES)
     with pytest.raises(plugin_table.PluginError, match=f"{len(data) + 1} bytes, after it asked"):
         own.generator.serialize(region, own.generator.build(region))
+    own.set("mode", ENDLESS_BYTES)
+    with pytest.raises(plugin_table.PluginError, match=f"asked for {2**64 - 1} bytes, which"):
+        own.generator.serialize(region, own.generator.build(region))
+
+
+def test_bytes_that_hang_are_given_up(own: Own, arrays: tuple[Any, Any]) -> None:
+    a, b = arrays
+    with lazyloom.options(build_seconds=1, reproducible=True):
+        own.set("mode", HANG_SERIALIZING)
+        with pytest.warns(RuntimeWarning, match="failed to serialise .* longer than 1 s"):
+            assert numpy.array_equal(computed(a, b), expected(a, b))
+        own.set("mode", WELL)
+        # another shape, whose engine is stored, and then restored
+        a, b = a[1:], b[1:]
+        computed(a, b)
+        memory.clear()
+        gc.collect()
+        own.set("mode", HANG_RESTORING)
+        compiles = own.count("compiled")
+        with pytest.warns(RuntimeWarning, match="failed to restore .* longer than 1 s"):
+            assert numpy.array_equal(computed(a, b), expected(a, b))
+        assert own.count("compiled") == compiles + 1
 
 
 @pytest.mark.parametrize(("flags", "error"), [

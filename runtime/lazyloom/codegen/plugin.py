@@ -206,7 +206,11 @@ class PluginGenerator(Generator):
         if not function(engine, None, 0, ctypes.byref(size)):
             return None
         room = size.value
-        data = ctypes.create_string_buffer(max(room, 1))
+        try:
+            data = ctypes.create_string_buffer(max(room, 1))
+        except (MemoryError, OverflowError) as error:
+            raise PluginError(
+                f"its serialize asked for {room} bytes, which there are not") from error
         if not function(engine, ctypes.addressof(data), room, ctypes.byref(size)):
             return None
         if size.value > room:
