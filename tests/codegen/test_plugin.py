@@ -23,7 +23,7 @@ from docs.pages import blocks
 from lazyloom import codegen
 from lazyloom.backends.xla.regions import engines
 from lazyloom.cache import memory
-from lazyloom.codegen import plugin, plugin_table, region_json
+from lazyloom.codegen import plugin, plugin_table, region_json, registry
 from lazyloom.errors import ArgumentError
 from lazyloom_capi import header
 from lazyloom_capi.client import Client
@@ -485,7 +485,84 @@ def test_a_table_that_ends_early_has_no_more(tmp_path: Path) -> None:
     assert codegen.load(library) is generator
 
 
+def test_a_library_that_is_not_whole(tmp_path: Path) -> None:
+    """The dynamic linker would end the process with a signal."""
+    data = compiled(OWN, tmp_path / "own.so").read_bytes()
+    for size in (64, 70, 1000, 5000, len(data) // 2):
+        library = tmp_path / f"{size}.so"
+        library.write_bytes(data[:size])
+        done = subprocess.run(
+            [sys.executable, "-c", "import sys; from lazyloom import codegen\n"
+             "codegen.load(sys.argv[1])", str(library)], capture_output=True, text=True)
+        assert done.returncode == 1
+        assert f"it has {size} bytes, expected " in done.stderr
+
+
+def test_a_library_that_was_replaced(tmp_path: Path) -> None:
+    """It is never taken for the one that took its place, whose programs would be its own."""
+    path = tmp_path / "mine.so"
+    generator = codegen.load(compiled(OWN, path, '-DNAME="mine"'))
+    assert codegen.load(path) is generator
+    new = compiled(OWN, tmp_path / "new.so", '-DNAME="mine"', "-O2")
+    other = codegen.load(new)
+    assert other.version != generator.version
+    new.replace(path)
+    with pytest.raises(ArgumentError, match="its file was replaced after .* another path"):
+        codegen.load(path)
+    path.unlink()
+    assert codegen.load(path) is generator
+
+
+@pytest.mark.parametrize("aside", [True, False])
+def test_a_library_that_was_replaced_before_it_is_a_generator(tmp_path: Path, aside: bool) -> None:
+    path = compiled(OWN, tmp_path / "early.so")
+    ctypes.CDLL(str(path))
+    if aside:
+        path.rename(tmp_path / "old.so")
+    compiled(OWN, tmp_path / "new.so", "-O2").replace(path)
+    with pytest.raises(ArgumentError, match="its file was replaced after"):
+        codegen.load(path)
+
+
+def test_a_library_of_two_paths_is_one_generator(tmp_path: Path) -> None:
+    path = compiled(OWN, tmp_path / "a plug-in \u00e4.so", '-DNAME="twice"')
+    (tmp_path / "link.so").symlink_to(path)
+    (tmp_path / "same.so").hardlink_to(path)
+    (tmp_path / "copy.so").write_bytes(path.read_bytes())
+    generator = codegen.load(path)
+    assert codegen.load(tmp_path / "link.so") is generator
+    assert codegen.load(tmp_path / "same.so") is generator
+    # what is on disk is of the library, not of how often one of its name was loaded
+    copy = codegen.load(tmp_path / "copy.so")
+    assert copy is not generator and registry.identity(copy) == copy.version == generator.version
+    assert codegen.load(path) is generator and registry.identity(generator) == generator.version
+
+
+def test_two_libraries_of_one_name_in_the_environment(tmp_path: Path) -> None:
+    first, second = (compiled(OWN, tmp_path / f"{n}.so", f"-O{n}") for n in (1, 2))
+    done = subprocess.run(
+        [sys.executable, "-c", "from lazyloom import codegen\n"
+         f"print(codegen.available()['test_plugin'] is codegen.load({str(first)!r}))"],
+        capture_output=True, text=True, env={
+            **os.environ, "LAZYLOOM_CODEGEN_PLUGINS": f"{first}:{first}:{second}"})
+    assert done.stdout == "True\n", done.stderr
+    assert done.stderr.count("RuntimeWarning") == 1
+    assert f"'test_plugin', as the code generator of '{first}' before it" in done.stderr
+
+
+def test_estimates_that_are_no_times_are_left_out(
+    own: Own, arrays: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = arrays
+    program = lazyloom.program_of(np.asarray(a) + np.asarray(b))
+    for seconds, shown in ((2.0, True), (float("nan"), False), (-1.0, False)):
+        monkeypatch.setattr(plugin.PluginGenerator, "seconds", lambda self, region, s=seconds: s)
+        assert ("estimated" in codegen.explain(program).text()) is shown
+
+
 @pytest.mark.parametrize(("given", "error"), [
+    ("\udcff/no.so", "'.udcff/no.so' cannot be loaded: it is not found; expected"),
+    ("\ud800/no.so", "'.ud800/no.so' cannot be loaded: it is not found; expected"),
     (5, "load: a int was given, expected the path of a library"),
     ("", "load: '' was given, expected a path or a name"),
     ("a\0b", "expected a path or a name"),
