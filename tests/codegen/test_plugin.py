@@ -474,10 +474,14 @@ def test_a_library_that_is_no_plugin(tmp_path: Path, flags: list[str], error: st
         codegen.load(library)
 
 
-def test_a_table_that_ends_early_has_no_more(tmp_path: Path) -> None:
-    """As one that was compiled with an earlier header: what is behind its size is not read."""
-    offset = plugin_table.PluginStruct.serialize.offset
-    library = compiled(OWN, tmp_path / "early.so", f"-DSIZE={offset}", '-DNAME="early"')
+@pytest.mark.parametrize("first", ["serialize", "deserialize"])
+def test_a_table_that_ends_early_has_no_more(tmp_path: Path, first: str) -> None:
+    """As one that was compiled with an earlier header: what is behind its size is not read.
+
+    Bytes that nothing could be made of again are not made either.
+    """
+    offset = getattr(plugin_table.PluginStruct, first).offset
+    library = compiled(OWN, tmp_path / "early.so", f"-DSIZE={offset}", f'-DNAME="no_{first}"')
     generator = codegen.load(library)
     assert isinstance(generator, plugin.PluginGenerator)
     region = _region(Own(library), (numpy.ones((2, 2), "float32"),) * 2)

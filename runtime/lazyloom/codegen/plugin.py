@@ -233,9 +233,9 @@ class PluginGenerator(Generator):
         return NativeCode(native.plugin_function(), ctypes.addressof(engine.call), engine)
 
     def serialize(self, region: Region, code: Code) -> bytes | None:
-        """Return the bytes that the plug-in makes of an engine."""
+        """Return the bytes that the plug-in makes of an engine, if it can read them again."""
         function = self._functions["serialize"]
-        if function is None:
+        if function is None or self._functions["deserialize"] is None:
             return None
         assert isinstance(code, NativeCode) and isinstance(code.owner, PluginEngine)
         engine = code.owner.call.engine
