@@ -281,6 +281,43 @@ def test_numbers_in_json(number: float, text: str) -> None:
     assert f'"values": [{text}]' in region_json.call_json(call)
 
 
+_NUMBERS = """
+#include <locale.h>
+#include <stdio.h>
+#include "lazyloom_codegen_json.h"
+int main(int count, char **given) {
+  if (!setlocale(LC_ALL, given[1])) return 3;
+  for (int k = 2; k < count; ++k) {
+    const double found = loom_codegen_number(given[k], 9);
+    printf("%d ", found == strtod(given[++k], NULL));
+  }
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("locale", ["C", "de_DE.UTF-8"])
+def test_c_reads_numbers_in_any_locale(tmp_path: Path, locale: str) -> None:
+    source = tmp_path / "numbers.c"
+    source.write_text(_NUMBERS)
+    subprocess.run(["cc", "-std=gnu11", "-Wall", "-Werror", f"-I{header.include_dir()}",
+                    str(source), "-o", str(tmp_path / "numbers")], check=True)
+    folder = tmp_path / "locales"
+    folder.mkdir()
+    if locale != "C" and (shutil.which("localedef") is None or subprocess.run(
+        ["localedef", "-i", "de_DE", "-f", "UTF-8", str(folder / locale)], capture_output=True
+    ).returncode > 1):
+        pytest.skip("no locale with a comma can be made here")
+    given = ["0.5", "-1.25e-05,", "3", "-7}", "1e+300]", '"inf"', '"-inf"', '"text"', "null"]
+    wanted = ["0.5", "-1.25e-05", "3", "-7", "1e+300", "inf", "-inf", "9", "9"]
+    if locale != "C":
+        wanted = [text.replace(".", ",") for text in wanted]
+    words = [word for pair in zip(given, wanted, strict=True) for word in pair]
+    done = subprocess.run([str(tmp_path / "numbers"), locale, *words], capture_output=True,
+                          text=True, env={**os.environ, "LOCPATH": str(folder)})
+    assert done.stdout.split() == ["1"] * len(given), done
+
+
 def test_c_loads_it(example: Path) -> None:
     client = Client()
     name = client.text(client.lib.loom_codegen_load, client.ffi.new("char[]", bytes(example)))
