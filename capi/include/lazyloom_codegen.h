@@ -18,8 +18,9 @@
    Threads. Functions are called on any thread, several at once, run() of one engine too. They must
    not call lazyloom.h: the program waits for them. fork() may have happened between two calls.
 
-   Time. compile() and deserialize() that take longer than the option build_seconds (30) are given
-   up: they go on, what they return is destroyed, and XLA does the region.
+   Time. compile(), serialize() and deserialize() that take longer than the option build_seconds
+   (30) are given up: they go on, and what they return is destroyed. What was not compiled XLA does,
+   and what was not deserialised is compiled.
 
    JSON. Ops and regions are given as JSON in UTF-8, which ends with a 0 and is valid during the
    call alone. Numbers that JSON does not have are the texts "inf", "-inf" and "nan".
@@ -91,7 +92,8 @@ typedef struct loom_codegen_plugin {
   int32_t major; /* LOOM_CODEGEN_MAJOR and _MINOR as compiled */
   int32_t minor;
   const char *name;         /* letters, digits, "_", "-", "."; "xla" is taken */
-  const char *version;      /* such as "1.4"; of what is generated, and of serialised engines */
+  const char *version;      /* such as "1.4", of what is generated, and of serialised engines;
+                               the characters of names */
   const char *requirements; /* NULL, or what serialised engines need besides: "driver=12.4" */
   void *context;
   double tolerance; /* by how many units in the last place results may differ; 0 for 64 */

@@ -8,6 +8,7 @@
 #ifndef LAZYLOOM_CODEGEN_JSON_H
 #define LAZYLOOM_CODEGEN_JSON_H
 
+#include <locale.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -99,10 +100,24 @@ static inline int64_t loom_codegen_integer(const char *value, int64_t otherwise)
   return strtoll(value, NULL, 10);
 }
 
-/* A number, or what else is given where it is none. */
+/* A number, or what else is given where it is none; "inf", "-inf" and "nan" are numbers. */
 static inline double loom_codegen_number(const char *value, double otherwise) {
+  char copy[64];
+  size_t size = 0;
+  if (loom_codegen_is(value, "inf") || loom_codegen_is(value, "-inf") ||
+      loom_codegen_is(value, "nan"))
+    return strtod(value + 1, NULL);
   if (value == NULL || (*value != '-' && (*value < '0' || *value > '9'))) return otherwise;
-  return strtod(value, NULL);
+  /* with the point that strtod() expects, which is the locale's */
+  for (; *value != 0 && strchr("+-.0123456789Ee", *value) != NULL; ++value) {
+    const char *point = *value == '.' ? localeconv()->decimal_point : value;
+    const size_t length = *value == '.' ? strlen(point) : 1;
+    if (size + length >= sizeof copy) return otherwise;
+    memcpy(copy + size, point, length);
+    size += length;
+  }
+  copy[size] = 0;
+  return strtod(copy, NULL);
 }
 
 #ifdef __cplusplus

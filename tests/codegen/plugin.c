@@ -8,7 +8,8 @@
 #include "lazyloom_codegen_json.h"
 
 /* What a test sets, and what it reads. */
-enum { WELL, NO_COMPILE, NO_MEMORY, NO_RUN, SILENT, NO_ENGINE, HANG, LONG_BYTES, STALE, SMALL };
+enum { WELL, NO_COMPILE, NO_MEMORY, NO_RUN, SILENT, NO_ENGINE, HANG, LONG_BYTES, STALE, SMALL,
+       HANG_RESTORING, HANG_SERIALIZING, ENDLESS_BYTES };
 LOOM_CODEGEN_EXPORT int test_mode, test_turned, test_constants;
 LOOM_CODEGEN_EXPORT long test_compiled, test_restored, test_destroyed, test_runs, test_known;
 
@@ -149,7 +150,8 @@ static void destroy(void *engine) {
 static loom_codegen_status serialize(void *engine, void *data, size_t capacity, size_t *size,
                                      loom_codegen_error *error) {
   (void)error;
-  *size = sizeof(Engine);
+  while (test_mode == HANG_SERIALIZING) usleep(1000);
+  *size = test_mode == ENDLESS_BYTES ? (size_t)-1 : sizeof(Engine);
   if (capacity >= sizeof(Engine)) memcpy(data, engine, sizeof(Engine));
   if (capacity && test_mode == LONG_BYTES) ++*size;
   return LOOM_CODEGEN_OK;
@@ -158,6 +160,7 @@ static loom_codegen_status serialize(void *engine, void *data, size_t capacity, 
 static loom_codegen_status deserialize(void *context, const char *region, const void *data,
                                        size_t size, void **engine, loom_codegen_error *error) {
   (void)context, (void)region;
+  while (test_mode == HANG_RESTORING) usleep(1000);
   if (test_mode == STALE || size != sizeof(Engine))
     return loom_codegen_fail(error, LOOM_CODEGEN_NO, "these bytes are of an older device");
   if ((*engine = malloc(sizeof(Engine))) == NULL) return LOOM_CODEGEN_OUT_OF_MEMORY;

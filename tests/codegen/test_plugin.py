@@ -23,7 +23,7 @@ from docs.pages import blocks
 from lazyloom import codegen
 from lazyloom.backends.xla.regions import engines
 from lazyloom.cache import memory
-from lazyloom.codegen import plugin, plugin_table, region_json
+from lazyloom.codegen import plugin, plugin_table, region_json, registry
 from lazyloom.errors import ArgumentError
 from lazyloom_capi import header
 from lazyloom_capi.client import Client
@@ -40,7 +40,7 @@ pytestmark = [
 
 #: the modes of plugin.c
 (WELL, NO_COMPILE, NO_MEMORY, NO_RUN, SILENT, NO_ENGINE, HANG, LONG_BYTES, STALE,
- SMALL) = range(10)  # fmt: skip
+ SMALL, HANG_RESTORING, HANG_SERIALIZING, ENDLESS_BYTES) = range(13)  # fmt: skip
 
 
 def compiled(source: Path, library: Path, *flags: str) -> Path:
@@ -281,6 +281,43 @@ def test_numbers_in_json(number: float, text: str) -> None:
     assert f'"values": [{text}]' in region_json.call_json(call)
 
 
+_NUMBERS = """
+#include <locale.h>
+#include <stdio.h>
+#include "lazyloom_codegen_json.h"
+int main(int count, char **given) {
+  if (!setlocale(LC_ALL, given[1])) return 3;
+  for (int k = 2; k < count; ++k) {
+    const double found = loom_codegen_number(given[k], 9);
+    printf("%d ", found == strtod(given[++k], NULL));
+  }
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("locale", ["C", "de_DE.UTF-8"])
+def test_c_reads_numbers_in_any_locale(tmp_path: Path, locale: str) -> None:
+    source = tmp_path / "numbers.c"
+    source.write_text(_NUMBERS)
+    subprocess.run(["cc", "-std=gnu11", "-Wall", "-Werror", f"-I{header.include_dir()}",
+                    str(source), "-o", str(tmp_path / "numbers")], check=True)
+    folder = tmp_path / "locales"
+    folder.mkdir()
+    if locale != "C" and (shutil.which("localedef") is None or subprocess.run(
+        ["localedef", "-i", "de_DE", "-f", "UTF-8", str(folder / locale)], capture_output=True
+    ).returncode > 1):
+        pytest.skip("no locale with a comma can be made here")
+    given = ["0.5", "-1.25e-05,", "3", "-7}", "1e+300]", '"inf"', '"-inf"', '"text"', "null"]
+    wanted = ["0.5", "-1.25e-05", "3", "-7", "1e+300", "inf", "-inf", "9", "9"]
+    if locale != "C":
+        wanted = [text.replace(".", ",") for text in wanted]
+    words = [word for pair in zip(given, wanted, strict=True) for word in pair]
+    done = subprocess.run([str(tmp_path / "numbers"), locale, *words], capture_output=True,
+                          text=True, env={**os.environ, "LOCPATH": str(folder)})
+    assert done.stdout.split() == ["1"] * len(given), done
+
+
 def test_c_loads_it(example: Path) -> None:
     client = Client()
     name = client.text(client.lib.loom_codegen_load, client.ffi.new("char[]", bytes(example)))
@@ -377,9 +414,10 @@ def test_what_is_not_compiled_is_xlas(
     with pytest.warns(RuntimeWarning, match="'test_plugin' failed to build a region of 2 ops"):
         found = computed(*arrays)
     numpy.testing.assert_allclose(found, expected(*arrays), rtol=1e-6, atol=1e-6)
-    # of the whole, and of both ops alone
-    assert [(f.error, f.when, len(f.ops)) for f in codegen.failures()] == [
-        (error, "build", n) for n in (2, 1, 1)]
+    # the whole, and then each op by itself
+    failures = codegen.failures()
+    assert sorted(len(failure.ops) for failure in failures) == [1, 1, 2]
+    assert {(failure.error, failure.when) for failure in failures} == {(error, "build")}
 
 
 @pytest.mark.parametrize(("mode", "error"), [
@@ -434,6 +472,28 @@ def test_bytes_that_it_refuses_are_compiled_again(own: Own, arrays: tuple[Any, A
     own.set("mode", LONG_BYTES)
     with pytest.raises(plugin_table.PluginError, match=f"{len(data) + 1} bytes, after it asked"):
         own.generator.serialize(region, own.generator.build(region))
+    own.set("mode", ENDLESS_BYTES)
+    with pytest.raises(plugin_table.PluginError, match=f"asked for {2**64 - 1} bytes, which"):
+        own.generator.serialize(region, own.generator.build(region))
+
+
+def test_bytes_that_hang_are_given_up(own: Own, arrays: tuple[Any, Any]) -> None:
+    a, b = arrays
+    with lazyloom.options(build_seconds=1, reproducible=True):
+        own.set("mode", HANG_SERIALIZING)
+        with pytest.warns(RuntimeWarning, match="failed to serialise .* longer than 1 s"):
+            assert numpy.array_equal(computed(a, b), expected(a, b))
+        own.set("mode", WELL)
+        # another shape, whose engine is stored, and then restored
+        a, b = a[1:], b[1:]
+        computed(a, b)
+        memory.clear()
+        gc.collect()
+        own.set("mode", HANG_RESTORING)
+        compiles = own.count("compiled")
+        with pytest.warns(RuntimeWarning, match="failed to restore .* longer than 1 s"):
+            assert numpy.array_equal(computed(a, b), expected(a, b))
+        assert own.count("compiled") == compiles + 1
 
 
 @pytest.mark.parametrize(("flags", "error"), [
@@ -451,10 +511,14 @@ def test_a_library_that_is_no_plugin(tmp_path: Path, flags: list[str], error: st
         codegen.load(library)
 
 
-def test_a_table_that_ends_early_has_no_more(tmp_path: Path) -> None:
-    """As one that was compiled with an earlier header: what is behind its size is not read."""
-    offset = plugin_table.PluginStruct.serialize.offset
-    library = compiled(OWN, tmp_path / "early.so", f"-DSIZE={offset}", '-DNAME="early"')
+@pytest.mark.parametrize("first", ["serialize", "deserialize"])
+def test_a_table_that_ends_early_has_no_more(tmp_path: Path, first: str) -> None:
+    """As one that was compiled with an earlier header: what is behind its size is not read.
+
+    Bytes that nothing could be made of again are not made either.
+    """
+    offset = getattr(plugin_table.PluginStruct, first).offset
+    library = compiled(OWN, tmp_path / "early.so", f"-DSIZE={offset}", f'-DNAME="no_{first}"')
     generator = codegen.load(library)
     assert isinstance(generator, plugin.PluginGenerator)
     region = _region(Own(library), (numpy.ones((2, 2), "float32"),) * 2)
@@ -462,7 +526,84 @@ def test_a_table_that_ends_early_has_no_more(tmp_path: Path) -> None:
     assert codegen.load(library) is generator
 
 
+def test_a_library_that_is_not_whole(tmp_path: Path) -> None:
+    """The dynamic linker would end the process with a signal."""
+    data = compiled(OWN, tmp_path / "own.so").read_bytes()
+    for size in (64, 70, 1000, 5000, len(data) // 2):
+        library = tmp_path / f"{size}.so"
+        library.write_bytes(data[:size])
+        done = subprocess.run(
+            [sys.executable, "-c", "import sys; from lazyloom import codegen\n"
+             "codegen.load(sys.argv[1])", str(library)], capture_output=True, text=True)
+        assert done.returncode == 1
+        assert f"it has {size} bytes, expected " in done.stderr
+
+
+def test_a_library_that_was_replaced(tmp_path: Path) -> None:
+    """It is never taken for the one that took its place, whose programs would be its own."""
+    path = tmp_path / "mine.so"
+    generator = codegen.load(compiled(OWN, path, '-DNAME="mine"'))
+    assert codegen.load(path) is generator
+    new = compiled(OWN, tmp_path / "new.so", '-DNAME="mine"', "-O2")
+    other = codegen.load(new)
+    assert other.version != generator.version
+    new.replace(path)
+    with pytest.raises(ArgumentError, match="its file was replaced after .* another path"):
+        codegen.load(path)
+    path.unlink()
+    assert codegen.load(path) is generator
+
+
+@pytest.mark.parametrize("aside", [True, False])
+def test_a_library_that_was_replaced_before_it_is_a_generator(tmp_path: Path, aside: bool) -> None:
+    path = compiled(OWN, tmp_path / "early.so")
+    ctypes.CDLL(str(path))
+    if aside:
+        path.rename(tmp_path / "old.so")
+    compiled(OWN, tmp_path / "new.so", "-O2").replace(path)
+    with pytest.raises(ArgumentError, match="its file was replaced after"):
+        codegen.load(path)
+
+
+def test_a_library_of_two_paths_is_one_generator(tmp_path: Path) -> None:
+    path = compiled(OWN, tmp_path / "a plug-in \u00e4.so", '-DNAME="twice"')
+    (tmp_path / "link.so").symlink_to(path)
+    (tmp_path / "same.so").hardlink_to(path)
+    (tmp_path / "copy.so").write_bytes(path.read_bytes())
+    generator = codegen.load(path)
+    assert codegen.load(tmp_path / "link.so") is generator
+    assert codegen.load(tmp_path / "same.so") is generator
+    # what is on disk is of the library, not of how often one of its name was loaded
+    copy = codegen.load(tmp_path / "copy.so")
+    assert copy is not generator and registry.identity(copy) == copy.version == generator.version
+    assert codegen.load(path) is generator and registry.identity(generator) == generator.version
+
+
+def test_two_libraries_of_one_name_in_the_environment(tmp_path: Path) -> None:
+    first, second = (compiled(OWN, tmp_path / f"{n}.so", f"-O{n}") for n in (1, 2))
+    done = subprocess.run(
+        [sys.executable, "-c", "from lazyloom import codegen\n"
+         f"print(codegen.available()['test_plugin'] is codegen.load({str(first)!r}))"],
+        capture_output=True, text=True, env={
+            **os.environ, "LAZYLOOM_CODEGEN_PLUGINS": f"{first}:{first}:{second}"})
+    assert done.stdout == "True\n", done.stderr
+    assert done.stderr.count("RuntimeWarning") == 1
+    assert f"'test_plugin', as the code generator of '{first}' before it" in done.stderr
+
+
+def test_estimates_that_are_no_times_are_left_out(
+    own: Own, arrays: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = arrays
+    program = lazyloom.program_of(np.asarray(a) + np.asarray(b))
+    for seconds, shown in ((2.0, True), (float("nan"), False), (-1.0, False)):
+        monkeypatch.setattr(plugin.PluginGenerator, "seconds", lambda self, region, s=seconds: s)
+        assert ("estimated" in codegen.explain(program).text()) is shown
+
+
 @pytest.mark.parametrize(("given", "error"), [
+    ("\udcff/no.so", "'.udcff/no.so' cannot be loaded: it is not found; expected"),
+    ("\ud800/no.so", "'.ud800/no.so' cannot be loaded: it is not found; expected"),
     (5, "load: a int was given, expected the path of a library"),
     ("", "load: '' was given, expected a path or a name"),
     ("a\0b", "expected a path or a name"),

@@ -105,6 +105,8 @@ def failed(failure: Failure, question: str = "") -> bool:
     else:
         action = _ACTIONS.get(failure.when, failure.when)
         consequence = _CONSEQUENCES.get(failure.when, "which is left to XLA")
+        if len(failure.ops) == 1 and failure.when in ("build", "load"):
+            consequence = "which is left to XLA"
         text = (
             f"the code generator {failure.generator!r} failed to {action} a region of "
             f"{len(failure.ops)} op{'s' if len(failure.ops) > 1 else ''} ({ops}), {consequence}: "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import importlib
@@ -13,7 +14,7 @@ from typing import Any, Final
 
 from ..errors import ArgumentError, type_name
 from ..installed import VERSION
-from . import plugin_table
+from . import library_file, plugin_table
 from .answers import YES, Answer, Call, No
 from .generator import Code, Generator, Layout, NativeCode, Region
 from .plugin_table import ArrayStruct, CallStruct, HostStruct, PluginError, PluginStruct
@@ -24,6 +25,11 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
 FILE: Final = "liblazyloom_codegen_{}.so"
 
 _opened: Final[dict[str, PluginGenerator]] = {}
+#: the same by the handles of their libraries: a library may have several paths
+_by_handle: Final[dict[int, PluginGenerator]] = {}
+_REPLACED: Final = (
+    "its file was replaced after this process had loaded it, and what is loaded stays; start a new "
+    "process, or give the new library another path")
 #: a signal handler that computes arrays may get here while it is held
 _lock: Final = threading.RLock()
 
@@ -31,7 +37,8 @@ _lock: Final = threading.RLock()
 def opened(library: Any, function: str = "load") -> PluginGenerator:
     """Return the generator of a library, which is opened if it is not yet.
 
-    Raises ArgumentError where it cannot be opened, or is no plug-in that works here.
+    Raises ArgumentError where it cannot be opened, or is no plug-in that works here, and where its
+    file was replaced since it was opened.
     """
     if not isinstance(library, (str, os.PathLike)):
         raise ArgumentError(
@@ -40,22 +47,26 @@ def opened(library: Any, function: str = "load") -> PluginGenerator:
     given = os.fspath(library)
     if not isinstance(given, str) or not given or "\0" in given:
         raise ArgumentError(f"{function}: {given!r:.80} was given, expected a path or a name")
-    path = given
-    if os.sep in given:
-        path = os.path.realpath(given)
-    elif not given.endswith(".so"):
-        path = FILE.format(given)
-    with _lock:
-        found = _opened.get(path)
-        if found is None:
-            try:
+    try:
+        with _lock:
+            path = given
+            if os.sep in given:
+                path = os.path.realpath(given)
+            elif not given.endswith(".so"):
+                path = FILE.format(given)
+            found = _opened.get(path)
+            if found is None:
                 found = _opened[path] = _open(path)
-            except (OSError, PluginError) as error:
-                raise ArgumentError(
-                    f"{function}: the code generator {given!r} cannot be loaded: {error}; expected "
-                    "a shared library made with lazyloom_codegen.h, by its path, or by a name that "
-                    f"the dynamic linker finds as {FILE.format('NAME')}") from error
-        return found
+            else:
+                found.check_file()
+            return found
+    except (OSError, PluginError, UnicodeError) as error:
+        # the linker's message has a path that is no UTF-8, or there can be no such path
+        why = "it is not found" if isinstance(error, UnicodeError) else error
+        raise ArgumentError(
+            f"{function}: the code generator {given!r} cannot be loaded: {why}; expected "
+            "a shared library made with lazyloom_codegen.h, by its path, or by a name that "
+            f"the dynamic linker finds as {FILE.format('NAME')}") from error
 
 
 class _Info(ctypes.Structure):
@@ -66,12 +77,15 @@ class _Info(ctypes.Structure):
 
 
 def _open(path: str) -> PluginGenerator:
-    """Open a library. Raises OSError and PluginError."""
-    try:
-        library = ctypes.CDLL(path)
-    except UnicodeError as error:
-        # the dynamic linker's message, of a name that is no UTF-8
-        raise OSError(f"it cannot be opened ({error})") from error
+    """Open a library. Raises OSError, PluginError and UnicodeError."""
+    problem = library_file.cut_short(path) if os.sep in path else ""
+    if problem:
+        raise PluginError(problem)
+    library = ctypes.CDLL(path)
+    known = _by_handle.get(library._handle)
+    if known is not None:
+        known.check_file()
+        return known
     try:
         function = getattr(library, plugin_table.SYMBOL)
     except AttributeError as error:
@@ -87,9 +101,17 @@ def _open(path: str) -> PluginGenerator:
     info = _Info()
     if ctypes.CDLL(None).dladdr(ctypes.c_void_p(address), ctypes.byref(info)) and info.file:
         path = os.fsdecode(info.file)
+    digest = _digest(path)
+    # after the file was read: it may be replaced at any time
+    if info.base and library_file.replaced(path, info.base):
+        raise PluginError(_REPLACED)
+    made = _by_handle[library._handle] = PluginGenerator(table, path, digest, library)
+    return made
+
+
+def _digest(path: str) -> str:
     with open(path, "rb") as file:
-        digest = hashlib.sha256(file.read()).hexdigest()
-    return PluginGenerator(table, digest, library)
+        return hashlib.sha256(file.read()).hexdigest()
 
 
 def _text(raw: bytes, what: str) -> str:
@@ -108,7 +130,8 @@ class PluginGenerator(Generator):
     another build of it.
     """
 
-    def __init__(self, table: PluginStruct, digest: str, library: Any) -> None:
+    def __init__(self, table: PluginStruct, path: str, digest: str, library: Any) -> None:
+        self._file: Final = path, digest
         self.name = _text(table.name, "name")
         self.version = f"{_text(table.version, 'version')}+{digest[:12]}"
         self.priority = table.priority
@@ -128,6 +151,16 @@ class PluginGenerator(Generator):
             "supports", "worthwhile", "estimate", "layouts", "constants", "compile", "serialize",
             "deserialize")}
         self._destroy: Final = plugin_table.destroyer(table)
+
+    def check_file(self) -> None:
+        """Raise PluginError if another library stands where this one was loaded from.
+
+        One that is not there any more, or cannot be read, is no other.
+        """
+        path, digest = self._file
+        with contextlib.suppress(OSError):
+            if _digest(path) != digest:
+                raise PluginError(_REPLACED)
 
     def _asked(self, name: str, *arguments: Any) -> Answer:
         function = self._functions[name]
@@ -200,9 +233,9 @@ class PluginGenerator(Generator):
         return NativeCode(native.plugin_function(), ctypes.addressof(engine.call), engine)
 
     def serialize(self, region: Region, code: Code) -> bytes | None:
-        """Return the bytes that the plug-in makes of an engine."""
+        """Return the bytes that the plug-in makes of an engine, if it can read them again."""
         function = self._functions["serialize"]
-        if function is None:
+        if function is None or self._functions["deserialize"] is None:
             return None
         assert isinstance(code, NativeCode) and isinstance(code.owner, PluginEngine)
         engine = code.owner.call.engine
@@ -210,7 +243,11 @@ class PluginGenerator(Generator):
         if not function(engine, None, 0, ctypes.byref(size)):
             return None
         room = size.value
-        data = ctypes.create_string_buffer(max(room, 1))
+        try:
+            data = ctypes.create_string_buffer(max(room, 1))
+        except (MemoryError, OverflowError) as error:
+            raise PluginError(
+                f"its serialize asked for {room} bytes, which there are not") from error
         if not function(engine, ctypes.addressof(data), room, ctypes.byref(size)):
             return None
         if size.value > room:

@@ -21,7 +21,7 @@ from . import worth
 from .faults import Failure, failed, told
 from .generator import Generator
 from .patterns import numbers_named
-from .plugin import opened
+from .plugin import PluginGenerator, opened
 
 #: names the generators in use, separated by commas; "xla" for none
 VARIABLE: Final = "LAZYLOOM_CODEGEN"
@@ -66,10 +66,12 @@ def register(generator: Generator) -> None:
         if before is generator:
             return
         _known[generator.name] = generator
-        each = (generator.name, generator.version)
-        number = _registered[each] = _registered.get(each, 0) + 1
-        _identities[generator] = (
-            generator.version if number == 1 else f"{generator.version}#{number}")
+        if not isinstance(generator, PluginGenerator):
+            # the version of a plug-in has a digest of its library
+            each = (generator.name, generator.version)
+            number = _registered[each] = _registered.get(each, 0) + 1
+            _identities[generator] = (
+                generator.version if number == 1 else f"{generator.version}#{number}")
         if before is not None:
             # programs in memory call the replaced one
             memory.clear()
@@ -332,9 +334,15 @@ def _find() -> None:
                 _unavailable[installed.name] = told(error)
                 failed(Failure(installed.name, "", (), "import",
                                f"{installed.value}: {told(error)}"))
+        named: dict[str, tuple[str, Generator]] = {}
         for library in filter(None, os.environ.get(PLUGINS, "").split(os.pathsep)):
             try:
                 generator = opened(library, PLUGINS)
+                first, its = named.setdefault(generator.name, (library, generator))
+                if its is not generator:
+                    raise ArgumentError(
+                        f"{PLUGINS}: it has the name {generator.name!r}, as the code generator of "
+                        f"{first!r} before it, expected one of a name; leave one of them out")
                 register(generator)
                 _installed_names.add(generator.name)
             except ArgumentError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
@@ -64,15 +65,16 @@ def of_any_size() -> bool:
 def estimates(generator: Generator, region: Region) -> tuple[float | None, float | None]:
     """Return the seconds that a generator estimates for a region, and for XLA's code of its ops.
 
-    None is for what it does not estimate, or fails to.
+    None is for what it does not estimate, or fails to, and for what is no time.
     """
     return _estimated(generator.seconds, region), _estimated(generator.seconds_of_xla, region)
 
 
 def _estimated(estimate: Callable[[Region], float | None], region: Region) -> float | None:
     try:
-        seconds = estimate(region)
-        return None if seconds is None else float(seconds)
+        given = estimate(region)
+        seconds = math.nan if given is None else float(given)
+        return seconds if seconds >= 0 else None
     except Exception as error:
         reraise_from_handler(error)
         return None

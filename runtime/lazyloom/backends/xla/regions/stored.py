@@ -21,8 +21,10 @@ from ....codegen.generator import Code, CSource, Generator
 from ....foreign import Foreign
 from ....host import storage
 from ....interrupts import reraise_from_handler
+from ....settings import tuning
 from ... import fingerprint
 from .region_op import Called
+from .time_limit import within
 
 #: the kind of these entries in the disk cache
 KIND: Final = "engine"
@@ -66,7 +68,8 @@ def described(called: Called) -> bytes:
 def restored(called: Called) -> Code | None:
     """Return the code of a stored engine; None if there is none of use.
 
-    Where the generator refuses the bytes this is reported, and the engine is built again.
+    Where the generator refuses the bytes, or takes longer than it has for building, this is
+    reported, and the engine is built again.
     """
     generator = called.generator
     if not disk.enabled() or not _storable(generator):
@@ -75,9 +78,14 @@ def restored(called: Called) -> Code | None:
         with _asked(generator, "restores an engine"):
             description = described(called)
             data = disk.load(KIND, description)
-            if data is None:
-                return None
-            code = _code(called, data)
+        if data is None:
+            return None
+
+        def restore() -> Code:
+            with _asked(generator, "restores an engine"):
+                return _code(called, data)
+
+        code = within(tuning.build_seconds, restore)
     except Exception as error:
         reraise_from_handler(error)
         _report(called, "restore", error)
@@ -87,13 +95,18 @@ def restored(called: Called) -> Code | None:
 
 
 def store(called: Called, code: Code) -> None:
-    """Store the bytes of an engine that was built, where it has some; a failure is reported."""
+    """Store the bytes of an engine that was built, where it has some; a failure is reported, and
+    so is one that takes longer than it has for building."""
     generator = called.generator
     if not disk.enabled() or not _storable(generator):
         return
     try:
+        def serialize() -> bytes | None:
+            with _asked(generator, "serialises an engine"):
+                return generator.serialize(called.region, code)
+
+        data = within(tuning.build_seconds, serialize)
         with _asked(generator, "serialises an engine"):
-            data = generator.serialize(called.region, code)
             if data is not None:
                 payload = _OWN + bytes(data)
             elif isinstance(code, CSource) and registry.is_installed(generator):
