@@ -8,6 +8,7 @@ import pytest
 
 import lazyloom as ll
 from lazyloom.codegen import YES, Answer, Call, No, Partition, Pattern, any_value, match
+from lazyloom.codegen.patterns import PatternMatch
 from tests.codegen.programs import (
     Doing,
     Written,
@@ -394,3 +395,15 @@ def test_groups_of_many_ways_are_found_soon() -> None:
     p = written(" ".join(words))
     found = grouped(p, "O", Pattern("tree", tree(4)))  # type: ignore[arg-type]
     assert len(found.parts) == 1 and len(found.parts[0].members) == 15
+
+
+def test_a_pattern_that_is_nested_too_deeply_is_no_pattern() -> None:
+    node: PatternMatch = match("add", x, y)
+    for _ in range(2000):
+        node = match("add", node, any_value())
+    p = written(" ".join(
+        f"O{k}:add({f'O{k - 1}' if k else 'a'},b)" for k in range(2500)) + " R:relu(O2499)")
+    with pytest.warns(RuntimeWarning, match="pattern row: it is nested too deeply, expected"):
+        found = grouped(p, "R", Pattern("row", node), ADD_RELU)
+    assert groups(p, found) == ["add_relu: O2499 R"]
+    assert found.failed

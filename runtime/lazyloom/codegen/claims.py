@@ -332,20 +332,31 @@ class Claim:
                     self.no(n, patterns)
             self.failed.append(ProgramRegion(generator.name, (), ""))
             return
-        finder = Finder(claims.instructions, claims.users)
+        finder = Finder(claims.instructions, claims.users, self._is_free)
         for pattern in patterns:
-            for root in range(len(claims.instructions) - 1, -1, -1):
-                for found in finder.at(pattern, root):
-                    if self._matched(found, pattern):
-                        break
+            try:
+                self._find(finder, pattern)
+            except RecursionError:
+                self.failed.append(ProgramRegion(generator.name, (), ""))
+                _failed(generator, f"the pattern {pattern.name}", (),
+                        "it is nested too deeply, expected at most 100 ops in a row")
+
+    def _find(self, finder: Finder, pattern: Pattern) -> None:
+        for root in range(len(self.claims.instructions) - 1, -1, -1):
+            for found in finder.at(pattern, root):
+                if self._matched(found, pattern):
+                    break
+
+    def _is_free(self, number: int) -> bool:
+        """Return True if an op may be part of a group."""
+        claims = self.claims
+        return not (claims.is_taken[number] or self.home[number] >= 0 or claims.excluded[number])
 
     def _matched(self, found: Found, pattern: Pattern) -> bool:
         """Make a match a group of the generator, if possible."""
         claims, generator = self.claims, self.generator
         members = found.members
-        if len(members) < 2 or any(
-            claims.is_taken[k] or self.home[k] >= 0 or claims.excluded[k] for k in members
-        ):
+        if len(members) < 2:
             return False
         answer: Answer = YES
         if pattern.check is not None:
