@@ -407,3 +407,14 @@ def test_a_pattern_that_is_nested_too_deeply_is_no_pattern() -> None:
         found = grouped(p, "R", Pattern("row", node), ADD_RELU)
     assert groups(p, found) == ["add_relu: O2499 R"]
     assert found.failed
+
+
+def test_what_was_not_looked_at_is_not_said_to_run_between() -> None:
+    p = written("M:multiply(a,b) C0:exp(a) " + " ".join(
+        f"C{k}:exp(C{k - 1})" for k in range(1, 1100)) + " A:add(M,C1099)")
+    shown = Pattern("join", match("add", match("multiply", x, y), z), shows=True)
+    found = grouped(p, "A M", shown)
+    assert not found.parts
+    assert found.reasons[0] == found.reasons[1101] == {
+        "mine": "join: more than 1000 ops are recorded between its ops, of which one may have to "
+                "run between them"}

@@ -17,7 +17,7 @@ from .faults import Failure, failed, not_alone, told, why
 from .generator import Generator, Region
 from .mapped import of_element
 from .merging import UnitGraph
-from .patterns import Finder, Found, Pattern
+from .patterns import MOST_BETWEEN, NOT_KNOWN, Finder, Found, Pattern
 from .verdicts import Verdict, Verdicts, in_time
 from .worth import at_any_size, estimates, of_any_size
 
@@ -388,6 +388,9 @@ class Claim:
         if pattern.shows:
             if found.between is None:
                 return YES
+            if found.between == NOT_KNOWN:
+                return No(f"more than {MOST_BETWEEN} ops are recorded between its ops, of which "
+                          "one may have to run between them")
             return No(f"{claims.name_of(found.between)} has to run between its ops")
         n, inside = found.escaping[0], set(found.members)
         text = f"the inner result of {claims.name_of(n)} is "

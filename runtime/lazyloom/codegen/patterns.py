@@ -31,8 +31,9 @@ WAYS: Final = 200
 #: the most ops that are looked at for one root
 MOST_LOOKS: Final = 2000
 #: the most ops before a match's last that are looked at to find one that must run between its ops;
-#: where there are more, it is as if there were one
+#: where there are more, it is as if there were one, which is not known
 MOST_BETWEEN: Final = 1000
+NOT_KNOWN: Final = -1
 
 
 class Any_:
@@ -284,7 +285,7 @@ class Finder:
                     seen.add(k)
                     stack.append(k)
             if len(seen) > MOST_BETWEEN:
-                return n if n not in inside else max(seen - inside)
+                return NOT_KNOWN
         return None
 
     def _op(self, node: PatternMatch, number: int, bound: dict[Any_, Operand]) -> Iterable[_Way]:
