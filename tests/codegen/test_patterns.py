@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -418,3 +418,22 @@ def test_what_was_not_looked_at_is_not_said_to_run_between() -> None:
     assert found.reasons[0] == found.reasons[1101] == {
         "mine": "join: more than 1000 ops are recorded between its ops, of which one may have to "
                 "run between them"}
+
+
+@pytest.mark.parametrize(("wrong", "why"), [
+    (lambda: match("add", 5), "match: 5 was given for an operand of add, expected any_value"),
+    (lambda: match(" "), "match: ' ' was given, expected names of ops"),
+    (lambda: Pattern("p", any_value()), "was given as the root of 'p', expected match"),
+])  # fmt: skip
+def test_what_is_no_pattern(wrong: Callable[[], Pattern], why: str) -> None:
+    with pytest.raises(ll.errors.ArgumentError, match=why):
+        wrong()
+
+    class Wrong(Doing):
+        def patterns(self) -> list[Pattern]:
+            return [wrong()]
+
+    p = written("A:add(a,b)")
+    with pytest.warns(RuntimeWarning, match="its patterns raised ArgumentError"):
+        found = divided(p, "A", Wrong(ops=""))
+    assert regions(p, found) == []

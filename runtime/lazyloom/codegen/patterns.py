@@ -121,7 +121,17 @@ def absent() -> AbsentMatch:
 def match(
     ops: str, *operands: Node, commutes: bool = False, optional: bool = False
 ) -> PatternMatch:
-    """Return a pattern for an op with one of some names, "add sub" for two, and first operands."""
+    """Return a pattern for an op with one of some names, "add sub" for two, and first operands.
+
+    Raises ArgumentError for what is no name or no pattern.
+    """
+    if not isinstance(ops, str) or not ops.split():
+        raise ArgumentError(f"match: {ops!r:.80} was given, expected names of ops, such as 'add'")
+    for operand in operands:
+        if not isinstance(operand, Node):
+            raise ArgumentError(
+                f"match: {operand!r:.80} was given for an operand of {ops}, expected any_value(), "
+                "match(...), number(...) or absent()")
     return PatternMatch(frozenset(ops.split()), operands, commutes, optional)
 
 
@@ -143,6 +153,9 @@ class Pattern:
         self, name: str, root: PatternMatch,
         check: Callable[[Sequence[Call]], Answer] | None = None, *, shows: bool = False,
     ) -> None:  # fmt: skip
+        if not isinstance(root, PatternMatch):
+            raise ArgumentError(
+                f"Pattern: {root!r:.80} was given as the root of {name!r:.80}, expected match(...)")
         self.name: Final = name
         self.root: Final = root
         self.check: Final = check
