@@ -94,6 +94,28 @@ def test_values_are_bound_at_the_second_run_with_the_same_arrays() -> None:
     assert lazyloom.stats()["constants_bound"] == before + 2
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 3)])
+def test_what_is_bound_has_the_shape_of_its_operand(shape: tuple[int, ...]) -> None:
+    given: list[tuple[int, ...]] = []
+
+    class Shapes(Binding):
+        def bound(self, region: codegen.Region, values: Mapping[int, Any]) -> codegen.Code:
+            given.extend(value.shape for value in values.values())
+            assert not any(value.flags.writeable for value in values.values())
+            return super().bound(region, values)
+
+    g = Shapes("multiply")
+    w = np.asarray(numbers(*shape))
+    with used(g):
+        for run in range(3):
+            x = numbers(*shape, seed=10 + run)
+            found = numpy.asarray(np.asarray(x) * w)
+            numpy.testing.assert_array_equal(found, x * numpy.asarray(w))
+            assert found.shape == shape
+    assert given == [shape] and g.bound_calls == 2
+    assert not codegen.failures()
+
+
 def test_what_the_generator_does_not_name_is_never_bound() -> None:
     g = InNumPy("multiply")
     x, w = np.asarray(numbers(4, 5)), np.asarray(numbers(4, 5, seed=1))

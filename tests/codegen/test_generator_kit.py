@@ -136,6 +136,22 @@ def test_a_generator_that_is_not_there(name: str, why: str) -> None:
         loaded(name)
 
 
+@pytest.mark.parametrize(("arguments", "why"), [
+    (("tests.codegen.kit_generators:Right", "--ops", "tahn"), "tahn"),
+    (("tests.codegen.kit_generators:Right", "--ops", "tanh", "--only", "valeus"),
+     "no check's name begins with 'valeus'"),
+    ((":Right",), "'' is no module's name"),
+    (("tests.codegen.generators:InNumPyOf",), "has 0 generators"),
+    (("tests.codegen.generators:interpret",), "raised TypeError"),
+    (("tests.codegen.kit_generators:Right", "--program", ":f"), "'' is no module's name"),
+])  # fmt: skip
+def test_what_is_asked_for_and_not_there(arguments: tuple[str, ...], why: str) -> None:
+    done = command("test", *arguments)
+    assert done.returncode == 2, done.stdout
+    assert done.stderr.startswith("lazyloom codegen test: ") and why in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_list_names_generators_and_what_they_claim(tmp_path: Path) -> None:
     done = command("list", "--ops", LAZYLOOM_CODEGEN="c")
     assert done.returncode == 0, done.stderr

@@ -271,6 +271,29 @@ def test_a_maximum_with_0_and_a_minimum_with_6() -> None:
             assert set(owners()) == {by}
 
 
+@called
+def test_numbers_of_mapped_functions_are_known() -> None:
+    def relu6(a: Any) -> Any:
+        return lnp.maximum(lnp.minimum(a, 6), 0)
+
+    rows = np.stack([given, given + 2])
+    groups, single = Found(lambda a: np.clip(a, 0, 6), RELU6), Clip()
+    codegen.register(groups)
+    codegen.register(single)
+    with codegen.use("found", "clip"):
+        for function, owner in ((relu6, "found"), (lambda a: lnp.clip(a, 0, 6), "clip")):
+            for mapped in (ll.vmap(function), ll.vmap(ll.vmap(function))):
+                result = mapped(lnp.asarray(rows))
+                program = ll.program_of(result)
+                told = codegen.explain(program)
+                assert {told.generator(n) for n in range(len(program.ops))} == {owner}
+                np.testing.assert_array_equal(np.asarray(result), np.clip(rows, 0, 6))
+        result = ll.vmap(lambda a: lnp.clip(a, 0, 5))(lnp.asarray(rows))
+        np.testing.assert_array_equal(np.asarray(result), np.clip(rows, 0, 5))
+        assert set(owners()) == {"xla"}
+    assert groups.calls == 2 and not codegen.failures()
+
+
 def test_a_number_in_a_pattern() -> None:
     root = match("maximum", x, number(0), commutes=True)
     relu = Pattern("relu", match("negative", root))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
 import lazyloom as ll
 from lazyloom.codegen import YES, Answer, Call, No, Partition, Pattern, any_value, match
+from lazyloom.codegen.patterns import PatternMatch
 from tests.codegen.programs import (
     Doing,
     Written,
@@ -394,3 +395,45 @@ def test_groups_of_many_ways_are_found_soon() -> None:
     p = written(" ".join(words))
     found = grouped(p, "O", Pattern("tree", tree(4)))  # type: ignore[arg-type]
     assert len(found.parts) == 1 and len(found.parts[0].members) == 15
+
+
+def test_a_pattern_that_is_nested_too_deeply_is_no_pattern() -> None:
+    node: PatternMatch = match("add", x, y)
+    for _ in range(2000):
+        node = match("add", node, any_value())
+    p = written(" ".join(
+        f"O{k}:add({f'O{k - 1}' if k else 'a'},b)" for k in range(2500)) + " R:relu(O2499)")
+    with pytest.warns(RuntimeWarning, match="pattern row: it is nested too deeply, expected"):
+        found = grouped(p, "R", Pattern("row", node), ADD_RELU)
+    assert groups(p, found) == ["add_relu: O2499 R"]
+    assert found.failed
+
+
+def test_what_was_not_looked_at_is_not_said_to_run_between() -> None:
+    p = written("M:multiply(a,b) C0:exp(a) " + " ".join(
+        f"C{k}:exp(C{k - 1})" for k in range(1, 1100)) + " A:add(M,C1099)")
+    shown = Pattern("join", match("add", match("multiply", x, y), z), shows=True)
+    found = grouped(p, "A M", shown)
+    assert not found.parts
+    assert found.reasons[0] == found.reasons[1101] == {
+        "mine": "join: more than 1000 ops are recorded between its ops, of which one may have to "
+                "run between them"}
+
+
+@pytest.mark.parametrize(("wrong", "why"), [
+    (lambda: match("add", 5), "match: 5 was given for an operand of add, expected any_value"),
+    (lambda: match(" "), "match: ' ' was given, expected names of ops"),
+    (lambda: Pattern("p", any_value()), "was given as the root of 'p', expected match"),
+])  # fmt: skip
+def test_what_is_no_pattern(wrong: Callable[[], Pattern], why: str) -> None:
+    with pytest.raises(ll.errors.ArgumentError, match=why):
+        wrong()
+
+    class Wrong(Doing):
+        def patterns(self) -> list[Pattern]:
+            return [wrong()]
+
+    p = written("A:add(a,b)")
+    with pytest.warns(RuntimeWarning, match="its patterns raised ArgumentError"):
+        found = divided(p, "A", Wrong(ops=""))
+    assert regions(p, found) == []

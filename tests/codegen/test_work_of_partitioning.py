@@ -10,6 +10,7 @@ import pytest
 
 from lazyloom.codegen import Generator, Partition, Pattern, any_value, match, partition
 from lazyloom.codegen.check import check
+from lazyloom.codegen.patterns import Node
 from tests.codegen.programs import Doing, Written, theirs, written
 
 OPS = 400
@@ -125,6 +126,38 @@ def test_ten_thousand_ops_are_divided() -> None:
     found = partition(p.structure, p.results(f"O{count - 1}"), [Doing(), theirs()])
     check(p.structure, p.results(f"O{count - 1}"), found)
     assert len(found.parts) == count // 2
+
+
+def doubled(k: int) -> str:
+    return f"O{k}:add({f'O{k - 1},O{k - 1}' if k else 'x,x'})"
+
+
+def summed(k: int) -> str:
+    return f"O{k}:add({f'O{k - 1}' if k else 'x'},y)"
+
+
+def rows_of(count: int, last: Node, **how: Any) -> Pattern:
+    """A pattern of so many sums in a row, whose operands change places, below them something."""
+    for _ in range(count):
+        last = match("add", last, any_value(), commutes=True, **how)
+    return Pattern("row", match("add", last, any_value()))
+
+
+@pytest.mark.parametrize("last", [any_value(), match("tanh", any_value())], ids=["", "not there"])
+@pytest.mark.parametrize("how", [{}, {"optional": True}], ids=["", "optional"])
+@pytest.mark.parametrize("shape", [doubled, summed], ids=lambda s: s.__name__)
+def test_work_grows_with_the_pattern(
+    shape: Callable[[int], str], how: dict[str, Any], last: Node
+) -> None:
+    p = program(shape, 60)
+    outputs = p.results(" ".join(f"O{k}" for k in range(60)))
+    counts = [lines_of(lambda n=n: partition(
+        p.structure, outputs, [Doing(ops="", patterns=[rows_of(n, last, **how)])]))[0]
+        for n in (4, 8, 16)]
+    if counts[0] < 60:
+        pytest.skip("the package is compiled, so its lines cannot be counted")
+    # not twice as much for each further op
+    assert counts[1] < 12 * counts[0] and counts[2] < 12 * counts[1], counts
 
 
 class Scanned(tuple[Any, ...]):

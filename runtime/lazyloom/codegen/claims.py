@@ -17,7 +17,7 @@ from .faults import Failure, failed, not_alone, told, why
 from .generator import Generator, Region
 from .mapped import of_element
 from .merging import UnitGraph
-from .patterns import Finder, Found, Pattern
+from .patterns import MOST_BETWEEN, NOT_KNOWN, Finder, Found, Pattern
 from .verdicts import Verdict, Verdicts, in_time
 from .worth import at_any_size, estimates, of_any_size
 
@@ -332,20 +332,31 @@ class Claim:
                     self.no(n, patterns)
             self.failed.append(ProgramRegion(generator.name, (), ""))
             return
-        finder = Finder(claims.instructions, claims.users)
+        finder = Finder(claims.instructions, claims.users, self._is_free)
         for pattern in patterns:
-            for root in range(len(claims.instructions) - 1, -1, -1):
-                for found in finder.at(pattern, root):
-                    if self._matched(found, pattern):
-                        break
+            try:
+                self._find(finder, pattern)
+            except RecursionError:
+                self.failed.append(ProgramRegion(generator.name, (), ""))
+                _failed(generator, f"the pattern {pattern.name}", (),
+                        "it is nested too deeply, expected at most 100 ops in a row")
+
+    def _find(self, finder: Finder, pattern: Pattern) -> None:
+        for root in range(len(self.claims.instructions) - 1, -1, -1):
+            for found in finder.at(pattern, root):
+                if self._matched(found, pattern):
+                    break
+
+    def _is_free(self, number: int) -> bool:
+        """Return True if an op may be part of a group."""
+        claims = self.claims
+        return not (claims.is_taken[number] or self.home[number] >= 0 or claims.excluded[number])
 
     def _matched(self, found: Found, pattern: Pattern) -> bool:
         """Make a match a group of the generator, if possible."""
         claims, generator = self.claims, self.generator
         members = found.members
-        if len(members) < 2 or any(
-            claims.is_taken[k] or self.home[k] >= 0 or claims.excluded[k] for k in members
-        ):
+        if len(members) < 2:
             return False
         answer: Answer = YES
         if pattern.check is not None:
@@ -377,6 +388,9 @@ class Claim:
         if pattern.shows:
             if found.between is None:
                 return YES
+            if found.between == NOT_KNOWN:
+                return No(f"more than {MOST_BETWEEN} ops are recorded between its ops, of which "
+                          "one may have to run between them")
             return No(f"{claims.name_of(found.between)} has to run between its ops")
         n, inside = found.escaping[0], set(found.members)
         text = f"the inner result of {claims.name_of(n)} is "

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
@@ -26,11 +26,14 @@ from ..program.stream import Operand, Result
 from ..trace.scalars import Baked
 from .answers import Answer, Call
 
-#: the most ways to match at one root that are tried: where operands commute, each op doubles them
-WAYS: Final = 1000
+#: the most ways to match at one root that are tried, of those that differ
+WAYS: Final = 200
+#: the most ops that are looked at for one root
+MOST_LOOKS: Final = 2000
 #: the most ops before a match's last that are looked at to find one that must run between its ops;
-#: where there are more, it is as if there were one
+#: where there are more, it is as if there were one, which is not known
 MOST_BETWEEN: Final = 1000
+NOT_KNOWN: Final = -1
 
 
 class Any_:
@@ -118,7 +121,17 @@ def absent() -> AbsentMatch:
 def match(
     ops: str, *operands: Node, commutes: bool = False, optional: bool = False
 ) -> PatternMatch:
-    """Return a pattern for an op with one of some names, "add sub" for two, and first operands."""
+    """Return a pattern for an op with one of some names, "add sub" for two, and first operands.
+
+    Raises ArgumentError for what is no name or no pattern.
+    """
+    if not isinstance(ops, str) or not ops.split():
+        raise ArgumentError(f"match: {ops!r:.80} was given, expected names of ops, such as 'add'")
+    for operand in operands:
+        if not isinstance(operand, Node):
+            raise ArgumentError(
+                f"match: {operand!r:.80} was given for an operand of {ops}, expected any_value(), "
+                "match(...), number(...) or absent()")
     return PatternMatch(frozenset(ops.split()), operands, commutes, optional)
 
 
@@ -140,6 +153,9 @@ class Pattern:
         self, name: str, root: PatternMatch,
         check: Callable[[Sequence[Call]], Answer] | None = None, *, shows: bool = False,
     ) -> None:  # fmt: skip
+        if not isinstance(root, PatternMatch):
+            raise ArgumentError(
+                f"Pattern: {root!r:.80} was given as the root of {name!r:.80}, expected match(...)")
         self.name: Final = name
         self.root: Final = root
         self.check: Final = check
@@ -165,15 +181,72 @@ class Found(NamedTuple):
 _Way = tuple[tuple[int, ...], dict[Any_, Operand]]
 
 
+class _Replayed:
+    """Ways that are found once, and as far as they are asked for; whoever asks gets them all."""
+
+    __slots__ = ("known", "_more")
+
+    def __init__(self, ways: Iterator[_Way]) -> None:
+        self.known: Final[list[_Way]] = []
+        self._more: Final = ways
+
+    def __iter__(self) -> Iterator[_Way]:
+        at = 0
+        while True:
+            if at == len(self.known):
+                way = next(self._more, None)
+                if way is None:
+                    return
+                self.known.append(way)
+            yield self.known[at]
+            at += 1
+
+
+def _tied(root: Node) -> set[Node]:
+    """Return the wildcards that stand in several places of a tree, and the nodes that have one."""
+    parents: dict[Node, list[Node]] = {root: []}
+    places: Counter[Node] = Counter()
+    stack: list[Node] = [root]
+    while stack:
+        node = stack.pop()
+        places[node] += 1
+        # what is below a node in several places is in several, too, but not in ever more
+        if places[node] <= 2 and isinstance(node, PatternMatch):
+            for operand in node.operands:
+                parents.setdefault(operand, []).append(node)
+                stack.append(operand)
+    tied: set[Node] = set()
+    stack = [n for n, count in places.items() if isinstance(n, Any_) and count > 1]
+    while stack:
+        node = stack.pop()
+        if node not in tied:
+            tied.add(node)
+            stack += parents[node]
+    return tied
+
+
 class Finder:
     """Finds matches in a program.
 
-    ``users`` holds, for each instruction, how many operands and outputs its results are.
+    ``users`` holds, for each instruction, how many operands and outputs its results are, and
+    ``free`` says whether an instruction may be in a match.
     """
 
-    def __init__(self, instructions: Sequence[Instruction], users: Sequence[int]) -> None:
+    def __init__(
+        self, instructions: Sequence[Instruction], users: Sequence[int],
+        free: Callable[[int], bool],
+    ) -> None:
         self.instructions: Final = instructions
         self.users: Final = users
+        self.free: Final = free
+        #: of each pattern, the nodes with a wildcard that stands in several places
+        self._tied: Final[dict[Pattern, set[Node]]] = {}
+        #: where a node that is not tied never matches: what is free only becomes less
+        self._never: Final[set[tuple[PatternMatch, int]]] = set()
+        # of the root that is looked at: the tied nodes, where the others match, the looks left
+        self._now: set[Node] = set()
+        self._ways: dict[tuple[PatternMatch, int], _Replayed] = {}
+        self._left = 0
 
     def at(self, pattern: Pattern, number: int) -> Iterator[Found]:
         """Yield the matches at a root, those of which nothing escapes first.
@@ -182,6 +255,10 @@ class Finder:
         """
         seen: set[tuple[int, ...]] = set()
         later: list[Found] = []
+        if pattern not in self._tied:
+            self._tied[pattern] = _tied(pattern.root)
+        self._now, self._left = self._tied[pattern], MOST_LOOKS
+        self._ways.clear()
         for members, _ in islice(self._op(pattern.root, number, {}), WAYS):
             match_members = tuple(sorted(set(members)))
             if match_members in seen:
@@ -221,23 +298,60 @@ class Finder:
                     seen.add(k)
                     stack.append(k)
             if len(seen) > MOST_BETWEEN:
-                return n if n not in inside else max(seen - inside)
+                return NOT_KNOWN
         return None
 
-    def _op(self, node: PatternMatch, number: int, bound: dict[Any_, Operand]) -> Iterator[_Way]:
-        """Yield the ways in which an instruction matches."""
+    def _op(self, node: PatternMatch, number: int, bound: dict[Any_, Operand]) -> Iterable[_Way]:
+        """Return the ways in which an instruction matches that differ.
+
+        What is bound before is in those of a tied node alone.
+        """
+        if not node.optional and self.instructions[number].spec.op.name not in node.ops:
+            return ()
+        if not self.free(number) or (node, number) in self._never:
+            return ()
+        if node in self._now:
+            return self._distinct(node, number, bound)
+        ways = self._ways.get((node, number))
+        if ways is None:
+            ways = self._ways[node, number] = _Replayed(self._distinct(node, number, {}))
+        return ways
+
+    def _distinct(
+        self, node: PatternMatch, number: int, bound: dict[Any_, Operand]
+    ) -> Iterator[_Way]:
+        self._left -= 1
+        if self._left < 0:
+            return
+        seen: set[tuple[object, ...]] = set()
+        for operands in self._orders(node, number):
+            nodes: Sequence[Node] = node.operands
+            members: tuple[int, ...] = (number,)
+            if operands is None:
+                nodes, operands, members = nodes[:1], (Result(number, 0),), ()
+            for found, extended in self._operands(nodes, operands, members, bound):
+                way = frozenset(found), frozenset(extended.items())
+                if way not in seen:
+                    seen.add(way)
+                    yield found, extended
+        if not seen and self._left > 0 and node not in self._now:
+            self._never.add((node, number))
+
+    def _orders(self, node: PatternMatch, number: int) -> list[tuple[Operand, ...] | None]:
+        """Return the orders of operands that may match; None is a match of the first operand
+        instead."""
         i = self.instructions[number]
         op = i.spec.op
         missing = 0 if op.max_operands < 0 else op.max_operands - len(i.operands)
+        orders: list[tuple[Operand, ...] | None] = []
         if op.name in node.ops and len(i.operands) + missing >= len(node.operands):
             given = (*i.operands, *(None,) * missing)
-            orders = [given]
-            if node.commutes and len(given) >= 2:
+            orders.append(given)
+            if node.commutes and len(given) >= 2 and given[0] != given[1]:
                 orders.append((given[1], given[0], *given[2:]))
-            for operands in orders:
-                yield from self._operands(node.operands, operands, (number,), bound)
         if node.optional and node.operands:
-            yield from self._value(node.operands[0], Result(number, 0), bound)
+            orders.append(None)
+        return orders
 
     def _operands(
         self, nodes: Sequence[Node], operands: Sequence[Operand], members: tuple[int, ...],
@@ -247,22 +361,27 @@ class Finder:
             yield members, bound
             return
         for inner, extended in self._value(nodes[0], operands[0], bound):
-            yield from self._operands(nodes[1:], operands[1:], members + inner, extended)
+            now = extended or bound
+            if len(nodes) == 1:
+                yield members + inner, now
+            else:
+                yield from self._operands(nodes[1:], operands[1:], members + inner, now)
 
     def _value(
         self, node: Node, operand: Operand, bound: dict[Any_, Operand]
-    ) -> Iterator[_Way]:
+    ) -> Iterable[_Way]:
         if isinstance(node, Any_):
-            if bound.get(node, operand) == operand:
-                yield (), {**bound, node: operand}
-        elif isinstance(node, NumberMatch):
-            if node.matches(operand):
-                yield (), bound
-        elif isinstance(node, AbsentMatch):
-            if operand is None:
-                yield (), bound
-        elif isinstance(operand, Result) and operand.number == 0:
-            yield from self._op(node, operand.instruction, bound)
+            if node not in self._now:
+                return (((), bound),)
+            return (((), {**bound, node: operand}),) if (
+                bound.get(node, operand) == operand) else ()
+        if isinstance(node, NumberMatch):
+            return (((), bound),) if node.matches(operand) else ()
+        if isinstance(node, AbsentMatch):
+            return (((), bound),) if operand is None else ()
+        if isinstance(operand, Result) and operand.number == 0:
+            return self._op(node, operand.instruction, bound)
+        return ()
 
 
 class _HasPatterns(Protocol):
@@ -280,8 +399,12 @@ def numbers_named(generator: _HasPatterns) -> dict[tuple[str, int], set[int | fl
         reraise_from_handler(error)
         return {}
     named: dict[tuple[str, int], set[int | float]] = {}
+    seen: set[PatternMatch] = set()
     while roots:
         node = roots.pop()
+        if node in seen:
+            continue
+        seen.add(node)
         for k, operand in enumerate(node.operands):
             if isinstance(operand, PatternMatch):
                 roots.append(operand)

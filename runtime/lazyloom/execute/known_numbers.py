@@ -19,6 +19,7 @@ from ..codegen import registry
 from ..codegen.answers import Call
 from ..codegen.faults import Failure, failed, told
 from ..codegen.generator import Generator
+from ..codegen.mapped import with_batches
 from ..codegen.patterns import numbers_named
 from ..dtypes import DType
 from ..interrupts import reraise_from_handler
@@ -141,7 +142,8 @@ def _slots(structure: Structure, generators: Iterable[Generator]) -> tuple[_Slot
     chosen = list(generators)
     named = [numbers_named(g) for g in chosen]
     slots: list[_Slot] = []
-    for number, i in enumerate(structure.instructions):
+    # mapped ops are what generators are offered; numbers, operands and types stay
+    for number, i in enumerate(with_batches(structure).instructions):
         wanted = [set(_numbers(g, Call.of(i))) for g in chosen] if any(
             isinstance(item, ScalarSlot) for item in i.operands) else []
         for position, item in enumerate(i.operands):

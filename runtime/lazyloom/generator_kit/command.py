@@ -15,8 +15,9 @@ from .. import observers
 from ..codegen import faults, registry
 from ..codegen.generator import Generator
 from ..codegen.report import explain
-from ..errors import ArgumentError
+from ..errors import ArgumentError, UnknownOpError
 from ..interrupts import reraise_from_handler
+from ..ops.spec import lookup
 from ..profiling.events import Events
 from ..profiling.observer import Observer
 from ..program.program import Program
@@ -80,7 +81,9 @@ def _test(options: argparse.Namespace) -> int:
         generator = loaded(options.generator)
         for text in options.program:
             function_of(text)
-    except ArgumentError as error:
+        for name in filter(None, options.ops.split(",")):
+            lookup(name)
+    except (ArgumentError, UnknownOpError) as error:
         print(f"lazyloom codegen test: {error}", file=sys.stderr)
         return 2
     print(f"{generator.name} {generator.version}")
@@ -104,6 +107,10 @@ def _test(options: argparse.Namespace) -> int:
                 print(f"skipped  {outcome.name}: {outcome.detail}", flush=True)
         elif options.verbose or outcome.name == "claims":
             print(f"passed   {outcome.name}: {outcome.detail}".removesuffix(": "), flush=True)
+    if not count:
+        print(f"lazyloom codegen test: no check's name begins with {options.only!r}, expected such "
+              "as values, gradients, layouts, random", file=sys.stderr)
+        return 2
     if times:
         print("times of one call, of XLA for the same, and how many times faster:")
         print("\n".join(times))

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from ..codegen import registry
+from ..codegen import faults, registry
 from ..codegen.generator import Generator
 from ..errors import ArgumentError
 from ..interrupts import reraise_from_handler
@@ -74,7 +74,7 @@ def loaded(text: str) -> Generator:
         return available[text]
     module_name, _, attribute = text.partition(":")
     try:
-        module = importlib.import_module(module_name)
+        module = _imported(module_name)
     except ImportError as error:
         why = registry.unavailable().get(text)
         raise ArgumentError(
@@ -87,7 +87,13 @@ def loaded(text: str) -> Generator:
         found = [v for v in vars(module).values() if isinstance(v, Generator) or (
             inspect.isclass(v) and issubclass(v, Generator) and not inspect.isabstract(v)
             and v.__module__ == module.__name__)]
-    made = [v if isinstance(v, Generator) else v() for v in found if v is not None]
+    try:
+        made = [v if isinstance(v, Generator) else v() for v in found if v is not None]
+    except Exception as error:
+        reraise_from_handler(error)
+        raise ArgumentError(
+            f"codegen: to make the generator of {text!r} raised {faults.told(error)}; give "
+            f'"{module_name}:attribute" of what needs no arguments') from error
     if len(made) != 1 or not isinstance(made[0], Generator):
         raise ArgumentError(
             f"codegen: {text!r} has {len(made)} generators, expected one; give "
@@ -96,11 +102,17 @@ def loaded(text: str) -> Generator:
     return made[0]
 
 
+def _imported(name: str) -> Any:
+    if not all(name.split(".")):
+        raise ImportError(f"{name!r} is no module's name")
+    return importlib.import_module(name)
+
+
 def function_of(text: str) -> Callable[[], Any]:
     """Return the function that "module:function" names. Raises ArgumentError."""
     module, _, name = text.partition(":")
     try:
-        function = getattr(importlib.import_module(module), name, None)
+        function = getattr(_imported(module), name, None)
     except ImportError as error:
         raise ArgumentError(f"codegen: there is no program {text!r}: {error}") from error
     if not callable(function):

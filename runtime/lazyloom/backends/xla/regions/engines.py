@@ -246,8 +246,9 @@ def _logical(array: Any, layout: Sequence[int]) -> Any:
 
 def in_order(array: Any, layout: Sequence[int]) -> Any:
     """Return an array in logical order as it is in memory in a layout; it is read-only."""
-    ordered = np.ascontiguousarray(array.transpose(layout))
-    ordered = ordered.view()
+    turned = array.transpose(layout)
+    # NumPy makes one axis of none
+    ordered = np.ascontiguousarray(turned).reshape(turned.shape)
     ordered.flags.writeable = False
     return ordered
 
