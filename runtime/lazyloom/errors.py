@@ -274,3 +274,9 @@ def reraised(error: LoomError) -> LoomError:
     for note in getattr(error, "__notes__", ()):
         copy.add_note(note)
     return copy
+
+
+def printable(text: object) -> str:
+    """Return a text of one line, in which all that a terminal acts on or cannot show is escaped."""
+    return "".join([
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text)])

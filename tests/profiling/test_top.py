@@ -312,6 +312,8 @@ def test_json_is_one_object_a_line(answering):
     (("1", "--once"), "process 1 does not answer"),
     (("--interval", "0"), "--interval is 0.0, expected at least 0.1"),
     (("--interval", "nan"), "--interval is nan"),
+    (("--interval", "inf"), "--interval is inf"),
+    (("--interval", "1e10"), "at most 86400"),
 ])
 def test_wrong_arguments_say_what_to_do(folder, capsys, words, expected):
     assert main(["top", *words]) in (1, 2)
@@ -322,6 +324,37 @@ def test_a_connection_that_reads_nothing_holds_nobody_up(answering):
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as silent:
         silent.connect(answering)
         assert command.ask(os.getpid())["process"] == os.getpid()
+
+
+@pytest.mark.once("a process of its own")
+def test_who_asks_and_goes_ends_no_program_that_has_sigpipe_as_c_has_it(folder):
+    process = started("""
+        import signal, sys, lazyloom
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        print("ready", flush=True)
+        sys.stdin.read()
+    """)
+    try:
+        for _ in range(3):
+            # as the list of those that answer does
+            assert sockets.processes() == [process.pid]
+        assert command.ask(process.pid)["process"] == process.pid
+    finally:
+        process.communicate(timeout=LONGEST)
+    assert process.returncode == 0
+
+
+def test_names_that_no_terminal_shows_are_escaped(answering, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["a\udcff.py", "\x1b[31m"])
+    monkeypatch.setattr(threading.current_thread(), "_name", "one\ntwo")
+    asker = threading.Thread(target=lambda: found.append(command.ask(os.getpid())))
+    found = []
+    asker.start()
+    asker.join()
+    (told,) = found
+    text = command.shown({**told, "rates": command.rates(told, told)})
+    assert text.startswith(f"process {os.getpid()}: a\\udcff.py \\x1b[31m, watched")
+    assert "one\\ntwo" in text
 
 
 def test_off_it_costs_nothing():

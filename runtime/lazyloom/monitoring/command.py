@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
 import time
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ..errors import printable
 from . import sockets
 from .server import FORMAT
 
@@ -19,6 +21,8 @@ PATIENCE: Final = 5.0
 SHORT: Final = 0.5
 #: seconds between two looks, at least
 LEAST: Final = 0.1
+#: and at most: no system waits for any number of seconds
+MOST: Final = 86400.0
 #: counters of which rates are told, with what they are called
 RATES: Final[dict[str, str]] = {
     "programs": "programs", "ops_traced": "ops recorded", "reads": "reads",
@@ -48,10 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command; return the exit status."""
     # NaN is not at least anything
-    if not options.interval >= LEAST:
-        print(f"{NAME}: --interval is {options.interval}, expected at least {LEAST} seconds",
-              file=sys.stderr)
+    if not LEAST <= options.interval <= MOST:
+        print(f"{NAME}: --interval is {options.interval}, expected at least {LEAST} seconds, and "
+              f"at most {MOST:.0f}", file=sys.stderr)
         return 2
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # a program's name may have what the terminal's encoding has not
+        sys.stdout.reconfigure(errors="backslashreplace")
     process = options.process
     if process is None:
         found = sockets.processes()
@@ -80,7 +87,7 @@ def _listed(found: list[int], as_json: bool) -> int:
         return 1
     for number in found:
         try:
-            program = ask(number)["program"]
+            program = printable(ask(number)["program"])
         except (OSError, ValueError) as error:
             program = f"does not answer: {error}"
         print(f"{number:>8}  {program}")
@@ -152,7 +159,7 @@ def shown(told: Mapping[str, Any]) -> str:
     hits = counters["program_hits"]
     memory = told["memory"]
     lines = [
-        f"process {told['process']}: {told['program']}, watched for {told['seconds']:.0f} s",
+        f"process {told['process']}: {printable(told['program'])}, watched for {told['seconds']:.0f} s",
         "",
         "per second " + ", ".join([
             f"{told['rates'][name]:.1f} {text}" for name, text in RATES.items()]),
@@ -166,7 +173,8 @@ def shown(told: Mapping[str, Any]) -> str:
     rows = [("thread", "state", "for", "line", "")]
     for t in told["threads"]:
         since = "" if t["seconds"] is None else f"{t['seconds']:.1f} s"
-        rows.append((t["name"], t["state"], since, t["line"], t["what"]))
+        rows.append((
+            printable(t["name"]), t["state"], since, printable(t["line"]), printable(t["what"])))
     widths = [max(len(row[k]) for row in rows) for k in range(4)]
     lines.append("")
     lines += ["  ".join([cell.ljust(width) for cell, width in zip(row[:4], widths, strict=True)]
@@ -175,12 +183,14 @@ def shown(told: Mapping[str, Any]) -> str:
     newest = told["newest_run"]
     if newest is not None:
         form = newest["form"].replace("_", " ") or "not run yet"
-        lines.append(f"newest run      {newest['number']}: {newest['reason']} at {newest['line']}, "
+        lines.append(f"newest run      {newest['number']}: {newest['reason']} at "
+                     f"{printable(newest['line'])}, "
                      f"{newest['ops']} ops, {form}, {newest['seconds'] * 1e3:.2f} ms"
-                     + (f", failed: {newest['error']}" if newest["error"] else ""))
+                     + (f", failed: {printable(newest['error'])}" if newest["error"] else ""))
     newest = told["newest_compile"]
     if newest is not None:
-        lines.append(f"newest compile  {newest['seconds_ago']:.0f} s ago: {newest['text']}")
+        lines.append(f"newest compile  {newest['seconds_ago']:.0f} s ago: "
+                     f"{printable(newest['text'])}")
     beside = told["beside"]
     if beside["compiling"] or beside["queued"]:
         lines.append(f"beside it       {'compiling' if beside['compiling'] else 'nothing'}, "

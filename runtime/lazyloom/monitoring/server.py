@@ -21,6 +21,8 @@ from .activity import Activity
 VARIABLE: Final = "LAZYLOOM_TOP"
 #: seconds for which whoever asked may take to read the answer
 PATIENCE: Final = 2.0
+#: no SIGPIPE where whoever asked is gone: it ends programs in C, and those that have set it to
+_QUIET: Final = getattr(socket, "MSG_NOSIGNAL", 0)
 #: the version of what is answered
 FORMAT: Final = 1
 
@@ -80,7 +82,7 @@ class _Server:
                 if peer(connection)[1] != os.geteuid():
                     continue
                 connection.settimeout(PATIENCE)
-                connection.sendall(json.dumps(self._told()).encode() + b"\n")
+                connection.sendall(json.dumps(self._told()).encode() + b"\n", _QUIET)
 
     def _told(self) -> dict[str, Any]:
         try:
