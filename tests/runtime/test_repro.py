@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 
 import numpy
 import pytest
@@ -339,11 +340,93 @@ def test_a_damaged_file_says_what_is_wrong(file, tmp_path, capsys):
         bad.write_bytes(changed)
         assert main(["repro", str(bad)]) == 2
         assert expected in capsys.readouterr().err
+    changed = saved.read(file)
+    for about, expected in (
+        ({"versions": [1]}, "versions are no object"), ({"processor": "x"}, "processor are no"),
+        ({"extra": {}}, "lists in lists"), ({"extra": 1}, "too large"),
+    ):
+        saved.write(bad, changed._replace(about={**changed.about, **about}))
+        data = bad.read_bytes()
+        if "extra" in about:
+            header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+            text = header["__metadata__"]["about"]
+            header["__metadata__"]["about"] = text.replace(
+                '"extra": {}', f'"extra": {"[" * 100_000}').replace(
+                '["0x1.8000000000000p+1"]', '["0x1p99999"]')
+            packed = json.dumps(header).encode()
+            bad.write_bytes(len(packed).to_bytes(8, "little") + packed + data[-16:])
+        assert main(["repro", str(bad)]) == 2
+        assert expected in capsys.readouterr().err
+    deep = b'{"a":' + b"[" * 100_000
+    bad.write_bytes(len(deep).to_bytes(8, "little") + deep)
+    assert main(["repro", str(bad)]) == 2 and "no safetensors header" in capsys.readouterr().err
     assert main(["repro", str(tmp_path / "none")]) == 2
     assert "No such file" in capsys.readouterr().err
     assert main(["repro", file, "--tolerance", "nan"]) == 2
     assert main(["repro", file, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["fault"] is None
+
+
+def test_nothing_of_a_file_is_code_in_its_script(file, capsys):
+    found = saved_of(file, np.exp(np.asarray([1.0, 2.0])))
+    text = 'a.py:1\nraise SystemExit("ran")\r\x1b[31m'
+    evil = found._replace(
+        sites=(text,) * len(found.sites), about={**found.about, "versions": {"x": text}})
+    fault = running.Fault("error", "", text, text)
+    # as a whole it is a program, with the same lines as without any of it
+    exec(compile(script_of(evil, fault), "script", "exec"), {})
+    assert "\x1b" not in capsys.readouterr().out
+    evil = evil._replace(about={**evil.about, "line": text, "error": text})
+    saved.write(file, evil)
+    assert main(["repro", file]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_script_has_bools(file, capsys):
+    x = np.asarray([True, False, True])
+    found = saved_of(file, np.logical_not(x).astype(np.float64).astype(np.bool_))
+    exec(compile(script_of(found, None), "script", "exec"), {})
+    assert "not the same" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("shape", [(), (2, 2)])
+@pytest.mark.parametrize("number", [complex(1, numpy.inf), complex(numpy.nan, 1)])
+def test_random_complex_numbers_have_the_infinities_and_no_nan_besides(file, number, shape):
+    x = lazyloom.Tensor(lazyloom.from_host(numpy.full(shape, number)))
+    (random,) = saved_of(file, lazyloom.apply("negative", [x]), data="random").inputs
+    numpy.testing.assert_array_equal(random.real, numpy.full(shape, number.real))
+    numpy.testing.assert_array_equal(random.imag, numpy.full(shape, number.imag))
+
+
+def test_a_path_that_cannot_be_is_told_before_anything_runs(file, tmp_path):
+    x = np.exp(np.asarray([1.0, 2.0]))
+    for path, kind in (
+        (None, ArgumentError), (x, ArgumentError), (tmp_path, IsADirectoryError),
+        (tmp_path / "no" / "a", FileNotFoundError),
+    ):
+        with pytest.raises(kind):
+            lazyloom.save_repro(path, x)
+    assert lazyloom.save_repro(os.fsencode(file), x) == file
+    assert saved_ops(tmp_path / "a.repro") == ["exp"]
+
+
+def test_arguments_of_the_command_are_looked_at_first(file, tmp_path, capsys, monkeypatch):
+    lazyloom.save_repro(file, np.exp(np.asarray([1.0, 2.0])))
+    (tmp_path / "own_broken.py").write_text("1 / 0")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for words, expected in (
+        (("--import", "own_broken"), "ZeroDivisionError"), (("--import", ""), "''"),
+        (("--minimise", "-o", "no/such/a"), "--output"),
+    ):
+        assert main(["repro", file, *words]) == 2
+        assert expected in capsys.readouterr().err
+
+
+@pytest.mark.once("a process of its own")
+def test_a_limit_may_be_longer_than_any_system_waits(file, capfd):
+    lazyloom.save_repro(file, np.exp(np.asarray([1.0, 2.0])))
+    assert main(["repro", file, "--isolate", "--limit", "inf"]) == 0
 
 
 FAILS = """
@@ -403,6 +486,36 @@ def test_at_most_so_many_files_are_written_by_themselves(tmp_path, monkeypatch):
         with pytest.raises(ExecutionError, match="own_repro_again"):
             lazyloom.apply("own_repro_again", [x]).read()
     assert len(os.listdir(tmp_path)) == 1
+
+
+def test_no_file_takes_the_place_of_another(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAZYLOOM_REPRO", str(tmp_path))
+    monkeypatch.setattr(taking, "_failures", taking._Failures())
+    monkeypatch.setattr(lazyloom._hooks, "failed", taking.failed)
+    earlier = tmp_path / f"failed-{os.getpid()}-1.repro"
+    earlier.write_text("of a process of the same number")
+    both = threading.Barrier(2, timeout=LONGEST)
+    write = saved.write
+
+    def together(path, found):
+        both.wait()
+        return write(path, found)
+
+    monkeypatch.setattr(saved, "write", together)
+    enter("own_repro_threads", lambda x: raising(x))
+
+    def run(count):
+        x = lazyloom.Tensor(lazyloom.from_host(numpy.zeros(count)))
+        with pytest.raises(ExecutionError, match="own_repro_threads"):
+            lazyloom.apply("own_repro_threads", [x]).read()
+
+    threads = [threading.Thread(target=run, args=(count,)) for count in (2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert earlier.read_text() == "of a process of the same number"
+    assert len(os.listdir(tmp_path)) == 3
 
 
 ENDS = """

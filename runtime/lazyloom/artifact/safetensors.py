@@ -107,7 +107,7 @@ def _parsed(data: bytes, where: str) -> dict[str, Any]:
         header = json.loads(data[8 : 8 + size])
         if not isinstance(header, dict):
             raise TypeError("it is no object")
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise ArgumentError(f"{where}: its header is no safetensors header: {error}") from error
     return header
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import io
 import json
 import os
 import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..errors import ArgumentError, LoomError
+from ..errors import ArgumentError, LoomError, printable
+from ..interrupts import reraise_from_handler
 from . import saved as files
 from .isolation import LIMIT, Isolated, isolated_findings
 from .minimising import SECONDS, minimised
@@ -74,10 +76,24 @@ def run(options: argparse.Namespace) -> int:
         if not given > 0:
             print(f"{NAME}: {name} is {given}, expected more than 0", file=sys.stderr)
             return UNUSABLE
-    try:
-        sys.path.insert(0, os.getcwd())
-        for module in options.modules:
+    folder = os.path.dirname(os.path.abspath(options.output or options.file))
+    if options.minimise and not os.access(folder, os.W_OK | os.X_OK):
+        print(f"{NAME}: the smaller program cannot be written to the folder {folder}, expected one "
+              "of yours; name a file in another after --output", file=sys.stderr)
+        return UNUSABLE
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # names may have what the terminal's encoding has not
+        sys.stdout.reconfigure(errors="backslashreplace")
+    sys.path.insert(0, os.getcwd())
+    for module in options.modules:
+        try:
             importlib.import_module(module)
+        except Exception as error:
+            reraise_from_handler(error)
+            print(f"{NAME}: the module {module!r} after --import cannot be imported: "
+                  f"{type(error).__name__}: {error}", file=sys.stderr)
+            return UNUSABLE
+    try:
         saved = files.read(options.file)
         if options.random:
             saved = files.with_random_inputs(saved)
@@ -92,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
             if options.minimise and found.fault is not None:
                 smaller = _minimise(
                     options, saved, None if isolated is None else isolated.fault_of)
-    except (LoomError, OSError, ImportError, ArgumentError) as error:
+    except (LoomError, OSError, ArgumentError) as error:
         text = str(error)
         print(f"{NAME}: {text.removeprefix('repro: ')}", file=sys.stderr)
         return UNUSABLE
@@ -138,14 +154,14 @@ def shown(name: str, saved: SavedProgram, found: Findings) -> str:
              f"{saved.nbytes} bytes{' of random data' if about.get('data') == 'random' else ''}, "
              f"{len(program.outputs)} results"]
     if about.get("line"):
-        lines.append(f"saved      {about.get('reason')} at {about['line']}"
-                     + (f", which failed: {about['error']}" if about.get("error") else ""))
+        lines.append(f"saved      {printable(about.get('reason'))} at {printable(about['line'])}"
+                     + (f", which failed: {_lines(about['error'])}" if about.get("error") else ""))
     for key in ("versions", "processor", "options", "environment"):
         then, today = about.get(key) or {}, now[key]
         if then == today:
             continue
         lines.append(f"{key:<10} " + "; ".join([
-            f"{k} was {then.get(k, 'not set')}, is {today.get(k, 'not set')}"
+            printable(f"{k} was {then.get(k, 'not set')}, is {today.get(k, 'not set')}")
             for k in dict.fromkeys([*then, *today]) if then.get(k) != today.get(k)]))
     lines += [_form(ran, saved) for ran in found.forms]
     fault = found.fault
@@ -158,6 +174,11 @@ def shown(name: str, saved: SavedProgram, found: Findings) -> str:
     if ops <= LONGEST_TEXT:
         lines += ["", program.text()]
     return "\n".join(lines)
+
+
+def _lines(text: object) -> str:
+    """A text of several lines of which each can be shown."""
+    return "\n".join(map(printable, str(text).split("\n")))
 
 
 def _form(ran: FormRun, saved: SavedProgram) -> str:

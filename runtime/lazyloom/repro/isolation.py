@@ -28,6 +28,8 @@ ENDS: Final = "ends"
 HANGS: Final = "hangs"
 #: seconds that a process may take to start
 _START: Final = 120.0
+#: seconds for which the system is asked to wait at a time, at most
+_WAIT: Final = 3600.0
 #: seconds after which a program that still runs is said to hang
 LIMIT: Final = 60.0
 
@@ -117,8 +119,11 @@ class Isolated:
                 told: dict[str, Any] = json.loads(line)
                 return told
             left = until - time.monotonic()
-            if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
+            if left <= 0:
                 raise TimeoutError
+            # no system waits for any number of seconds
+            if not select.select([process.stdout], [], [], min(left, _WAIT))[0]:
+                continue
             part = os.read(process.stdout.fileno(), 1 << 16)
             if not part:
                 raise EOFError

@@ -15,6 +15,7 @@ from ..backends.data import given, scalar_of, scalar_vector
 from ..backends.selection import backend
 from ..codegen import registry
 from ..dtypes import DType
+from ..errors import printable
 from ..execute.compiling.programs import compiled as compile_program
 from ..execute.op_by_op.executor import OpFailed, op_kernel_of, run_op
 from ..interrupts import reraise_from_handler
@@ -382,7 +383,7 @@ def described(saved: SavedProgram, number: int) -> str:
     """Return an instruction as the program's text has it, with its line."""
     line = next((text for text in saved.program.text().split("\n")
                  if text.startswith(f"  %{number} = ")), "").strip()
-    site = saved.sites[number]
+    site = printable(saved.sites[number])
     return f"{line}{f', recorded at {site}' if site else ''}"
 
 

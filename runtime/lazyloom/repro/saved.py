@@ -89,7 +89,7 @@ def write(path: Any, saved: SavedProgram) -> str:
 
     Raises OSError.
     """
-    name = os.fspath(path)
+    name = os.fsdecode(path)
     data = packed(saved)
     part = f"{name}.{os.getpid()}-{secrets.token_hex(4)}.part"
     try:
@@ -99,7 +99,7 @@ def write(path: Any, saved: SavedProgram) -> str:
     finally:
         if os.path.exists(part):
             os.unlink(part)
-    return str(name)
+    return name
 
 
 def read(path: Any) -> SavedProgram:
@@ -108,7 +108,7 @@ def read(path: Any) -> SavedProgram:
     Raises ArgumentError for a file that is none, is damaged, or has an op that this process does
     not know, OSError where it cannot be read.
     """
-    name = os.fspath(path)
+    name = os.fsdecode(path)
     with open(name, "rb") as file:
         data = file.read()
     where = f"repro: {name}"
@@ -123,6 +123,9 @@ def read(path: Any) -> SavedProgram:
             raise ArgumentError(
                 f"{where}: it has version {version} of the format, and this Lazyloom reads up to "
                 f"version {VERSION}; install a later one")
+        for key in ("versions", "processor", "options", "environment"):
+            if not isinstance(about.get(key) or {}, dict):
+                raise TypeError(f"its {key} are no object")
         program = Program.parse(metadata[_PROGRAM].encode())
         types = program.structure.leaf_types
         sites = tuple([str(s) for s in about.pop("sites")])
@@ -140,7 +143,12 @@ def read(path: Any) -> SavedProgram:
     except UnknownOpError as error:
         raise ArgumentError(
             f"{where}: {error}; name the module that registers the op after --import") from error
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, LoomError) as error:
+    except RecursionError as error:
+        raise ArgumentError(
+            f"{where}: it has lists in lists without end; the file is damaged or was changed"
+        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError,
+            LoomError) as error:
         if isinstance(error, ArgumentError) and str(error).startswith(where):
             raise
         raise ArgumentError(f"{where}: {error}; the file is damaged or was changed") from error
@@ -175,8 +183,11 @@ def _random_like(x: Any, dtype: DType, generator: Any) -> Any:
                                    endpoint=True)
         return words.astype(dtype.numpy)
     if dtype.kind == "c":
-        real = _random_floats(x.real, generator)
-        return (real + 1j * _random_floats(x.imag, generator)).astype(dtype.numpy)
+        # by parts: an infinity times the imaginary unit has a NaN in its real part
+        found = np.empty(x.shape, dtype.numpy)
+        found.real = _random_floats(x.real, generator)
+        found.imag = _random_floats(x.imag, generator)
+        return found
     return _random_floats(x, generator).astype(dtype.numpy)
 
 
@@ -185,7 +196,8 @@ def _random_floats(x: Any, generator: Any) -> Any:
     finite = np.isfinite(wide)
     # scaled by halves: the distance of the bounds may be more than a float holds
     low, high = (wide[finite].min() / 2, wide[finite].max() / 2) if finite.any() else (0.0, 0.0)
-    found = 2 * generator.uniform(low, high, wide.shape)
+    # of one number it would make no array
+    found = np.asarray(2 * generator.uniform(low, high, wide.shape))
     others = wide[~finite]
     if others.size:
         places = generator.permutation(wide.size)[: others.size]

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..dtypes import DType
+from ..errors import printable
 from ..ops.spec import OpDef
 from ..program.stream import Leaf, Result, ScalarSlot
 from .running import Fault
@@ -45,10 +46,12 @@ for number, (a, b) in enumerate(zip(op_by_op(program), compiled(program), strict
 def script_of(saved: SavedProgram, fault: Fault | None) -> str:
     """Return a program that computes the results in both forms, and prints them."""
     program = saved.program
-    versions = ", ".join([f"{k} {v}" for k, v in saved.about.get("versions", {}).items()])
+    # a line that ends in a comment would go on as code, and files come from anybody
+    versions = printable(
+        ", ".join([f"{k} {v}" for k, v in (saved.about.get("versions") or {}).items()]))
     wrong = "it runs." if fault is None else f"{fault.text}."
     lines = [
-        f"# {wrong}".replace("\n", " "),
+        f"# {printable(wrong.replace(chr(10), ' '))}",
         f"# Saved with {versions}." if versions else "#",
         "import os", "", "import numpy as np", "",
         "# what the disk cache has runs compiled",
@@ -68,14 +71,14 @@ def script_of(saved: SavedProgram, fault: Fault | None) -> str:
                 operands.append(f"in{item.number}")
             elif isinstance(item, ScalarSlot):
                 text = _plain(saved.scalars[item.dtype][item.ordinal], item.dtype)
-                operands.append(f"lazyloom.Scalar({text}, dtypes.{item.dtype.name}, bake=False)")
+                operands.append(f"lazyloom.Scalar({text}, {_dtype(item.dtype)}, bake=False)")
             elif item is None:
                 operands.append("None")
             else:
                 text = _plain(item.number, item.dtype)
-                operands.append(f"lazyloom.Scalar({text}, dtypes.{item.dtype.name})")
+                operands.append(f"lazyloom.Scalar({text}, {_dtype(item.dtype)})")
         attrs = f", {_attributes(i.spec.attrs)}" if i.spec.attrs else ""
-        site = f"  # {saved.sites[number]}" if saved.sites[number] else ""
+        site = f"  # {printable(saved.sites[number])}" if saved.sites[number] else ""
         lines.append(
             f"    v{number} = lazyloom.record({_op(i.spec.op)}, [{', '.join(operands)}]{attrs})"
             f"{site}")
@@ -100,9 +103,13 @@ def _attributes(attrs: dict[str, Any]) -> str:
     return "{" + ", ".join([f"{k!r}: {_attribute(v)}" for k, v in attrs.items()]) + "}"
 
 
+def _dtype(dtype: DType) -> str:
+    return "dtypes.bool_" if dtype.name == "bool" else f"dtypes.{dtype.name}"
+
+
 def _attribute(value: Any) -> str:
     if isinstance(value, DType):
-        return f"dtypes.{value.name}"
+        return _dtype(value)
     if isinstance(value, float):
         return _float(value)
     if isinstance(value, tuple):
@@ -125,7 +132,7 @@ def _plain(number: Any, dtype: DType) -> str:
 
 def _array(x: Any, dtype: DType) -> str:
     """An array with its bits."""
-    numpy_type = f"dtypes.{dtype.name}.numpy"
+    numpy_type = f"{_dtype(dtype)}.numpy"
     shape = repr(tuple(int(d) for d in x.shape))
     data = np.ascontiguousarray(x).tobytes()
     if x.size and data == data[: dtype.itemsize] * x.size and dtype.kind in "biuf":

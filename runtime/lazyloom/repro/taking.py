@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import itertools
 import os
 import platform
 import sys
@@ -128,6 +130,7 @@ def save_repro(
         OSError: the file cannot be written.
         whatever the function raises, but for the error of the program that is saved.
     """
+    name = _writable(path)
     if data not in (VALUES, RANDOM):
         raise ArgumentError(f"{NAME}: data is {data!r:.60}, expected {VALUES!r} or {RANDOM!r}")
     is_function = callable(values_or_function) and not isinstance(values_or_function, Tensor)
@@ -135,9 +138,10 @@ def save_repro(
         raise ArgumentError(
             f"{NAME}: arguments are given with {type_name(values_or_function)}, expected a "
             "function, or values alone")
+
     def write(taken: _Taken) -> str:
         found = taken_program(taken.plan, taken.leaves, taken.donatable)
-        return files.write(path, files.with_random_inputs(found) if data == RANDOM else found)
+        return files.write(name, files.with_random_inputs(found) if data == RANDOM else found)
 
     def write_before(taken: _Taken) -> None:
         with contextlib.suppress(ArgumentError):
@@ -159,6 +163,24 @@ def save_repro(
             f"{NAME}: no program ran while the function did, expected one that computes something; "
             "what it computed before may be known already")
     return write(taken)
+
+
+def _writable(path: Any) -> str:
+    """A path at which a file can be; what is computed for it first is not pending a second time.
+
+    Raises ArgumentError for what is no path, and OSError.
+    """
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise ArgumentError(
+            f"{NAME}: path is {type_name(path)}, expected a str, bytes or os.PathLike, and after "
+            "it the values or the function")
+    name: str = os.fsdecode(path)
+    if os.path.isdir(name):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    folder = os.path.dirname(name)
+    if folder and not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
+    return name
 
 
 def _watched(taker: _Taker, compute: Callable[[], None]) -> None:
@@ -257,14 +279,25 @@ class _Failures:
     Attributes:
         known: the structures, each of which is saved once, with the file.
         inside: threads that save one: what fails meanwhile is not saved.
+        numbers: those of the files, no two of which two threads have.
     """
 
     def __init__(self) -> None:
         self.known: Final[dict[Any, str]] = {}
         self.inside: Final[set[int]] = set()
+        self.numbers: Final = itertools.count(1)
 
 
 _failures: Final = _Failures()
+
+
+def _unused(folder: str) -> str:
+    """A file that is not there; an earlier process may have had this one's number."""
+    while True:
+        path = os.path.join(
+            folder, f"failed-{os.getpid()}-{next(_failures.numbers)}.repro")
+        if not os.path.lexists(path):
+            return path
 
 
 def failed(plan: Plan, error: LoomError) -> str:
@@ -283,15 +316,15 @@ def failed(plan: Plan, error: LoomError) -> str:
             if len(_failures.known) >= MOST_FILES:
                 return ""
             size = sum([t.nbytes for t in plan.structure.leaf_types])
-            found = taken_program(plan, list(plan.leaves), list(plan.donatable))
-            found = found._replace(about={**found.about, "error": str(error)})
+            # before they are copied
             if size > MOST_BYTES:
                 raise ArgumentError(
                     f"its inputs have {size} bytes, expected at most {MOST_BYTES}; save it with "
                     "lazyloom.save_repro")
+            found = taken_program(plan, list(plan.leaves), list(plan.donatable))
+            found = found._replace(about={**found.about, "error": str(error)})
             os.makedirs(folder, exist_ok=True)
-            path = files.write(os.path.join(
-                folder, f"failed-{os.getpid()}-{len(_failures.known) + 1}.repro"), found)
+            path = files.write(_unused(folder), found)
             _failures.known[plan.structure] = path
     except Exception as problem:
         # an input may have failed itself; the error that is told is the program's
