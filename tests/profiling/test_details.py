@@ -237,12 +237,15 @@ def test_bounds_are_of_the_measured_machine(peaks: machine.MachinePeaks) -> None
     assert peaks.bound(1e9, 0, "float64") == 2 and peaks.limit(1, 1e8) == "memory"
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"flops": 1}', "null"])
+@pytest.mark.parametrize("text", [
+    "", "{}", "[]", '{"flops": 1}', "null", '{"flops": {"float32": 1e999}, "bandwidth": 1}',
+    '{"flops": {"float32": 1, "float64": NaN}, "bandwidth": 1}',
+    '{"flops": {"float32": 1}, "bandwidth": 1' + 400 * "0" + "}", "[" * 100_000])
 def test_a_damaged_file_of_peaks_is_none(text: str, peaks: Any, tmp_path: Path) -> None:
     (tmp_path / machine.FILE).write_text(text)
     assert machine.known_peaks() is None
-    (tmp_path / machine.FILE).write_text(json.dumps({machine.this_machine(): json.loads(
-        text or "1")}))
+    (tmp_path / machine.FILE).write_text(
+        f"{{{json.dumps(machine.this_machine())}: {text or '1'}}}")
     assert machine.known_peaks() is None
     data = profiled(product, reproducible=True)
     assert data["machine"]["peaks"] is None and machine.COMMAND in data["machine"]["note"]
@@ -263,6 +266,10 @@ def test_a_machine_is_measured_once(
     assert again.bandwidth >= found.bandwidth
     assert main(["profile", "--measure-machine"]) == 0
     assert f"{found.machine}: " in (told := capsys.readouterr().err) and "Gflop/s" in told
+    with monkeypatch.context() as patched:
+        patched.setenv("LAZYLOOM_CACHE", "0")
+        assert main(["profile", "--measure-machine"]) == 1
+        assert "cannot be kept: LAZYLOOM_CACHE=0" in capsys.readouterr().err
     assert main(["profile"]) == 2 and "no program was given" in capsys.readouterr().err
     monkeypatch.setattr(machine, "this_machine", lambda: "another")
     assert machine.known_peaks() is None

@@ -95,6 +95,19 @@ def test_a_program_that_fails_leaves_its_report(tmp_path: Path) -> None:
     assert json.loads(path.read_text())["about"]["runs"] == 1
 
 
+def test_the_error_of_a_program_is_told_where_its_report_cannot_be(tmp_path: Path) -> None:
+    path = tmp_path / "no" / "run.json"
+    with pytest.raises(ZeroDivisionError), lazyloom.profile(path):
+        raise ZeroDivisionError
+    with pytest.raises(FileNotFoundError), lazyloom.profile(path):
+        step(1)
+    with lazyloom.profile(os.fsencode(tmp_path / "run.json")):
+        step(1)
+    assert json.loads((tmp_path / "run.json").read_text())["about"]["runs"] == 1
+    with pytest.raises(ArgumentError, match="path is int, expected a str"):
+        lazyloom.profile(3)
+
+
 def test_one_profile_at_a_time() -> None:
     with lazyloom.profile() as watched:
         with pytest.raises(ArgumentError, match="another profile"), lazyloom.profile():
@@ -184,6 +197,27 @@ def test_a_report_of_the_kept_records() -> None:
     assert "runs" in report.text() and len(report.data["programs"]) >= 20
 
 
+#: the child ends when the parent has written its report
+FORKS = """
+import os, sys, time
+import lazyloom
+import lazyloom_numpy as np
+
+def runs(count):
+    for k in range(count):
+        float(np.sin(np.arange(3.0 + k)).sum())
+
+runs(2)
+if os.fork():
+    runs(3)
+else:
+    until = time.monotonic() + 60
+    while not os.path.exists("a.json") and time.monotonic() < until:
+        time.sleep(0.05)
+    sys.exit(0)
+"""
+
+
 def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     (folder / "program.py").write_text(PROGRAM)
     return subprocess.run(
@@ -211,3 +245,27 @@ def test_the_variable_profiles_a_process(tmp_path: Path) -> None:
     assert json.loads(written.read_text())["about"]["runs"] == 7
     done = run(tmp_path, "program.py", "2", LAZYLOOM_PROFILE="no/such/folder/a.json")
     assert done.returncode == 0 and "could not write the profile" in done.stderr
+
+
+def test_a_report_that_cannot_be_written_is_no_traceback(tmp_path: Path) -> None:
+    done = run(tmp_path, "-m", "lazyloom", "profile", "-o", "no/a.html", "program.py", "2")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "no/a.html" in done.stderr and "written to" not in done.stderr
+    # what was found is there all the same
+    assert "seconds by line" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_name_that_has_no_encoding_is_escaped(tmp_path: Path) -> None:
+    name = os.fsdecode(b"\xff.py")
+    (tmp_path / name).write_text(PROGRAM)
+    done = run(tmp_path, "-m", "lazyloom", "profile", "-o", "a.txt", name, "2")
+    assert done.returncode == 0, done.stderr
+    assert "\\udcff.py:6" in (tmp_path / "a.txt").read_text()
+
+
+def test_a_forked_child_leaves_the_parents_report(tmp_path: Path) -> None:
+    (tmp_path / "forks.py").write_text(FORKS)
+    done = run(tmp_path, "forks.py", LAZYLOOM_PROFILE="a.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads((tmp_path / "a.json").read_text())["counters"]["reads"] == 5

@@ -159,7 +159,8 @@ def shown(told: Mapping[str, Any]) -> str:
     hits = counters["program_hits"]
     memory = told["memory"]
     lines = [
-        f"process {told['process']}: {printable(told['program'])}, watched for {told['seconds']:.0f} s",
+        f"process {told['process']}: {printable(told['program'])}, watched for "
+        f"{told['seconds']:.0f} s",
         "",
         "per second " + ", ".join([
             f"{told['rates'][name]:.1f} {text}" for name, text in RATES.items()]),

@@ -7,6 +7,7 @@ import os
 import runpy
 import sys
 
+from ..cache import disk
 from .machine import measure_peaks
 from .reports import machine_text
 from .watching import Profile
@@ -35,9 +36,12 @@ def run(options: argparse.Namespace) -> int:
     if options.measure_machine:
         try:
             print(machine_text(measure_peaks()), file=sys.stderr)
+            if not disk.enabled():
+                raise OSError("LAZYLOOM_CACHE=0 keeps nothing on disk")
         except OSError as error:
             print(f"lazyloom profile: what was measured cannot be kept: {error}; set "
-                  "LAZYLOOM_CACHE_DIR to a folder of yours", file=sys.stderr)
+                  "LAZYLOOM_CACHE to 1, and LAZYLOOM_CACHE_DIR to a folder of yours",
+                  file=sys.stderr)
             return 1
         if options.program is None:
             return 0
@@ -55,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         sys.path[0] = os.path.dirname(os.path.abspath(options.program))
     status = 0
-    watched = Profile(options.output, not options.no_sources)
+    watched = Profile(None, not options.no_sources)
     try:
         with watched:
             try:
@@ -67,7 +71,13 @@ def run(options: argparse.Namespace) -> int:
                 status = _status(ended.code)
     finally:
         print(watched.report.text(), file=sys.stderr)
-        print(f"\nwritten to {options.output}", file=sys.stderr)
+        try:
+            watched.report.save(options.output)
+            print(f"\nwritten to {options.output}", file=sys.stderr)
+        except OSError as error:
+            print(f"\nlazyloom profile: the report could not be written: {error}; name another "
+                  "file after --output", file=sys.stderr)
+            status = status or 1
     return status
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import platform
 import sys
@@ -76,10 +77,11 @@ def known_peaks() -> MachinePeaks | None:
             found: dict[str, Any] = json.load(file)[this_machine()]
         flops = {str(name): float(rate) for name, rate in found["flops"].items()}
         peaks = MachinePeaks(this_machine(), flops, float(found["bandwidth"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError,
+            RecursionError):
         return None
-    fine = peaks.bandwidth > 0 and flops.get("float32", 0) > 0 and min(flops.values()) > 0
-    return peaks if fine else None
+    rates = [peaks.bandwidth, flops.get("float32", 0.0), *flops.values()]
+    return peaks if all(0 < rate < math.inf for rate in rates) else None
 
 
 def measure_peaks() -> MachinePeaks:
@@ -131,7 +133,8 @@ def _keep(found: MachinePeaks) -> None:
     os.makedirs(folder, mode=0o700, exist_ok=True)
     path = os.path.join(folder, FILE)
     known: dict[str, Any] = {}
-    with contextlib.suppress(OSError, ValueError), open(path, encoding="utf-8") as file:
+    with contextlib.suppress(OSError, ValueError, RecursionError), open(
+        path, encoding="utf-8") as file:
         read = json.load(file)
         known = read if isinstance(read, dict) else {}
     known[found.machine] = {"flops": found.flops, "bandwidth": found.bandwidth}

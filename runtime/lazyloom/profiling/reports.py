@@ -6,6 +6,7 @@ import json
 import os
 from typing import Any, Final
 
+from ..errors import printable
 from ..program.evaluations import evaluations
 from ..program.reasons import COLLECT, WAIT
 from .document import document_of
@@ -76,7 +77,7 @@ class ProfileReport:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a page (``.html``), the data (``.json``), a timeline for Perfetto
         (``.trace.json``), or text (any other name). Raises OSError."""
-        name = os.fspath(path)
+        name = os.fsdecode(path)
         if name.endswith(".trace.json"):
             from .timeline import timeline
 
@@ -89,7 +90,8 @@ class ProfileReport:
             text = page(self.data)
         else:
             text = self.text() + "\n"
-        with open(name, "w", encoding="utf-8") as file:
+        # what has no encoding, such as a part of a file's name, is escaped
+        with open(name, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
 
 
@@ -154,8 +156,12 @@ def _failures_text(data: dict[str, Any]) -> list[str]:
 
 def _short(file: str) -> str:
     """A file's name from the working directory on, if it is below it."""
-    here = os.getcwd() + os.sep
-    return file[len(here):] if file.startswith(here) else file
+    try:
+        here = os.getcwd() + os.sep
+    except OSError:
+        # it was removed
+        return printable(file)
+    return printable(file[len(here):] if file.startswith(here) else file)
 
 
 def report() -> ProfileReport:

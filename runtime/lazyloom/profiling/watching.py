@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from .. import logs, observers
 from ..codegen.faults import failures
-from ..errors import ArgumentError
+from ..errors import ArgumentError, type_name
 from ..hooks import hooks
 from ..program.evaluations import stats
 from .events import Events
@@ -34,7 +34,13 @@ class Profile:
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, sources: bool) -> None:
+        if path is not None and not isinstance(path, (str, bytes, os.PathLike)):
+            raise ArgumentError(
+                f"profile: path is {type_name(path)}, expected a str, bytes or os.PathLike, or "
+                "None for no file")
         self._path: Final = path
+        #: the process in which it was begun
+        self._of = 0
         self._sources: Final = sources
         self._noted: Events | None = None
         self._observer: Observer | None = None
@@ -52,6 +58,7 @@ class Profile:
                     "profile: another profile is being made in this process; end it first, as one "
                     "watches all threads")
             _watching[0] = True
+        self._of = os.getpid()
         self._noted = events
         self._report = None
         self._observer = observer
@@ -68,12 +75,23 @@ class Profile:
         self, kind: type[BaseException] | None, error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:  # fmt: skip
-        self.end()
+        try:
+            self.end()
+        except OSError as problem:
+            if error is None:
+                raise
+            # the program's own error is the one to be told
+            logs.say("profile", logs.WARNING,
+                     f"Lazyloom could not write the profile: {problem}")
 
     def end(self, quiet: bool = False) -> None:
         """End the profile and write its report; a ``quiet`` one writes none if nothing ran."""
         events = self._noted
         assert events is not None
+        if self._of != os.getpid():
+            # a forked child, in which nothing was watched: the file is the parent's
+            events.ended = time.perf_counter()
+            return
         observers.remove(self._observer)
         _watching[0] = False
         events.ended = time.perf_counter()
@@ -98,7 +116,6 @@ class Profile:
         if self._report is None:
             self._report = ProfileReport(self.events, self._sources)
         return self._report
-
 
 
 _process: Profile | None = None
