@@ -20,6 +20,8 @@ import lazyloom
 import lazyloom_numpy as np
 from lazyloom.errors import ArgumentError
 from lazyloom.hooks import hooks
+from lazyloom.profiling import document
+from lazyloom.profiling.events import Events, UserLine
 from lazyloom.profiling.rules import found_in
 
 PROGRAM = """
@@ -106,6 +108,39 @@ def test_the_error_of_a_program_is_told_where_its_report_cannot_be(tmp_path: Pat
     assert json.loads((tmp_path / "run.json").read_text())["about"]["runs"] == 1
     with pytest.raises(ArgumentError, match="path is int, expected a str"):
         lazyloom.profile(3)
+
+
+@pytest.mark.parametrize("file", ["a\0b.py", os.fsdecode(b"\xff.py"), "\ufffd.c"])
+def test_a_line_of_a_file_that_cannot_be_named_has_no_source(
+    file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stat(name: str, *more: Any, **named: Any) -> Any:
+        raise UnicodeEncodeError("ascii", name, 0, 1, "ordinal not in range(128)")
+
+    events = Events()
+    events.samples[UserLine(file, 1)] = 1.0
+    with monkeypatch.context() as patched:
+        # as in a program in C whose environment has LANG=C
+        patched.setattr(os, "stat", stat)
+        told = document.lines_of(events, True)
+    assert [row["source"] for row in told] == [""]
+
+
+def test_a_profile_ends_once() -> None:
+    watched = lazyloom.profile()
+    with pytest.raises(ArgumentError, match="has not begun"):
+        watched.__exit__(None, None, None)
+    with watched:
+        step(1)
+    with lazyloom.profile() as other:
+        with pytest.raises(ArgumentError, match="has ended already"):
+            watched.__exit__(None, None, None)
+        with pytest.raises(ArgumentError, match="another profile"), lazyloom.profile():
+            pass
+    # it begins anew
+    with watched:
+        pass
+    assert (other.report.data["about"]["runs"], watched.report.data["about"]["runs"]) == (0, 0)
 
 
 def test_one_profile_at_a_time() -> None:

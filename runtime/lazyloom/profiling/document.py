@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import os
 import platform
 import sys
@@ -122,7 +121,7 @@ def lines_of(events: Events, sources: bool) -> list[dict[str, Any]]:
         seconds = max(row["seconds"], known)
         told.append({
             "file": line.file, "line": line.line,
-            "source": linecache.getline(line.file, line.line).strip() if sources else "",
+            "source": line.source if sources else "",
             "seconds": seconds, "recording": max(0.0, seconds - known),
             **{k: row[k] for k in MEASURED},
             **{k: int(row[k]) for k in ("runs", "reads", "uploads")},

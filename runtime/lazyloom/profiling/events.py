@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
@@ -18,6 +19,15 @@ class UserLine(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+    @property
+    def source(self) -> str:
+        """What the line says, or ""."""
+        try:
+            return linecache.getline(self.file, self.line).strip()
+        except ValueError:
+            # a name that the system's encoding does not have, as of a program in C in LANG=C
+            return ""
 
 
 class Run:

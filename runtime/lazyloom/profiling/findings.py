@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 from typing import Final, NamedTuple
 
 from .events import Events, UserLine
@@ -107,7 +106,7 @@ class Finding:
     @property
     def source(self) -> str:
         """The line's text; "" if its file cannot be read."""
-        return linecache.getline(self.line.file, self.line.line).strip()
+        return self.line.source
 
     def __repr__(self) -> str:
         return f"<Finding {self.rule} at {self.line}, {self.seconds:.2f} s>"

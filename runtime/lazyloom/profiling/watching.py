@@ -87,7 +87,9 @@ class Profile:
     def end(self, quiet: bool = False) -> None:
         """End the profile and write its report; a ``quiet`` one writes none if nothing ran."""
         events = self._noted
-        assert events is not None
+        if events is None or events.ended:
+            raise ArgumentError(
+                "profile: it has not begun, or has ended already; use it in a with block")
         if self._of != os.getpid():
             # a forked child, in which nothing was watched: the file is the parent's
             events.ended = time.perf_counter()
