@@ -357,6 +357,12 @@ def test_names_that_no_terminal_shows_are_escaped(answering, capsys, monkeypatch
     assert "one\\ntwo" in text
 
 
+def test_a_socket_that_was_removed_is_made_again(answering):
+    os.unlink(answering)
+    assert lazyloom.monitor() == answering
+    assert command.ask(os.getpid())["process"] == os.getpid()
+
+
 def test_off_it_costs_nothing():
     """Nothing of it is imported, and no observer is told."""
     told = subprocess.run(

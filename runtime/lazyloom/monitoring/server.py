@@ -123,6 +123,10 @@ def begin() -> str:
     """Answer from now on; return the socket's path. Raises as :func:`sockets.listen`."""
     global _server
     with _lock:
+        if _server is not None and not os.path.exists(_server.path):
+            # whoever removes old temporary files has removed it
+            left, _server = _server, None
+            left.end()
         if _server is None:
             made = _Server()
             if not _registered[0]:

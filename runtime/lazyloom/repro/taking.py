@@ -7,6 +7,7 @@ import errno
 import itertools
 import os
 import platform
+import shlex
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -334,5 +335,5 @@ def failed(plan: Plan, error: LoomError) -> str:
         return ""
     finally:
         _failures.inside.discard(me)
-    return f"the program is saved: python -m lazyloom repro {path}"
+    return f"the program is saved: python -m lazyloom repro {shlex.quote(path)}"
 
