@@ -410,6 +410,22 @@ def test_a_path_that_cannot_be_is_told_before_anything_runs(file, tmp_path):
     assert saved_ops(tmp_path / "a.repro") == ["exp"]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no such pipes")
+def test_links_and_what_is_no_file_stay_what_they_are(tmp_path):
+    (tmp_path / "folder").mkdir()
+    link, place, pipe = tmp_path / "link", tmp_path / "folder" / "place", tmp_path / "pipe"
+    link.symlink_to(place)
+    for _ in range(2):
+        lazyloom.save_repro(link, np.exp(np.asarray([1.0, 2.0])))
+        assert link.is_symlink() and saved_ops(place) == ["exp"]
+    os.mkfifo(pipe)
+    # with a reader, so that nobody waits for one
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    lazyloom.save_repro(pipe, np.exp(np.asarray([1.0, 2.0])))
+    assert pipe.is_fifo() and b"lazyloom repro" in os.read(reader, 1 << 16)
+    os.close(reader)
+
+
 def test_arguments_of_the_command_are_looked_at_first(file, tmp_path, capsys, monkeypatch):
     lazyloom.save_repro(file, np.exp(np.asarray([1.0, 2.0])))
     (tmp_path / "own_broken.py").write_text("1 / 0")

@@ -87,15 +87,20 @@ def packed(saved: SavedProgram) -> bytes:
 def write(path: Any, saved: SavedProgram) -> str:
     """Write the file, which takes the place of another one when it is complete; return its path.
 
-    Raises OSError.
+    A device or a pipe is written to, and what a link leads to is replaced. Raises OSError.
     """
     name = os.fsdecode(path)
     data = packed(saved)
-    part = f"{name}.{os.getpid()}-{secrets.token_hex(4)}.part"
+    if os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name):
+        with open(name, "wb") as file:
+            file.write(data)
+        return name
+    place = os.path.realpath(name)
+    part = f"{place}.{os.getpid()}-{secrets.token_hex(4)}.part"
     try:
         with open(part, "wb") as file:
             file.write(data)
-        os.replace(part, name)
+        os.replace(part, place)
     finally:
         if os.path.exists(part):
             os.unlink(part)
