@@ -507,6 +507,24 @@ def test_at_most_so_many_files_are_written_by_themselves(tmp_path, monkeypatch):
     assert len(os.listdir(folder)) == 1
 
 
+def test_what_cannot_be_saved_is_told_so_many_times(tmp_path, monkeypatch):
+    folder = tmp_path / "no folder"
+    folder.write_text("a file")
+    told = []
+    monkeypatch.setenv("LAZYLOOM_REPRO", str(folder))
+    monkeypatch.setattr(taking, "MOST_FILES", 2)
+    monkeypatch.setattr(taking, "_failures", taking._Failures())
+    monkeypatch.setattr(lazyloom._hooks, "failed", taking.failed)
+    monkeypatch.setattr(taking.logs, "say", lambda *said: told.append(said))
+    enter("own_repro_unsaved", lambda x: raising(x))
+    for _ in range(5):
+        x = lazyloom.Tensor(lazyloom.from_host(numpy.zeros(3)))
+        with pytest.raises(ExecutionError, match="own_repro_unsaved"):
+            lazyloom.apply("own_repro_unsaved", [x]).read()
+    said = [text for subject, _, text in told if subject == "run" and "LAZYLOOM_REPRO" in text]
+    assert len(said) == 2
+
+
 def test_no_file_takes_the_place_of_another(tmp_path, monkeypatch):
     monkeypatch.setenv("LAZYLOOM_REPRO", str(tmp_path))
     monkeypatch.setattr(taking, "_failures", taking._Failures())

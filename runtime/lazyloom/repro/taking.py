@@ -280,12 +280,14 @@ class _Failures:
     Attributes:
         known: the structures, each of which is saved once, with the file.
         inside: threads that save one: what fails meanwhile is not saved.
+        told: how often one could not be saved.
         numbers: those of the files, no two of which two threads have.
     """
 
     def __init__(self) -> None:
         self.known: Final[dict[Any, str]] = {}
         self.inside: Final[set[int]] = set()
+        self.told = 0
         self.numbers: Final = itertools.count(1)
 
 
@@ -314,7 +316,8 @@ def failed(plan: Plan, error: LoomError) -> str:
     _failures.inside.add(me)
     try:
         if path is None:
-            if len(_failures.known) >= MOST_FILES:
+            # a program that fails in a loop would say so in a loop
+            if max(len(_failures.known), _failures.told) >= MOST_FILES:
                 return ""
             size = sum([t.nbytes for t in plan.structure.leaf_types])
             # before they are copied
@@ -330,6 +333,7 @@ def failed(plan: Plan, error: LoomError) -> str:
     except Exception as problem:
         # an input may have failed itself; the error that is told is the program's
         reraise_from_handler(problem)
+        _failures.told += 1
         logs.say("run", logs.WARNING, f"Lazyloom could not save the program that failed, as "
                  f"{VARIABLE} asks: {problem}")
         return ""
