@@ -645,7 +645,7 @@ def test_no_library_is_loaded_from_temporary_files_that_others_can_exchange(
     shared.chmod(0o777)
     monkeypatch.setattr(tempfile, "tempdir", str(shared))
     with pytest.raises(private.NotPrivateError, match=f"lies below {shared}"):
-        library_of("int one(void) { return 1; }", [])
+        library_of("int one(void) { return 1; }", [], 30)
     assert not list(shared.iterdir())
 
 

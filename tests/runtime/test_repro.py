@@ -619,7 +619,10 @@ def test_another_process_finds_what_this_one_does(file):
     x = np.asarray(numpy.linspace(-2, 2, 60, dtype=numpy.float32).reshape(6, 10))
     found = saved_of(file, np.log(np.sum(np.exp(x @ x.T) / 3.3, axis=0)) * 1.7)
     here = running.findings_of(found, 0, locate=False).fault
+    assert here is not None
     with Isolated([], 0) as isolated:
-        assert isolated.fault_of(found) == here
+        there = isolated.fault_of(found)
+        # tests have XLA compile otherwise than users, so that other elements may differ
+        assert there is not None and there._replace(text="") == here._replace(text="")
         # the same process again
-        assert isolated.fault_of(found) == here
+        assert isolated.fault_of(found) == there
