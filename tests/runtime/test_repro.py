@@ -367,13 +367,15 @@ def test_a_damaged_file_says_what_is_wrong(file, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["fault"] is None
 
 
-def test_nothing_of_a_file_is_code_in_its_script(file, capsys):
+def test_nothing_of_a_file_is_code_in_its_script(file, capsys, monkeypatch):
     found = saved_of(file, np.exp(np.asarray([1.0, 2.0])))
     text = 'a.py:1\nraise SystemExit("ran")\r\x1b[31m'
     evil = found._replace(
         sites=(text,) * len(found.sites), about={**found.about, "versions": {"x": text}})
     fault = running.Fault("error", "", text, text)
     # as a whole it is a program, with the same lines as without any of it
+    # the script sets it
+    monkeypatch.setenv("LAZYLOOM_CACHE", "0")
     exec(compile(script_of(evil, fault), "script", "exec"), {})
     assert "\x1b" not in capsys.readouterr().out
     evil = evil._replace(about={**evil.about, "line": text, "error": text})
@@ -382,9 +384,11 @@ def test_nothing_of_a_file_is_code_in_its_script(file, capsys):
     assert "\x1b" not in capsys.readouterr().out
 
 
-def test_a_script_has_bools(file, capsys):
+def test_a_script_has_bools(file, capsys, monkeypatch):
     x = np.asarray([True, False, True])
     found = saved_of(file, np.logical_not(x).astype(np.float64).astype(np.bool_))
+    # the script sets it
+    monkeypatch.setenv("LAZYLOOM_CACHE", "0")
     exec(compile(script_of(found, None), "script", "exec"), {})
     assert "not the same" not in capsys.readouterr().out
 
