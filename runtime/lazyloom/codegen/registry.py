@@ -15,7 +15,7 @@ from typing import Any, Final
 from ..cache import memory
 from ..errors import ArgumentError, type_name
 from ..installed import entry_points
-from ..interrupts import reraise_from_handler
+from ..interrupts import Deferred, reraise_from_handler
 from ..settings import WITHOUT
 from . import worth
 from .faults import Failure, failed, told
@@ -317,7 +317,8 @@ def _find() -> None:
     global _installed
     if _installed:
         return
-    with _lock:
+    # a signal handler that computes arrays would find modules that are half imported
+    with Deferred(True), _lock:
         if _installed:
             return
         _installed = True
