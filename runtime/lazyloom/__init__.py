@@ -468,8 +468,7 @@ def monitor(enabled: bool = True) -> str | None:
 
     A thread listens at a socket that only this user can open, and tells who connects what each
     thread does, rates, compilations, cache hits and memory. ``LAZYLOOM_TOP=1`` in the environment
-    begins so. Each run and each read takes a few
-    microseconds longer.
+    turns it on from the start. Each run and each read takes a few microseconds longer.
 
     Args:
         enabled: False ends it, and removes the socket.

@@ -373,9 +373,9 @@ def test_nothing_of_a_file_is_code_in_its_script(file, capsys, monkeypatch):
     evil = found._replace(
         sites=(text,) * len(found.sites), about={**found.about, "versions": {"x": text}})
     fault = running.Fault("error", "", text, text)
-    # as a whole it is a program, with the same lines as without any of it
     # the script sets it
     monkeypatch.setenv("LAZYLOOM_CACHE", "0")
+    # as a whole it is a program, with the same lines as without any of it
     exec(compile(script_of(evil, fault), "script", "exec"), {})
     assert "\x1b" not in capsys.readouterr().out
     evil = evil._replace(about={**evil.about, "line": text, "error": text})

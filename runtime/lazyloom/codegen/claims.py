@@ -238,7 +238,7 @@ class Claims:
             answer = _estimated(generator, region)
         if isinstance(answer, No) and answer.deliberate:
             wanted = self.candidates is not None or (
-                decided and verdict is not None and verdict.seconds < verdict.of_xla)
+                decided and verdict is not None and verdict.quicker)
             if wanted and at_any_size(lambda: asked_about(generator, region)):
                 if self.candidates is not None:
                     self.candidates.append(part)

@@ -145,15 +145,12 @@ def _regions(claim: Claim, graph: UnitGraph, rivals: _Rivals) -> list[Part]:
             answer = better
         if isinstance(answer, UnbuiltNo) and len(group) > 1:
             add(graph.halves(group))
-        elif isinstance(answer, Only):
-            wanted = [u for u in group if answer.wants(part.members, claim.units[u])]
-            left = [u for u in group if u not in set(wanted)]
-            if left:
-                claim.refuse(claim.part(left), answer.rest)
-                add(graph.merged(wanted, group))
-            else:
-                made.append(part._replace(
-                    verdict=claim.claims.verdicts.of(claim.generator, part.region)))
+        elif isinstance(answer, Only) and (left := [
+            u for u in group if not answer.wants(part.members, claim.units[u])
+        ]):
+            claim.refuse(claim.part(left), answer.rest)
+            unwanted = set(left)
+            add(graph.merged([u for u in group if u not in unwanted], group))
         elif isinstance(answer, No):
             claim.refuse(part, answer)
         else:

@@ -104,33 +104,7 @@ def save_repro(
     path: Any, values_or_function: Any, *arguments: Any,
     kwargs: Mapping[str, Any] | None = None, data: str = VALUES, before: bool = False,
 ) -> str:
-    """Save a program that fails, gives something wrong or is slow, for a report.
-
-    Pending values are computed, or a function is called, and its results are computed. Of the
-    programs that ran, one is saved with the data of its inputs: the first that failed; else, for
-    values, the last one, which computes them; for a function the one that took longest. Nothing is
-    donated meanwhile, so that the inputs are there. ``python -m lazyloom repro FILE`` runs the
-    file.
-
-    Args:
-        path: the file, which replaces one that is there.
-        values_or_function: pending tensors, in lists, tuples and dicts, or a function.
-        arguments: what the function is called with.
-        kwargs: what it is called with by name.
-        data: "values" saves the inputs as they are, "random" random ones of the same types and
-            between the same bounds.
-        before: save each program before it runs, too: the file has the one that ends the process.
-
-    Returns:
-        the path.
-
-    Raises:
-        ArgumentError: none of the values is pending, the function ran no program, or the program
-            has an op that no other process can run: one with effects, one that calls code of this
-            process, one of several processes together; or it lies on a mesh or another device.
-        OSError: the file cannot be written.
-        whatever the function raises, but for the error of the program that is saved.
-    """
+    """:func:`lazyloom.save_repro`, which is there before this module is imported."""
     name = _writable(path)
     if data not in (VALUES, RANDOM):
         raise ArgumentError(f"{NAME}: data is {data!r:.60}, expected {VALUES!r} or {RANDOM!r}")
