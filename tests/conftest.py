@@ -281,7 +281,7 @@ def quick_compiler() -> Iterator[None]:
     from lazyloom.backends.xla import jax_compat
     from lazyloom.cache import memory
 
-    with pytest.MonkeyPatch.context() as patch:
+    with quick_options.another_fingerprint(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(jax_compat, "XLA_OPTIONS", [*jax_compat.XLA_OPTIONS, *quick_options.known()])
         patch.setenv("LAZYLOOM_CACHE_DIR", os.path.join(os.environ["LAZYLOOM_CACHE_DIR"], "quick"))
         memory.clear()

@@ -45,10 +45,22 @@ def known() -> list[tuple[str, str]]:
 
 
 @contextlib.contextmanager
+def another_fingerprint() -> Iterator[None]:
+    """The fingerprint is computed anew within and after it, as XLA's options differ."""
+    from lazyloom.backends import fingerprint
+
+    fingerprint.fingerprint.cache_clear()
+    try:
+        yield
+    finally:
+        fingerprint.fingerprint.cache_clear()
+
+
+@contextlib.contextmanager
 def for_children() -> Iterator[None]:
     """XLA has these options in the processes that are started, not in this one."""
     flags = [f"--{name}={value.lower()}" for name, value in known()]
-    with pytest.MonkeyPatch.context() as patch:
+    with another_fingerprint(), pytest.MonkeyPatch.context() as patch:
         patch.setenv("XLA_FLAGS", " ".join([os.environ.get("XLA_FLAGS", ""), *flags]).strip())
         patch.setenv("LAZYLOOM_CACHE_DIR", os.path.join(os.environ["LAZYLOOM_CACHE_DIR"], "quick"))
         yield

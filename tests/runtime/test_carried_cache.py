@@ -455,7 +455,8 @@ def test_two_processes_at_once(saved: Path, tmp_path: Path) -> None:
         import sys
         import lazyloom as ll
         for _ in range(5):
-            assert not ll.cache.load(sys.argv[1]).refused
+            refused = ll.cache.load(sys.argv[1]).refused
+            assert not refused, refused
             info = ll.cache.save(sys.argv[2], everything=True)
             assert not ll.cache.contents(sys.argv[2]).missing
         print(len(info.artifacts))
