@@ -7,7 +7,7 @@
 
 enum { ROWS = 256, COLUMNS = 64 };
 
-static float numbers[1024 * 1024];
+static float numbers[1024 * 4096];
 
 static loom_tensor matrix(int64_t rows, int64_t columns) {
   const int64_t shape[] = {rows, columns};
@@ -144,7 +144,7 @@ static double changing_attribute_of(bool faulty, int64_t columns) {
 static double changing_attribute(bool faulty) {
   double total = 0;
   int k;
-  for (k = 0; k < 4; ++k) total += changing_attribute_of(faulty, COLUMNS - k);
+  for (k = 0; k < 16; ++k) total += changing_attribute_of(faulty, COLUMNS - k);
   return total;
 }
 
@@ -172,10 +172,10 @@ static double flipping_dtype(bool faulty) {
 }
 
 static double uploaded_array(bool faulty) {
-  const int64_t shape[] = {1024, 1024};
+  const int64_t shape[] = {1024, 4096};
   const size_t size = sizeof numbers;
   const loom_dtype type = LOOM_FLOAT32;
-  loom_tensor row = matrix(1, 1024), table, once = matrix(1024, 1024), sum;
+  loom_tensor row = matrix(1, 1024), table, once = matrix(1024, 4096), sum;
   double total = 0;
   float now;
   int n;
@@ -208,8 +208,8 @@ static double unrolled_loop(bool faulty) {
   double total = 0;
   float now;
   int n, t;
-  for (n = 0; n < 60; ++n) {
-    h = scaled(x, n / 60.0);
+  for (n = 0; n < 240; ++n) {
+    h = scaled(x, n / 240.0);
     if (faulty) {
       for (t = 0; t < 600; ++t) {
         OK(loom_matmul(h, w, &next)); /* fault unrolled_loop */
@@ -237,8 +237,8 @@ static double reads_by_element(bool faulty) {
   double total = 0;
   float now;
   int n, k;
-  for (n = 0; n < 10; ++n) {
-    y = tanh_of(scaled(x, n / 10.0));
+  for (n = 0; n < 40; ++n) {
+    y = tanh_of(scaled(x, n / 40.0));
     if (faulty) {
       for (k = 0; k < ROWS; ++k) {
         loom_operand starts[2];
@@ -275,7 +275,7 @@ static double captured_anew(bool faulty) {
   int n;
   inputs[0] = matrix(64, 64);
   inputs[1] = scaled(inputs[0], 0.01);
-  for (n = 0; n < 600; ++n) {
+  for (n = 0; n < 1500; ++n) {
     if (faulty || n == 0) {
       OK(loom_capture_begin(inputs, 2)); /* fault captured_anew */
       found = total_of(moved_by(inputs[0], inputs[1]));
@@ -283,7 +283,7 @@ static double captured_anew(bool faulty) {
     } else {
       OK(loom_capture_run(capture, inputs, 2, &found, 1));
     }
-    if (faulty || n == 599) OK(loom_capture_release(capture));
+    if (faulty || n == 1499) OK(loom_capture_release(capture));
     OK(loom_tensor_read(found, &now, sizeof now));
     OK(loom_tensor_release(found));
     total += now;
