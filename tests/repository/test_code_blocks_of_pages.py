@@ -5,6 +5,8 @@ A block whose first line is ``# not run: why`` is left out.
 
 from __future__ import annotations
 
+import ast
+import codeop
 import shlex
 import subprocess
 import sys
@@ -31,6 +33,41 @@ def test_a_block_that_fails_is_an_error(tmp_path: Path) -> None:
     page.write_text("```python\nassert 1 + 1 == 3\n```\n")
     with pytest.raises(RuntimeError, match="AssertionError"):
         outputs(page)
+
+
+def refused_in_a_session(text: str) -> str:
+    """The line of a block at which Python's prompt has a syntax error, or ""."""
+    compiler = codeop.CommandCompiler()
+    entered: list[str] = []
+    for line in [*text.splitlines(), "", ""]:
+        entered.append(line)
+        try:
+            if compiler("\n".join(entered), "<stdin>", "single") is not None:
+                entered = []
+        except SyntaxError:
+            return line
+    return ""
+
+
+def has_functions_inside(text: str) -> bool:
+    """Whether it has methods, or functions in functions: empty lines are between these."""
+    return any(isinstance(n, ast.FunctionDef) for top in ast.parse(text).body
+               for n in ast.walk(top) if n is not top)
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda p: str(p.relative_to(ROOT)))
+def test_blocks_can_be_entered_at_the_prompt(page: Path) -> None:
+    # before Python 3.13 the prompt wants an empty line after a loop, and takes one for its end
+    found = {b.text: refused_in_a_session(b.text) for b in blocks(page, "python")
+             if not has_functions_inside(b.text)}
+    assert [line for line in found.values() if line] == []
+
+
+def test_what_the_prompt_does_not_take_is_found() -> None:
+    loop = "for k in range(2):\n    print(k)\n"
+    assert refused_in_a_session(loop) == refused_in_a_session(f"{loop}\nprint(k)\n") == ""
+    assert refused_in_a_session(f"{loop}print(-k)\n") == "print(-k)"
+    assert refused_in_a_session(f"{loop}\n    print(-k)\n") == "    print(-k)"
 
 
 def test_blocks_run_in_the_form_that_users_have(tmp_path: Path) -> None:
