@@ -37,12 +37,12 @@ class RunObserver:
     def uploaded(self, waited: Any, site: Any, source: Any, buffer: Any) -> None:
         """Note that an array of the host was copied into a buffer."""
 
-    def recorded_call(self, function: Any, first: bool, site: Any) -> None:
-        """Note that a call of a captured function is recorded."""
-
     def captures(self) -> Any:
-        """Note that a capture begins; return what :meth:`captured_section` is to be told."""
+        """Note that a call is recorded, or a part of a program; return what its end is told."""
         return None
+
+    def recorded_call(self, since: Any, function: Any, first: bool, site: Any) -> None:
+        """Note that a call of a captured function was recorded."""
 
     def captured_section(self, since: Any, site: Any, ops: Any) -> None:
         """Note that a capture has ended, with the specs of its ops."""
@@ -77,14 +77,16 @@ class Observers(RunObserver):
         for o, since in zip(self.each, waited, strict=True):
             o.uploaded(since, site, source, buffer)
 
-    def recorded_call(self, function: Any, first: bool, site: Any) -> None:
-        """Note that a call of a captured function is recorded."""
-        for o in self.each:
-            o.recorded_call(function, first, site)
-
     def captures(self) -> tuple[Any, ...]:
-        """Note that a capture begins; return what its end is to be told."""
+        """Note that a call is recorded, or a part of a program; return what its end is told."""
         return tuple([o.captures() for o in self.each])
+
+    def recorded_call(
+        self, since: tuple[Any, ...], function: Any, first: bool, site: Any
+    ) -> None:
+        """Note that a call of a captured function was recorded."""
+        for o, begun in zip(self.each, since, strict=True):
+            o.recorded_call(begun, function, first, site)
 
     def captured_section(self, since: tuple[Any, ...], site: Any, ops: Any) -> None:
         """Note that a capture has ended."""

@@ -21,6 +21,7 @@ from lazyloom.profiling.details import details_of
 from lazyloom.profiling.events import SeenProgram, UserLine
 from lazyloom.profiling.memory_plan import POINTS, memory_plan
 from lazyloom.profiling.program_graph import MOST_BOXES, drawn, folded, graph_of
+from lazyloom.profiling.reports import programs_text
 from lazyloom.trace.source import Site
 from tests.codegen.programs import Doing, written
 
@@ -337,6 +338,27 @@ def test_generators_and_why_not() -> None:
     assert generators["regions"] and generators["regions"][0].startswith("region 0: mine")
     assert sum(row["ops"] for row in generators["reasons"]) >= 1
     assert all(row["reason"].startswith("mine: ") for row in generators["reasons"])
+
+
+def test_a_report_as_text_names_generators_where_they_take_a_part() -> None:
+    program = written("A:t(x) B:t(A) C:d(B) D:t(C)").program("D")
+    seen = SeenProgram(program.structure, [(3, 0)], [Site(None, 0, "model.py", 1)] * 4)
+    row = {"ops": 4, "runs": 1, "seconds": 1.0, "file": "model.py", "line": 1, "ran": []}
+
+    def text(use: list[str]) -> str:
+        before = codegen.in_use()
+        codegen.register(Doing())
+        try:
+            codegen.use(*use)
+            details = details_of(program, seen, [], None)
+        finally:
+            codegen.use(*before)
+        return "\n".join(programs_text({
+            "programs": [row | {"details": details}], "machine": {"name": "cpu", "note": "none"}}))
+
+    assert "region" in text(["mine"]) and "stay with XLA, mine: " in text(["mine"])
+    # of these ops it takes none, which is nothing to tell
+    assert "4 ops, 1 run, 1.000 s" in text(["c"]) and "generators" not in text(["c"])
 
 
 # ---- the graph -----------------------------------------------------------------------

@@ -71,6 +71,23 @@ def masked(x: Any) -> float:
     return float(x.sum())
 
 
+def test_runs_are_no_cost_of_a_function_captured_anew() -> None:
+    x = np.array(numpy.random.default_rng(0).random((600, 600), dtype=numpy.float32))
+
+    def total_of(y: Any) -> float:
+        for _ in range(6):
+            y = np.tanh(y @ y / 600)
+        return float(y.sum())  # runs inside the call that is recorded
+
+    with lazyloom.profile() as watched:
+        for _ in range(6):
+            lazyloom.jit(lambda y: total_of(y))(x)
+    (found,) = findings_of(watched, "LL07")
+    assert "6 calls at this line" in found.text and found.seconds > 0
+    ran = sum(run.seconds for run in watched.events.runs)
+    assert found.seconds + ran <= watched.events.seconds
+
+
 def test_a_boolean_index_is_a_read_in_a_step() -> None:
     x = np.array(numpy.arange(64.0))
     with lazyloom.profile() as watched:

@@ -219,8 +219,19 @@ class Jitted:
             code, why = MADE_ANEW, (
                 "the function is made anew for each call, so that no call can be kept for the "
                 "next: capture it once, outside of the loop or function that makes it")
-        if hooks.observer is not None:
-            hooks.observer.recorded_call(self._function, code in (FIRST_CALLS, MADE_ANEW), site)
+        observer = hooks.observer
+        if observer is None:
+            return self._record_noted(args, kwargs, site, why, code)
+        begun = observer.captures()
+        try:
+            return self._record_noted(args, kwargs, site, why, code)
+        finally:
+            observer.recorded_call(
+                begun, self._function, code in (FIRST_CALLS, MADE_ANEW), site)
+
+    def _record_noted(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], site: Site, why: str, code: str
+    ) -> Any:
         if self._captures_made >= KEPT:
             self._refuse(f"it was captured {KEPT} times, and {why}", site)
             return self._function(*args, **kwargs)

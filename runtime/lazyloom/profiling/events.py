@@ -189,7 +189,7 @@ class NotedCall(NamedTuple):
         name, code: its name and its code object, or the ops of what is no function.
         first: nothing of that function object was captured before.
         line: where it was called, or began.
-        seconds: that this took, if they were measured.
+        seconds: that recording it took, besides those of runs.
     """
 
     name: str

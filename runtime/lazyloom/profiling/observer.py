@@ -72,10 +72,9 @@ class Observer(RunObserver):
 
     def read(self, waited: tuple[float, float], site: Site, value: Any, nbytes: int) -> None:
         """Note a read of so many bytes, 0 for a mere wait."""
-        began, ran = waited
+        seconds = self._since(waited)
         thread = get_ident()
         line = UserLine(site.file, site.line)
-        seconds = _clock() - began - self._ran.get(thread, 0.0) + ran
         with self._lock:
             self.threads.add(thread)
             reads = self.events.reads.get(line)
@@ -83,7 +82,7 @@ class Observer(RunObserver):
                 reads = self.events.reads[line] = Reads()
             reads.count += 1
             reads.nbytes += nbytes
-            reads.seconds += max(0.0, seconds)
+            reads.seconds += seconds
         if value is not None:
             buffers = value.node.buffers
             buffer = None if buffers is None else buffers[value.index]
@@ -111,22 +110,29 @@ class Observer(RunObserver):
             uploads.seconds += seconds
             uploads.longest = max(uploads.longest, seconds)
 
-    def recorded_call(self, function: Any, first: bool, site: Site) -> None:
-        """Note that a call of a captured function is recorded, ``first`` as it had no capture."""
+    def captures(self) -> tuple[float, float]:
+        """Note that a call is recorded, or a part of a program; return what its end is told."""
+        return self.waits()
+
+    def recorded_call(
+        self, since: tuple[float, float], function: Any, first: bool, site: Site
+    ) -> None:
+        """Note that a call of a captured function was recorded, ``first`` as it had no capture."""
         name = getattr(function, "__qualname__", type(function).__qualname__)
         code = getattr(function, "__code__", None)
         self.events.calls.append(
-            NotedCall(name, code, first, UserLine(site.file, site.line), 0.0))
-
-    def captures(self) -> tuple[float, float]:
-        """Note that a capture begins; return what its end is to be told."""
-        return self.waits()
+            NotedCall(name, code, first, UserLine(site.file, site.line), self._since(since)))
 
     def captured_section(self, since: tuple[float, float], site: Site, ops: object) -> None:
         """Note that a part of a program was captured, of these ops, for calls to run."""
         self.events.calls.append(NotedCall(
             "a part of the program", ops, True, UserLine(site.file, site.line),
-            _clock() - since[0]))
+            self._since(since)))
+
+    def _since(self, waited: tuple[float, float]) -> float:
+        """Seconds besides those of the thread's runs."""
+        began, ran = waited
+        return max(0.0, _clock() - began - self._ran.get(get_ident(), 0.0) + ran)
 
 
 def _seen(plan: Plan) -> SeenProgram:

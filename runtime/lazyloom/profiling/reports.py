@@ -70,7 +70,7 @@ class ProfileReport:
                 f"{row['runs']:6d} {row['reads']:8d}  "
                 f"{_short(row['file'])}:{row['line']}  {row['source'][:60]}")
         if lines:
-            told += _programs_text(self.data)
+            told += programs_text(self.data)
         told += _failures_text(self.data)
         return "\n".join(told)
 
@@ -101,18 +101,18 @@ def machine_text(peaks: MachinePeaks) -> str:
     return f"{peaks.machine}: {flops}, {peaks.bandwidth / 1e9:.1f} GB/s"
 
 
-def _programs_text(data: dict[str, Any]) -> list[str]:
+def programs_text(data: dict[str, Any]) -> list[str]:
     """The programs that took the longest: form, memory, work, and the bound beside the time."""
     told = ["", "programs that took the longest:"]
     longest = sorted(enumerate(data["programs"]), key=lambda item: -item[1]["seconds"])
     for number, p in longest[:PROGRAMS]:
         if p["details"] is None:
             continue
-        told.append(f"  program {number}, {p['ops']} ops, {p['runs']} runs, {p['seconds']:.3f} s, "
-                    f"first at {_short(p['file'])}:{p['line']}")
+        told.append(f"  program {number}, {_many(p['ops'], 'op')}, {_many(p['runs'], 'run')}, "
+                    f"{p['seconds']:.3f} s, first at {_short(p['file'])}:{p['line']}")
         for ran in p["ran"]:
             captured = ", a captured call" if ran["captured"] else ""
-            told.append(f"    {ran['runs']} runs {ran['form'].replace('_', ' ')}{captured}"
+            told.append(f"    {_many(ran['runs'], 'run')} {ran['form'].replace('_', ' ')}{captured}"
                         + (f": {ran['why']}" if ran["why"] else ""))
         memory, cost = p["details"]["memory"], p["details"]["cost"]
         used = memory["compiled"]
@@ -123,13 +123,18 @@ def _programs_text(data: dict[str, Any]) -> list[str]:
             f"{size_text(memory['plan']['peak'])} at most, op by op"))
         told.append(f"    work: {_cost_text(cost)}")
         generators = p["details"]["generators"]
-        if generators is not None and generators["in_use"]:
+        # one is in use with every installation, and takes nothing of most programs
+        if generators is not None and (generators["regions"] or generators["left"]):
             told.append(f"    generators: {generators['summary']}")
             told += [f"      {row['ops']} ops stay with XLA, {row['reason']}"
                      for row in generators["reasons"][:3]]
     told.append(f"  {data['machine']['name']}: " + (
         data["machine"]["note"] or "bounds are what was measured of it"))
     return told if len(told) > 3 else []
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _cost_text(cost: dict[str, Any]) -> str:
