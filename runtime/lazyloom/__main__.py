@@ -14,6 +14,7 @@ from . import __version__, cache, launcher, ops
 from .backends.returned import description
 from .backends.selection import backend
 from .cache import disk
+from .codegen import in_use
 from .compiled import core
 from .errors import LoomError
 from .generator_kit import command as generator_kit
@@ -195,6 +196,7 @@ def _info() -> dict[str, object]:
         "ops": len(ops.names()),
         "kernels": shipped.described(storage.fingerprint()),
         "kernels in C": native.described(),
+        "code generators": list(in_use()),
         **{f"cache {k}": v for k, v in disk.info().items()},
     }
 
@@ -202,7 +204,19 @@ def _info() -> dict[str, object]:
 def _print(items: dict[str, object]) -> None:
     width = max(map(len, items))
     for key, value in items.items():
-        print(f"{key:<{width}}  {value}")
+        print(f"{key:<{width}}  {_text(key, value)}")
+
+
+def _text(key: str, value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join([f"{n} {kind.replace('_', ' ')}" for kind, n in value.items()]) or "none"
+    if isinstance(value, list):
+        return ", ".join(value) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) and key.endswith(("bytes", "limit")):
+        return f"{value} ({value / 2**20:.1f} MiB)"
+    return str(value)
 
 
 if __name__ == "__main__":

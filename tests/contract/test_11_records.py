@@ -142,5 +142,9 @@ def test_the_command_line_tells_versions_and_the_cache(tmp_path: Any) -> None:
     code = "import runpy; runpy.run_module('lazyloom', run_name='__main__')"
     out = script(code, "info", cache=tmp_path / "c").stdout
     assert "jaxlib" in out and str(tmp_path / "c") in out
+    assert f"{', '.join(ll.codegen.in_use()) or 'none'}\n" in out.partition("code generators ")[2]
+    (tmp_path / "c" / "lowering").mkdir(mode=0o700, parents=True, exist_ok=True)
+    (tmp_path / "c" / "lowering" / "a").write_bytes(bytes(3 << 19))
     out = script(code, "cache", "info", cache=tmp_path / "c").stdout
-    assert str(tmp_path / "c") in out
+    assert str(tmp_path / "c") in out and "{" not in out
+    assert " lowering" in out and "MiB)" in out
