@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -47,13 +48,15 @@ def as_users_have_it(environment: Mapping[str, str]) -> dict[str, str]:
     return {k: v for k, v in environment.items() if k != "LAZYLOOM_REPRODUCIBLE"}
 
 
-def outputs(page: Path) -> list[str]:
+def outputs(page: Path, kept: Path | None = None) -> list[str]:
     """What each Python block of a page prints, run after each other in one process.
 
-    The current folder is a new one in which ``examples`` is the checkout's, since pages say that
-    they are followed in its root. Raises RuntimeError with the traceback if a block fails.
+    The current folder is a new one, or the empty one whose files are to be ``kept``, in which
+    ``examples`` is the checkout's, since pages say that they are followed in its root. Raises
+    RuntimeError with the traceback if a block fails.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with contextlib.ExitStack() as stack:
+        folder = str(kept or stack.enter_context(tempfile.TemporaryDirectory()))
         (Path(folder) / "examples").symlink_to(ROOT / "examples")
         program = Path(folder) / "page.py"
         separator = f"print({_BETWEEN!r}, end='')\n"

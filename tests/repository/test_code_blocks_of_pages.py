@@ -81,11 +81,13 @@ def test_blocks_run_in_the_form_that_users_have(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "c")], ids=lambda p: p.name)
 def test_c_blocks_that_are_programs_run(page: Path, tmp_path: Path) -> None:
+    programs = [b.text for b in blocks(page, "c") if "int main(" in b.text]
+    if programs and page in WITH_PYTHON:
+        outputs(page, tmp_path)  # a file that they write may be read in C
     flags = subprocess.run(
         [sys.executable, "-m", "lazyloom_capi", "--cflags", "--libs"],
         check=True, capture_output=True, text=True,
     ).stdout  # fmt: skip
-    programs = [b.text for b in blocks(page, "c") if "int main(" in b.text]
     for number, block in enumerate(programs):
         source = tmp_path / f"page{number}.c"
         source.write_text(block)
@@ -95,5 +97,6 @@ def test_c_blocks_that_are_programs_run(page: Path, tmp_path: Path) -> None:
              "-o", str(program), *shlex.split(flags)],
             check=True, timeout=120,
         )  # fmt: skip
-        done = subprocess.run([str(program)], capture_output=True, text=True, timeout=300)
+        done = subprocess.run(
+            [str(program)], cwd=tmp_path, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stdout + done.stderr
