@@ -94,7 +94,7 @@ $(VENV)/.test: $(VENV)/.base
 	@touch $@
 
 $(VENV)/.site: $(VENV)/.base
-	@$(PIP) install 'lazyloom[site]'
+	@$(PIP_SAYS) install 'lazyloom[site]' $(SAID)
 	@touch $@
 
 env: $(VENV)/.base
@@ -147,7 +147,7 @@ test-thorough: lint capi
 EXAMPLES ?= 50
 array-api: env-test
 	@test -n "$(SUITE)" || { echo "error: set SUITE to a checkout of data-apis/array-api-tests" >&2; exit 1; }
-	@$(PIP) install -r "$(SUITE)/requirements.txt"
+	@$(PIP_SAYS) install -r "$(SUITE)/requirements.txt" $(SAID)
 	@$(PY) tests/conformance/array_api.py "$(SUITE)" --examples $(EXAMPLES) --output out/array-api
 
 # ResNet-50 and RoBERTa-base, or MODELS, beside PyTorch and transformers.
@@ -165,6 +165,7 @@ bench-beside: env-bench
 	@$(PY) benchmarks/beside.py "$(EARLIER)"
 
 docs: env
+	@echo "writing the generated pages, the stubs, the header and the bindings' ops again"
 	@PYTHONPATH=runtime:frontends:capi $(PY) docs/generate.py
 	@PYTHONPATH=runtime:frontends:capi $(PY) docs/stubs.py
 	@PYTHONPATH=runtime:frontends:capi $(PY) -m lazyloom_capi --generate >/dev/null
@@ -173,12 +174,15 @@ docs: env
 # The core as it is in the checkout: compiled functions do not tell their parameters. The paths are
 # whole ones, since examples run in folders of their own.
 site: env-site
-	@PYTHONPATH=$(CURDIR)/runtime:$(CURDIR)/frontends:$(CURDIR)/capi $(PY) -m sphinx --fail-on-warning --keep-going --quiet \
-	  --fresh-env --jobs $(WORKERS) --doctree-dir out/doctrees --conf-dir docs/site . out/site
+	@echo "making the site, for which the examples of all pages run: two to three minutes on two cores"
+	@PYTHONPATH=$(CURDIR)/runtime:$(CURDIR)/frontends:$(CURDIR)/capi $(PY) -m sphinx --fail-on-warning --keep-going \
+	  --fresh-env --jobs $(WORKERS) --doctree-dir out/doctrees --conf-dir docs/site . out/site \
+	  | sed -u -n -E '/^(reading sources|writing output)\.\.\. \[/p'
 	@echo "out/site/index.html"
 
 # Installs without a C compiler; kernels are made for the jax, jaxlib and numpy of $(VENV).
 wheel: env
+	@echo "building a wheel, its core compiled, with all usual kernels: three minutes on two cores"
 	@mkdir -p dist && rm -f dist/lazyloom-*.whl
 	@LAZYLOOM_KERNELS=all LAZYLOOM_CORE=compiled $(PIP) -v -v wheel --no-deps --no-build-isolation \
 	  --wheel-dir dist . $(call BUILD_SAYS,$(VENV)/wheel.log)
@@ -190,6 +194,7 @@ $(VENV)/.sdk: $(VENV)/.base
 	@touch $@
 
 sdk: $(VENV)/.sdk
+	@echo "copying Python and what is installed in $(VENV) into a tarball"
 	@env -u PYTHONPATH $(PY) sdk/make.py --output dist
 
 clean:
