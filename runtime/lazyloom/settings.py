@@ -328,8 +328,13 @@ def get_option(name: str) -> Any:
         return getattr(tuning, name)
     current: dict[str, Any] = getattr(_local, "options", None) or DEFAULTS
     if name not in current:
+        import difflib
+
+        known = [*DEFAULTS, *NUMBERS]
+        # there are more than sixty, which nobody reads for a letter that was mistyped
+        near = difflib.get_close_matches(name, known, 3)
         raise ArgumentError(
-            f"option {name!r} is not known, expected one of {', '.join([*DEFAULTS, *NUMBERS])}")
+            f"option {name!r} is not known, expected one of {', '.join(near or known)}")
     return current[name]
 
 

@@ -234,7 +234,7 @@ def test_integers_have_no_gradient() -> None:
         ll.grad(lambda t: t)(tensor(A))
     with pytest.raises(GradientError, match="float"):
         ll.grad(lambda t: app("argmax", t, axis=None, keepdims=False))(tensor(A))
-    with pytest.raises(GradientError, match="expected a tensor"):
+    with pytest.raises(GradientError, match="expected a tensor; convert it, by"):
         ll.grad(lambda t: t)(1.0)
     with pytest.raises(ArgumentError, match="argument 1"):
         ll.grad(lambda t: t, argnums=1)(tensor(A))

@@ -54,6 +54,8 @@ def test_what_the_data_forbids_is_an_error_of_the_read(
             with pytest.raises(np.linalg.LinAlgError, match=message) as caught:
                 x.tolist()
             assert __file__ in str(caught.value)
+            # the last line of a traceback begins with it
+            assert type(caught.value).__name__.endswith("LinAlgError")
     same(other, given + 1)
 
 

@@ -130,6 +130,10 @@ def test_options_that_are_refused_change_nothing():
     assert lazyloom.set_option("donate", True) is True
     with pytest.raises(ArgumentError, match="'donates' is not known, expected one of donate"):
         lazyloom.get_option("donates")
+    with pytest.raises(ArgumentError, match="expected one of reproducible$"):
+        lazyloom.set_option("reproducibel", True)
+    with pytest.raises(ArgumentError, match=", records_kept, "):  # nothing is near: all of them
+        lazyloom.get_option("zzz")
 
 
 def test_an_option_is_read_without_being_set() -> None:

@@ -20,7 +20,7 @@ from .elementwise import chosen as where
 record = lazyloom.record
 LinAlgError = onp.linalg.LinAlgError
 
-class _FailedError(lazyloom.errors.ExecutionError, LinAlgError):
+class _FailedLinAlgError(lazyloom.errors.ExecutionError, LinAlgError):
     """A ``LinAlgError`` that became known when the program had run."""
 
 
@@ -36,7 +36,7 @@ MESSAGES: Final = {
 
 
 def _judge(data: Any, check: lazyloom.Check) -> lazyloom.LoomError:
-    return _FailedError(f"{MESSAGES[check.of]} (linalg.{check.of}, called at {check.site})",
+    return _FailedLinAlgError(f"{MESSAGES[check.of]} (linalg.{check.of}, called at {check.site})",
                         op=check.of, site=str(check.site))  # fmt: skip
 
 

@@ -20,7 +20,7 @@ class LinAlgError(RuntimeError):
     """A matrix for which there is no result: singular, or not positive definite."""
 
 
-class FailedError(lazyloom.errors.ExecutionError, LinAlgError):
+class FailedLinAlgError(lazyloom.errors.ExecutionError, LinAlgError):
     """A LinAlgError that became known when the program had run."""
 
 
@@ -121,7 +121,7 @@ def _judge(data: Any, check: lazyloom.Check) -> lazyloom.LoomError:
     at = int(found.reshape(-1)[where[0]])
     batch = f"(Batch element {int(where[0])}): " if found.ndim else ""
     text = _TEXTS[kind].format(at=at, of=_DOING.get(of, "solve"))
-    return FailedError(f"linalg.{of}: {batch}{text} Called at {check.site}.", op=of,
+    return FailedLinAlgError(f"linalg.{of}: {batch}{text} Called at {check.site}.", op=of,
                        site=str(check.site))
 
 

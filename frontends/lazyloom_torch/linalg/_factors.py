@@ -11,7 +11,7 @@ from .._functions.shaping import tril, triu
 from .._tensor import Tensor
 from ..return_types import named
 from ._arguments import (
-    FailedError,
+    FailedLinAlgError,
     check_inexact,
     finite,
     matrix,
@@ -34,7 +34,7 @@ _SVD = named("linalg_svd", "U", "S", "Vh")
 def raised(of: str, info: Tensor, text: str) -> None:
     """Read ``info``, as ``check_errors`` asks, and raise LinAlgError if it is not 0."""
     if bool((info != 0).any()):
-        raise FailedError(f"linalg.{of}: {text}", op=of)
+        raise FailedLinAlgError(f"linalg.{of}: {text}", op=of)
 
 
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:

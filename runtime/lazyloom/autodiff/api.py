@@ -59,7 +59,8 @@ def value_and_grad(
             nonlocal outer
             if not isinstance(t, Tensor):
                 raise GradientError(
-                    f"an argument to differentiate by is a {type(t).__name__}, expected a tensor")
+                    f"an argument to differentiate by is a {type(t).__name__}, expected a tensor; "
+                    "convert it, by asarray of the NumPy-like frontend or tensor of the torch-like")
             value = t.value
             outer = outer or value.requires_grad
             token = object()
