@@ -132,6 +132,11 @@ module lazyloom_c
     type(c_ptr) :: skip
     integer(c_size_t) :: skip_count
   end type
+  type, bind(c) :: loom_export_options_t
+    integer(c_size_t) :: size
+    integer(c_int) :: vjp_order
+    logical(c_bool) :: engines
+  end type
 
   interface
     function c_loom_abi_version() bind(c, name="loom_abi_version") result(found)
@@ -1152,7 +1157,30 @@ module lazyloom_c
       integer(c_size_t), value :: parameter_count
       integer(c_int) :: found
     end function
+    function c_loom_export_with(path, inputs, input_names, input_count, results, &
+        result_count, parameters, parameter_names, parameter_count, options) &
+        bind(c, name="loom_export_with") result(found)
+      import
+      type(c_ptr), value :: path
+      type(c_ptr), value :: inputs
+      type(c_ptr), value :: input_names
+      integer(c_size_t), value :: input_count
+      type(c_ptr), value :: results
+      integer(c_size_t), value :: result_count
+      type(c_ptr), value :: parameters
+      type(c_ptr), value :: parameter_names
+      integer(c_size_t), value :: parameter_count
+      type(c_ptr), value :: options
+      integer(c_int) :: found
+    end function
     function c_loom_load_program(path, program) bind(c, name="loom_load_program") result(found)
+      import
+      type(c_ptr), value :: path
+      type(c_ptr), value :: program
+      integer(c_int) :: found
+    end function
+    function c_loom_load_program_with_engines(path, program) &
+        bind(c, name="loom_load_program_with_engines") result(found)
       import
       type(c_ptr), value :: path
       type(c_ptr), value :: program

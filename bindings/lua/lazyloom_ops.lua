@@ -26,6 +26,7 @@ typedef struct DLManagedTensorVersioned DLManagedTensorVersioned;
 typedef struct DLManagedTensor DLManagedTensor;
 typedef struct loom_memory_figures loom_memory_figures;
 typedef struct loom_quantize_options loom_quantize_options;
+typedef struct loom_export_options loom_export_options;
 typedef void (*loom_log_function)(loom_log_level level, const char *message, void *context);
 typedef loom_status (*loom_function)(const loom_tensor *inputs, size_t input_count, loom_tensor *outputs, size_t output_count, void *context);
 typedef void (*loom_ready_function)(loom_status status, void *context);
@@ -35,6 +36,7 @@ struct loom_error_details { size_t size; loom_status status; const char *message
 struct loom_custom_op { size_t size; loom_function forward; loom_function vjp; loom_function jvp; void *context; void (*done)(void *context); const char *name; };
 struct loom_memory_figures { size_t size; size_t tensors; size_t tensor_bytes; size_t pending; size_t resident; size_t peak; };
 struct loom_quantize_options { size_t size; double percentile; const int64_t *skip; size_t skip_count; };
+struct loom_export_options { size_t size; int vjp_order; bool engines; };
 uint32_t loom_abi_version(void);
 const char *loom_version(void);
 loom_status loom_initialize(void);
@@ -168,7 +170,9 @@ loom_status loom_quantized_run(loom_quantized quantized, const loom_tensor *inpu
 loom_status loom_quantized_json(loom_quantized quantized, char *buffer, size_t capacity, size_t *needed);
 loom_status loom_quantized_release(loom_quantized quantized);
 loom_status loom_export(const char *path, const loom_tensor *inputs, const char *const *input_names, size_t input_count, const loom_tensor *results, size_t result_count, const loom_tensor *parameters, const char *const *parameter_names, size_t parameter_count);
+loom_status loom_export_with(const char *path, const loom_tensor *inputs, const char *const *input_names, size_t input_count, const loom_tensor *results, size_t result_count, const loom_tensor *parameters, const char *const *parameter_names, size_t parameter_count, const loom_export_options *options);
 loom_status loom_load_program(const char *path, loom_exported *program);
+loom_status loom_load_program_with_engines(const char *path, loom_exported *program);
 loom_status loom_exported_run(loom_exported program, const loom_tensor *inputs, size_t input_count, loom_tensor *results, size_t result_count);
 loom_status loom_exported_seed(loom_exported program, uint64_t seed);
 loom_status loom_exported_json(loom_exported program, char *buffer, size_t capacity, size_t *needed);

@@ -4,7 +4,7 @@
 // the types and functions of lazyloom.h
 exports.enums = ["loom_status", "loom_dtype", "loom_option", "loom_log_level", "loom_operand_kind", "loom_attr_kind", "loom_direction"];
 exports.handles = ["loom_tensor", "loom_buffer", "loom_program", "loom_capture", "loom_linear_map", "loom_quantized", "loom_exported"];
-exports.structs = ["loom_operand", "loom_attr", "loom_error", "loom_error_details", "loom_custom_op", "DLManagedTensorVersioned", "DLManagedTensor", "loom_memory_figures", "loom_quantize_options"];
+exports.structs = ["loom_operand", "loom_attr", "loom_error", "loom_error_details", "loom_custom_op", "DLManagedTensorVersioned", "DLManagedTensor", "loom_memory_figures", "loom_quantize_options", "loom_export_options"];
 exports.callbacks = ["loom_log_function", "loom_function", "loom_ready_function"];
 exports.functions = [
   "uint32_t loom_abi_version(void)",
@@ -140,7 +140,9 @@ exports.functions = [
   "loom_status loom_quantized_json(loom_quantized quantized, char *buffer, size_t capacity, size_t *needed)",
   "loom_status loom_quantized_release(loom_quantized quantized)",
   "loom_status loom_export(const char *path, const loom_tensor *inputs, const char *const *input_names, size_t input_count, const loom_tensor *results, size_t result_count, const loom_tensor *parameters, const char *const *parameter_names, size_t parameter_count)",
+  "loom_status loom_export_with(const char *path, const loom_tensor *inputs, const char *const *input_names, size_t input_count, const loom_tensor *results, size_t result_count, const loom_tensor *parameters, const char *const *parameter_names, size_t parameter_count, const loom_export_options *options)",
   "loom_status loom_load_program(const char *path, loom_exported *program)",
+  "loom_status loom_load_program_with_engines(const char *path, loom_exported *program)",
   "loom_status loom_exported_run(loom_exported program, const loom_tensor *inputs, size_t input_count, loom_tensor *results, size_t result_count)",
   "loom_status loom_exported_seed(loom_exported program, uint64_t seed)",
   "loom_status loom_exported_json(loom_exported program, char *buffer, size_t capacity, size_t *needed)",

@@ -92,7 +92,8 @@
           loom_distributed_barrier(), loom_tensor_local_part(), loom_tensor_from_local_part(),
           loom_memory(), loom_cache_save(), _load(), _report_json(), _list_json(),
           loom_profile_begin(), _end(), _json(), loom_save_repro(), loom_exported, loom_export(),
-          loom_load_program(), loom_exported_run(), _seed(), _json(), _release()
+          loom_export_with(), loom_load_program(), _with_engines(), loom_exported_run(), _seed(),
+          _json(), _release()
      1.8  loom_set_error(), loom_copy_source_location()
      1.7  loom_devices(), loom_tensor_to_device(), loom_tensor_shard(), loom_tensor_placement(),
           loom_distributed_initialize(), _rank(), _finalize()

@@ -508,16 +508,41 @@ LOOM_API LOOM_CHECK loom_status loom_export(const char *path, const loom_tensor 
                                             const char *const *parameter_names,
                                             size_t parameter_count);
 
+/* What is written beside the program. New members are added at the end. */
+typedef struct loom_export_options {
+  size_t size;   /* in: sizeof(loom_export_options), of the header compiled with */
+  int vjp_order; /* how often what is loaded can be differentiated, by the inputs and parameters
+                    that require a gradient: 0 to 4 */
+  bool engines;  /* what the code generators in use make of parts of the program, too */
+} loom_export_options;
+
+/* loom_export(), and what options say. path: text. inputs: in, input_count. input_names: in,
+   input_count, or NULL. results: in, result_count. parameters, parameter_names: in,
+   parameter_count. options: in, NULL for none. Errors: those of loom_export(); LOOM_ERROR_ARGUMENT
+   where there is nothing to differentiate, or with engines where the disk cache is off. */
+LOOM_API LOOM_CHECK loom_status
+loom_export_with(const char *path, const loom_tensor *inputs, const char *const *input_names,
+                 size_t input_count, const loom_tensor *results, size_t result_count,
+                 const loom_tensor *parameters, const char *const *parameter_names,
+                 size_t parameter_count, const loom_export_options *options);
+
 /* Reads a program that loom_export() or lazyloom.export() of Python wrote. No byte of the file is
    used before its checksum was compared, and nothing of it is code of Python. path: text. program:
    new. Errors: LOOM_ERROR_ARGUMENT for a file that cannot be read, is none, is damaged, or is newer
    than this library. */
 LOOM_API LOOM_CHECK loom_status loom_load_program(const char *path, loom_exported *program);
 
+/* loom_load_program() with the engines of the file, so that nothing of them is built here. They are
+   machine code and are run: read only files of those whose programs you would run. What does not
+   fit this machine or these versions is built as without; loom_exported_json() says what became of
+   each. path: text. program: new. Errors: as of loom_load_program(). */
+LOOM_API LOOM_CHECK loom_status loom_load_program_with_engines(const char *path,
+                                                               loom_exported *program);
+
 /* Records it. Random numbers go on from where the last call ended. inputs: in, input_count, the
-   tensors of loom_exported_json(), in order. results: new, result_count. No gradient passes.
-   Errors: LOOM_ERROR_ARGUMENT, _SHAPE, _DTYPE, naming the input; _GRADIENT for one that requires a
-   gradient; _HANDLE. */
+   tensors of loom_exported_json(), in order. results: new, result_count. Gradients
+   pass where it was exported with a vjp_order. Errors: LOOM_ERROR_ARGUMENT, _SHAPE, _DTYPE, naming
+   the input; _GRADIENT for one that requires a gradient and has none; _HANDLE. */
 LOOM_API LOOM_CHECK loom_status loom_exported_run(loom_exported program, const loom_tensor *inputs,
                                                   size_t input_count, loom_tensor *results,
                                                   size_t result_count);
@@ -528,7 +553,9 @@ LOOM_API LOOM_CHECK loom_status loom_exported_seed(loom_exported program, uint64
 
 /* What it takes and gives, as a JSON object: "name", "inputs" (of each "name", "dtype" and "shape",
    with a text for an extent that varies), "specializations" (of each "extents" and "results"),
-   "draws" of each generator, "metadata". */
+   "draws" of each generator, "vjp_order", "metadata"; where it was read with engines
+   "without_engines" (why none was taken, or "") and "engines" (of each "kind", "name",
+   "nbytes", "status" and "reason"). */
 LOOM_API LOOM_CHECK loom_status loom_exported_json(loom_exported program, char *buffer,
                                                    size_t capacity, size_t *needed);
 
@@ -625,6 +652,7 @@ LOOM_API LOOM_CHECK loom_status loom_tensor_from_local_part(loom_tensor tensor, 
 #define loom_tensor_local_part(...) (LOOM_HERE, loom_tensor_local_part(__VA_ARGS__))
 #define loom_tensor_from_local_part(...) (LOOM_HERE, loom_tensor_from_local_part(__VA_ARGS__))
 #define loom_export(...) (LOOM_HERE, loom_export(__VA_ARGS__))
+#define loom_export_with(...) (LOOM_HERE, loom_export_with(__VA_ARGS__))
 #define loom_load_program(...) (LOOM_HERE, loom_load_program(__VA_ARGS__))
 #define loom_exported_run(...) (LOOM_HERE, loom_exported_run(__VA_ARGS__))
 #define loom_exported_seed(...) (LOOM_HERE, loom_exported_seed(__VA_ARGS__))

@@ -126,8 +126,8 @@ int loomp_quantized_run(uint64_t quantized, const uint64_t *inputs, size_t input
 int loomp_export(const char *path, const uint64_t *inputs, char **input_names,
                  size_t input_count, const uint64_t *results, size_t result_count,
                  const uint64_t *parameters, char **parameter_names, size_t parameter_count,
-                 uintptr_t file, int line);
-int loomp_load_program(const char *path, uint64_t *result);
+                 int vjp_order, int engines, uintptr_t file, int line);
+int loomp_load_program(const char *path, int engines, uint64_t *result);
 int loomp_exported_run(uint64_t program, const uint64_t *inputs, size_t input_count,
                        uint64_t *results, size_t result_count, uintptr_t file, int line);
 int loomp_exported_seed(uint64_t program, uint64_t seed);

@@ -40,7 +40,7 @@ def _named(names: list[str], values: list[Any], what: str) -> dict[str, Any]:
 @located
 def loomp_export(
     path: Any, inputs: Any, input_names: Any, input_count: int, results: Any, result_count: int,
-    parameters: Any, parameter_names: Any, parameter_count: int,
+    parameters: Any, parameter_names: Any, parameter_count: int, vjp_order: int, engines: int,
 ) -> int:  # fmt: skip
     capture.refuse_read("loom_export")
     named = _names(input_names, input_count) if input_names else [
@@ -53,14 +53,15 @@ def loomp_export(
             parameters=_named(
                 _names(parameter_names, parameter_count),
                 values_of(parameters, parameter_count, "loom_export: parameters"),
-                "parameter_names"))
+                "parameter_names"),
+            vjp_order=vjp_order, engines=bool(engines))
     return 1
 
 
 @entry
-def loomp_load_program(path: Any, result: Any) -> int:
+def loomp_load_program(path: Any, engines: int, result: Any) -> int:
     with _file("loom_load_program", path) as name:
-        program = lazyloom.load(name)
+        program = lazyloom.load(name, engines=bool(engines))
     result[0] = handles.give(EXPORTED, program)
     return 1
 
@@ -99,6 +100,11 @@ def loomp_save_repro(path: Any, values: Any, value_count: int, random_data: int)
 
 
 def signature_json(handle: int) -> str:
-    """The arguments, results and generators of a program, as a JSON object."""
+    """The arguments, results, generators and engines of a program, as a JSON object."""
     program: lazyloom.ExportedFunction = handles.find(EXPORTED, handle)
-    return json.dumps(program.describe(), ensure_ascii=False)
+    described = program.describe()
+    if program.engines is not None or program.without_engines:
+        engines = () if program.engines is None else program.engines.artifacts
+        described["without_engines"] = program.without_engines
+        described["engines"] = [e._asdict() for e in engines]
+    return json.dumps(described, ensure_ascii=False)

@@ -58,6 +58,53 @@ static void own_program(const char *path) {
   OK(loom_exported_release(program));
 }
 
+static void differentiable_program(const char *path) {
+  loom_export_options options = {sizeof options, 2, true};
+  const char *const name = "w";
+  char text[20000];
+  float numbers[6];
+  int i;
+  loom_tensor x = matrix(1), w = matrix(2), product, y, total, gradients[2], again;
+  loom_exported program;
+  OK(loom_tensor_require_grad(x, true));
+  OK(loom_tensor_require_grad(w, true));
+  OK(loom_multiply(x, x, &product));
+  OK(loom_multiply(product, w, &y));
+  options.size = 3;
+  FAILS(LOOM_ERROR_ARGUMENT, loom_export_with(path, &x, NULL, 1, &y, 1, &w, &name, 1, &options));
+  options.size = sizeof options;
+  options.vjp_order = -1;
+  FAILS(LOOM_ERROR_ARGUMENT, loom_export_with(path, &x, NULL, 1, &y, 1, &w, &name, 1, &options));
+  EXPECT(strstr(loom_error_message(), "vjp_order is -1") != NULL);
+  options.vjp_order = 2;
+  OK(loom_export_with(path, &x, NULL, 1, &y, 1, &w, &name, 1, &options));
+
+  FAILS(LOOM_ERROR_ARGUMENT, loom_load_program_with_engines("no/such/file", &program));
+  OK(loom_load_program_with_engines(path, &program));
+  OK(loom_exported_json(program, text, sizeof text, NULL));
+  EXPECT(strstr(text, "\"vjp_order\": 2") != NULL);
+  EXPECT(strstr(text, "\"without_engines\": \"\"") != NULL);
+  OK(loom_exported_run(program, &x, 1, &y, 1));
+  OK(loom_sum(y, NULL, 0, LOOM_DTYPE_NONE, false, &total));
+  OK(loom_grad(&total, 1, &x, 1, NULL, true, gradients));
+  OK(loom_tensor_read(gradients[0], numbers, sizeof numbers));
+  for (i = 0; i < 6; ++i) EXPECT(numbers[i] == (float)(2 * (1 + i) * (2 + i)));
+  OK(loom_sum(gradients[0], NULL, 0, LOOM_DTYPE_NONE, false, &total));
+  OK(loom_grad(&total, 1, &x, 1, NULL, false, &again));
+  OK(loom_tensor_read(again, numbers, sizeof numbers));
+  for (i = 0; i < 6; ++i) EXPECT(numbers[i] == (float)(2 * (2 + i)));
+  OK(loom_exported_release(program));
+
+  OK(loom_multiply(x, x, &y));
+  OK(loom_export(path, &x, NULL, 1, &y, 1, NULL, NULL, 0));
+  OK(loom_load_program(path, &program));
+  FAILS(LOOM_ERROR_GRADIENT, loom_exported_run(program, &x, 1, &y, 1));
+  EXPECT(strstr(loom_error_message(), "vjp_order=1") != NULL);
+  OK(loom_multiply(x, w, &y));
+  OK(loom_export_with(path, &x, NULL, 1, &y, 1, &w, &name, 1, &options));
+  OK(loom_exported_release(program));
+}
+
 static void saved_program(const char *path) {
   loom_tensor x = matrix(2), values[2];
   float numbers[6];
@@ -111,6 +158,7 @@ int main(int count, char **given) {
   EXPECT(count == 2 || count == 3 || count == 5);
   OK(loom_initialize());
   if (count == 2) own_program(given[1]);
+  else if (count == 3 && given[1][0] == 'd') differentiable_program(given[2]);
   else if (count == 3) saved_program(given[2]);
   else if (given[4][0] == 'i') given_program(given[1], given[2], given[3], LOOM_FLOAT32, images, 4);
   else given_program(given[1], given[2], given[3], LOOM_INT64, tokens, 2);

@@ -263,7 +263,7 @@ LEFT_OUT = {
     "loom_capture_release", "loom_linear_map_release", "loom_quantized_release",
     "loom_exported_release",
     # they write a file
-    "loom_export", "loom_save_repro",
+    "loom_export", "loom_export_with", "loom_save_repro",
     # a process-wide choice that changes how long programs take
     "loom_codegen_verify", "loom_codegen_segmented",
     # pointers, which no check can tell from others

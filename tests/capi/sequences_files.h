@@ -55,6 +55,23 @@ ACTION(loom_export) {
   return status;
 }
 
+ACTION(loom_export_with) {
+  loom_export_options options = {sizeof options, 0, false};
+  loom_tensor x = some(w), y;
+  loom_status status = loom_multiply(x, x, &y);
+  const char *path = some_path(w, "loom");
+  if (status != LOOM_OK) return status;
+  keep(w, y);
+  options.vjp_order = one_in(w, 8) ? (int)below(w, 99) - 50 : (int)below(w, 3);
+  options.engines = one_in(w, 4);
+  if (one_in(w, 16)) options.size = below(w, 2000);
+  if (one_in(w, 2)) (void)loom_tensor_require_grad(x, true);
+  status = loom_export_with(path, &x, NULL, 1, &y, 1, NULL, NULL, 0,
+                            one_in(w, 8) ? NULL : &options);
+  if (status == LOOM_OK) damage(w, path);
+  return status;
+}
+
 ACTION(loom_save_repro) {
   loom_tensor values[2];
   loom_status status;
@@ -77,6 +94,15 @@ TEXT_OF(loom_codegen_load, some_path(w, "so"))
 ACTION(loom_load_program) {
   loom_exported made;
   loom_status status = loom_load_program(some_path(w, "loom"), one_in(w, 40) ? NULL : &made);
+  if (status == LOOM_OK && w->exporteds < POOL) w->exported[w->exporteds++] = made;
+  else if (status == LOOM_OK) status = loom_exported_release(made);
+  return status;
+}
+
+ACTION(loom_load_program_with_engines) {
+  loom_exported made;
+  loom_status status = loom_load_program_with_engines(some_path(w, "loom"),
+                                                      one_in(w, 40) ? NULL : &made);
   if (status == LOOM_OK && w->exporteds < POOL) w->exported[w->exporteds++] = made;
   else if (status == LOOM_OK) status = loom_exported_release(made);
   return status;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import zipfile
 from pathlib import Path
 
 import numpy
@@ -47,6 +48,25 @@ def test_programs_that_c_writes(
     x = numpy.arange(1, 7, dtype=numpy.float32).reshape(2, 3)
     _, product = g(np.array(x), np.array([0, 3], dtype=np.uint32))
     numpy.testing.assert_array_equal(numpy.asarray(product), x * (x + 9))
+
+
+def test_derivatives_and_engines_that_c_writes(
+    compiled: Compile, bare_environment: dict[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "c.loom"
+    done = subprocess.run(
+        [str(compiled(HERE / "exported.c")), "derivatives", str(path)],
+        env=bare_environment | {"LAZYLOOM_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    with zipfile.ZipFile(path) as archive:
+        assert {"engines.bin", "modules/0.ops.json", "modules/0.vjp2.ops.json"} <= set(
+            archive.namelist())
+    g = lazyloom.load(path)
+    x = np.ones((2, 3), dtype=np.float32)
+    slope = lazyloom.grad(lambda x: g(x)[0].sum())(x)
+    numpy.testing.assert_array_equal(
+        numpy.asarray(slope), numpy.arange(2, 8, dtype=numpy.float32).reshape(2, 3))
 
 
 def test_a_program_that_c_saves_for_a_report(

@@ -110,8 +110,8 @@ def test_members_that_are_missing_compressed_or_twice(whole: dict[str, bytes]) -
 
 
 @pytest.mark.parametrize("change, message", [
-    (lambda m: m.update(version=3), "version 3 of the format, and this Lazyloom reads up to "
-                                    "version 2; install the one that wrote it"),
+    (lambda m: m.update(version=4), "version 4 of the format, and this Lazyloom reads up to "
+                                    "version 3; install the one that wrote it"),
     (lambda m: m.update(version="1"), "its version is '1', expected an integer"),
     (lambda m: m.update(format="other"), "it is no exported program"),
     (lambda m: m.update(extra=1), r"the fields \['extra'\] are unknown"),

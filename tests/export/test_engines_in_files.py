@@ -212,3 +212,18 @@ def test_wrong_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
         exported(engines=True)
     program = lazyloom.load(io.BytesIO(data), engines=True)
     assert program.engines is None and "is off" in program.without_engines
+
+
+def test_derivatives_have_engines_too() -> None:
+    data = exported(engines=True, vjp_order=1)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = archive.namelist()
+    assert "modules/0.vjp1.ops.json" in names and container.ENGINES in names
+    program = lazyloom.load(io.BytesIO(data), engines=True)
+    assert program.without_engines == "" and program.engines is not None
+    x = np.asarray(numpy.linspace(0, 1, 6, dtype="float32").reshape(2, 3))
+    slope = lazyloom.grad(lambda x: program(x).sum())(x)
+    assert "call_module" not in lazyloom.program_of(slope.value).ops
+    numpy.testing.assert_allclose(
+        numpy.asarray(slope), numpy.asarray(lazyloom.grad(lambda x: function(x).sum())(x)),
+        rtol=1e-5)

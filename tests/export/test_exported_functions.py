@@ -240,7 +240,7 @@ def test_arguments_are_checked_at_the_call() -> None:
 def test_no_derivative_is_an_error_at_the_call() -> None:
     g = loaded(lambda x: (x * x).sum(), torch.tensor(data(3)))
     x = torch.tensor(data(3), requires_grad=True)
-    with pytest.raises(GradientError, match="x requires a gradient.*has none"):
+    with pytest.raises(GradientError, match="x requires a gradient.*without its derivative"):
         g(x)
     with torch.no_grad():
         assert g(x).item() == pytest.approx((data(3) ** 2).sum())

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -607,6 +608,31 @@ def test_a_program_that_ends_the_process_is_saved_and_run_in_another(tmp_path):
     told = done(*repro, "--limit", "3", "--json")
     assert told.returncode == 1, told.stderr
     assert json.loads(told.stdout)["fault"]["text"] == "it still runs op by op after 3 s"
+
+
+@pytest.mark.once("processes of their own")
+def test_an_interrupt_writes_the_smallest_program_so_far(file):
+    x = np.asarray(numpy.linspace(-2, 2, 600).reshape(20, 30))
+    y = x
+    for k in range(12):
+        y = np.tanh(y @ x.T / 7.7) @ np.sin(x + k)
+    saved_of(file, np.log(np.sum(np.exp(y), axis=0)))
+    before = len(saved.read(file).program.ops)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lazyloom", "repro", file, "--minimise", "--tolerance", "0",
+         "--seconds", str(LONGEST)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert " ops, " in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        told, said = process.communicate(timeout=LONGEST)
+    finally:
+        process.kill()
+    assert process.returncode == 130, said
+    assert "it was interrupted, so there may be a smaller one" in told
+    assert f"written    {file}.min" in told and "Traceback" not in said
+    smallest = saved.read(f"{file}.min")
+    assert len(smallest.program.ops) < before
+    assert running.findings_of(smallest, 0).fault is not None
 
 
 def saved_ops(path):

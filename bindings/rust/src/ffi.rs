@@ -214,6 +214,14 @@ pub struct loom_quantize_options {
     pub skip_count: usize,
 }
 
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct loom_export_options {
+    pub size: usize,
+    pub vjp_order: c_int,
+    pub engines: bool,
+}
+
 pub type loom_log_function = Option<unsafe extern "C" fn(loom_log_level, *const c_char, *mut c_void)>;
 
 pub type loom_function = Option<unsafe extern "C" fn(*const loom_tensor, usize, *mut loom_tensor, usize, *mut c_void) -> loom_status>;
@@ -354,7 +362,9 @@ extern "C" {
     pub fn loom_quantized_json(quantized: loom_quantized, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;
     pub fn loom_quantized_release(quantized: loom_quantized) -> loom_status;
     pub fn loom_export(path: *const c_char, inputs: *const loom_tensor, input_names: *const *const c_char, input_count: usize, results: *const loom_tensor, result_count: usize, parameters: *const loom_tensor, parameter_names: *const *const c_char, parameter_count: usize) -> loom_status;
+    pub fn loom_export_with(path: *const c_char, inputs: *const loom_tensor, input_names: *const *const c_char, input_count: usize, results: *const loom_tensor, result_count: usize, parameters: *const loom_tensor, parameter_names: *const *const c_char, parameter_count: usize, options: *const loom_export_options) -> loom_status;
     pub fn loom_load_program(path: *const c_char, program: *mut loom_exported) -> loom_status;
+    pub fn loom_load_program_with_engines(path: *const c_char, program: *mut loom_exported) -> loom_status;
     pub fn loom_exported_run(program: loom_exported, inputs: *const loom_tensor, input_count: usize, results: *mut loom_tensor, result_count: usize) -> loom_status;
     pub fn loom_exported_seed(program: loom_exported, seed: u64) -> loom_status;
     pub fn loom_exported_json(program: loom_exported, buffer: *mut c_char, capacity: usize, needed: *mut usize) -> loom_status;

@@ -109,7 +109,8 @@ class ExportedProgram:
     def module(self, check_guards: bool = True) -> nn.Module:
         """A module whose ``forward`` is the program, with its parameters and buffers.
 
-        It computes what the exported module computed in its mode then, and has no gradients.
+        It computes what the exported module computed in its mode then. It has gradients if it was
+        exported with ``vjp_order=1``: its parameters require them where those exported did.
         """
         return _ProgramModule(self._program, self._values, self._buffers)
 
@@ -162,12 +163,13 @@ class _ProgramModule(nn.Module):
         super().__init__()
         self._program = program
         aliases = program.aliases
+        trained = set(program.differentiable_parameters)
         made: dict[str, Any] = {}
         for name, tensor in values.items():
             if name in aliases:
                 continue
             made[name] = (tensor.clone() if name in buffers or name.startswith("constant.")
-                          else nn.Parameter(tensor.clone(), requires_grad=False))
+                          else nn.Parameter(tensor.clone(), requires_grad=name in trained))
         #: those that the program takes, in its order: (module, name in it)
         self._taken: list[tuple[nn.Module, str]] = []
         for name in values:
@@ -255,7 +257,7 @@ def _dynamic(
 def export(
     mod: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None, *,
     dynamic_shapes: Any = None, strict: bool = False, preserve_module_call_signature: Any = (),
-    prefer_deferred_runtime_asserts_over_guards: bool = False,
+    prefer_deferred_runtime_asserts_over_guards: bool = False, vjp_order: int = 0,
 ) -> ExportedProgram:  # fmt: skip
     """A module as a program, with its parameters and buffers. See ``torch.export.export``.
 
@@ -269,6 +271,8 @@ def export(
         dynamic_shapes: for each argument, by name or in order, a :class:`Dim` by axis.
         strict, preserve_module_call_signature, prefer_deferred_runtime_asserts_over_guards:
             accepted, and nothing depends on them.
+        vjp_order: how often the program can be differentiated, by its floating-point and complex
+            arguments and by the parameters that require a gradient; PyTorch has no such argument.
 
     Raises TypeError for anything but a module and a tuple, ValueError for a dimension without
     bounds, and what ``lazyloom.export`` raises.
@@ -284,7 +288,7 @@ def export(
     buffers = dict(mod.named_buffers(remove_duplicate=False))
     file = io.BytesIO()
     lazyloom.export(
-        mod, file, *args, kwargs=kwargs, dynamic=dynamic, extents=extents,
+        mod, file, *args, kwargs=kwargs, dynamic=dynamic, extents=extents, vjp_order=vjp_order,
         parameters={**parameters, **buffers},
         metadata={_BUFFERS: json.dumps(sorted(buffers)), _TRAINING: json.dumps(mod.training)})
     return ExportedProgram(file.getvalue(), (args, dict(kwargs or {})))

@@ -22,7 +22,7 @@ PARAMETERS: Final = "parameters.safetensors"
 _STORED: Final = 0
 #: the names that members may have
 _NAME: Final = re.compile(
-    r"manifest\.json|parameters\.safetensors|modules/\d+\.mlirbc|modules/\d+\.ops\.json|"
+    r"manifest\.json|parameters\.safetensors|modules/\d+(\.vjp\d+)?\.(mlirbc|ops\.json)|"
     r"engines\.bin")
 #: what every member says of its time, so that equal programs are equal files
 _TIME: Final = (1980, 1, 1, 0, 0, 0)
@@ -85,8 +85,9 @@ def _read(archive: Any, where: str) -> tuple[Manifest, dict[str, bytes]]:
         if not _NAME.fullmatch(info.filename) or info.filename in members:
             raise ArgumentError(
                 f"{where}: it has the member {info.filename!r:.80}, expected each once of "
-                f"{MANIFEST}, {PARAMETERS}, {ENGINES}, modules/N.mlirbc and modules/N.ops.json; it "
-                "is no exported program, or was changed")
+                f"{MANIFEST}, {PARAMETERS}, {ENGINES}, modules/N.mlirbc and modules/N.ops.json, "
+                "and of derivatives modules/N.vjpK.mlirbc and modules/N.vjpK.ops.json; it is no "
+                "exported program, or was changed")
         if info.compress_type != _STORED:
             raise ArgumentError(
                 f"{where}: its member {info.filename} is compressed, expected members that are "

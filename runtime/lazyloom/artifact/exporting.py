@@ -6,7 +6,7 @@ import inspect
 import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -30,14 +30,17 @@ from ..trace.scalars import Scalar
 from ..trace.source import user_site
 from ..types import TensorType, tensor_type
 from . import container, nesting, ops, safetensors
+from .derivatives import checked_order, leaves_of, pulled_back
 from .manifest import (
     CheckSpec,
+    Differentiable,
     GeneratorSpec,
     LeafSpec,
     Manifest,
     ParameterSpec,
     ResultSpec,
     Specialization,
+    Vjp,
 )
 from .recorded import DrawNumber, Draws, Parameters, RecordedProgram
 
@@ -55,7 +58,7 @@ def export(
     dynamic: Mapping[str, Mapping[int, str]] | None = None,
     extents: Mapping[str, Sequence[int]] | None = None,
     stablehlo_version: str | None = None, metadata: Mapping[str, str] | None = None,
-    engines: bool = False,
+    engines: bool = False, vjp_order: int = 0,
 ) -> None:
     """Write a program to a file, which :func:`lazyloom.load` reads.
 
@@ -90,6 +93,10 @@ def export(
         metadata: texts by name that are kept with the program and mean nothing to it.
         engines: store what the code generators in use make of parts of the program, too, which
             :func:`lazyloom.load` takes where it is told so.
+        vjp_order: how often the loaded program can be differentiated, in reverse mode: for each
+            order a further module is written, and the function is called once more. Derivatives
+            are by the floating-point and complex arguments (of pending values by the inputs that
+            require a gradient), and by the parameters that require a gradient.
 
     Raises:
         ArgumentError: an argument is of another kind, or the program has an op that cannot be
@@ -133,6 +140,7 @@ def export(
         raise ArgumentError(
             f"{NAME}: engines is True and the disk cache is off (LAZYLOOM_CACHE=0), expected it "
             "on: it holds engines")
+    recording.add_vjps(checked_order(vjp_order, NAME))
     _write(path if hasattr(path, "write") else os.fspath(path), recording, stablehlo_version,
            dict(metadata or {}), engines)
 
@@ -169,6 +177,8 @@ class _Recording:
         parameters: what else is read.
         generators: the generators that are drawn from.
         programs: for each specialization, its extents, and what was recorded.
+        vjps: for each specialization, its VJPs by order; see :mod:`lazyloom.artifact.derivatives`.
+        differentiable: what these are by.
     """
 
     name: str
@@ -179,6 +189,74 @@ class _Recording:
     parameters: Parameters
     generators: list[GeneratorSpec]
     programs: list[tuple[dict[str, int], RecordedProgram]]
+    vjps: list[list[RecordedProgram]]
+    differentiable: Differentiable | None
+
+    def add_vjps(self, order: int) -> None:
+        """Record the VJPs of all programs, up to an order. Raises ArgumentError."""
+        self.differentiable = None
+        self.vjps = [[] for _ in self.programs]
+        if not order:
+            return
+        cuts_held, gradients = switches.cuts_held(), switches.set_grad_enabled(True)
+        switches.hold_cuts(True)
+        try:
+            taped = [self._taped(chosen) for chosen, _ in self.programs]
+            # derivatives of all programs are by the same
+            trained = dict.fromkeys(
+                [key for t in taped for key in leaves_of(t.results, t.start, t.arguments)])
+            for key in trained:
+                self.parameters.number(*key)
+            values = self.parameters.values
+            by = self.differentiable = Differentiable(
+                tuple([k for k, v in enumerate(taped[0].arguments) if v.requires_grad]),
+                tuple([k for k, v in enumerate(values) if (v.node, v.index) in trained]))
+            for vjps, t in zip(self.vjps, taped, strict=True):
+                inputs = [*[t.arguments[n] for n in by.arguments],
+                          *[values[n] for n in by.parameters]]
+                for k in range(1, order + 1):
+                    call = ExportCall(NAME, user_site(), f"derivative of {self.name}")
+                    with call:
+                        results, cotangents = pulled_back(t.results, inputs, k, call, NAME)
+                    vjps.append(t.program(results, self.parameters, cotangents))
+        finally:
+            switches.hold_cuts(cuts_held)
+            switches.set_grad_enabled(gradients)
+
+    def _taped(self, chosen: dict[str, int]) -> _Recorded:
+        """What is exported for some extents, recorded on the tape."""
+        raise NotImplementedError
+
+
+class _Recorded(NamedTuple):
+    """Recorded work.
+
+    Attributes:
+        results: what it gives.
+        arguments: the values that stand for the arguments.
+        generators: how many generators are drawn from.
+        start: work from before this number is no part of it.
+        draws: what belongs to the generators.
+    """
+
+    results: list[Value]
+    arguments: list[Value]
+    generators: int
+    start: int
+    draws: Draws
+
+    def program(
+        self, results: Sequence[Value], parameters: Parameters, cotangents: Sequence[Value] = ()
+    ) -> RecordedProgram:
+        """Return the program of results, which may depend on cotangents, too."""
+        leading = [v.type for v in self.arguments]
+        leading += [tensor_type((2,), uint32), tensor_type((), int64)] * self.generators
+        leaves = {(v.node, v.index): k for k, v in enumerate(self.arguments)}
+        for v in cotangents:
+            leaves[v.node, v.index] = len(leading)
+            leading.append(v.type)
+        return RecordedProgram(
+            results, leaves, leading, self.start, parameters, self.draws, NAME)
 
 
 class _Pending(_Recording):
@@ -200,8 +278,7 @@ class _Pending(_Recording):
                 f"{NAME}: {type_name(values)} is given, expected a function or pending tensors")
         settle_all()
         self.leaves = [_leaf(name, _value(x).type) for name, x in leaves]
-        arguments = {(_value(x).node, _value(x).index): k for k, (_, x) in enumerate(leaves)}
-        if len(arguments) != len(leaves):
+        if len({(_value(x).node, _value(x).index) for _, x in leaves}) != len(leaves):
             raise ArgumentError(f"{NAME}: one tensor is given twice in inputs, expected it once")
         self.parameters = Parameters(named)
         self.generators = []
@@ -210,9 +287,12 @@ class _Pending(_Recording):
             raise ArgumentError(
                 f"{NAME}: none of the values is pending; export them before they are read, or "
                 "export the function that computes them")
-        self.programs = [({}, RecordedProgram(
-            results, arguments, [_value(x).type for _, x in leaves], 0, self.parameters, _NO_DRAWS,
-            NAME))]
+        self._recorded: Final = _Recorded(
+            results, [_value(x) for _, x in leaves], 0, 0, _NO_DRAWS)
+        self.programs = [({}, self._recorded.program(results, self.parameters))]
+
+    def _taped(self, chosen: dict[str, int]) -> _Recorded:
+        return self._recorded
 
 
 class _Function(_Recording):
@@ -243,9 +323,9 @@ class _Function(_Recording):
         self.programs = []
         trees: list[dict[str, Any]] = []
         for chosen in combinations:
-            tree, recorded = self._record(chosen)
+            tree, recorded = self._record(chosen, False)
             trees.append(tree)
-            self.programs.append((chosen, recorded))
+            self.programs.append((chosen, recorded.program(recorded.results, self.parameters)))
         self.results = trees[0]
         if any(tree != trees[0] for tree in trees):
             raise ArgumentError(
@@ -299,19 +379,23 @@ class _Function(_Recording):
             [chosen[d] if isinstance(d, str) else d for d in leaf.shape]), leaf.dtype)
             for leaf in self.leaves]
 
-    def _record(self, chosen: dict[str, int]) -> tuple[dict[str, Any], RecordedProgram]:
-        """Call the function on placeholders; return the tree of its results, and the program."""
+    def _taped(self, chosen: dict[str, int]) -> _Recorded:
+        return self._record(chosen, True)[1]
+
+    def _record(self, chosen: dict[str, int], tape: bool) -> tuple[dict[str, Any], _Recorded]:
+        """Call the function on placeholders, with gradients or without; return the tree of its
+        results, and what it recorded."""
         function = inspect.unwrap(self._function)
         code = getattr(function, "__code__", None) or getattr(
             getattr(function, "__call__", None), "__code__", None)  # noqa: B004
         where = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
         call = ExportCall(NAME, user_site(), f"function {self.name}{where}")
         types = self._types(chosen)
-        cuts_held, gradients = switches.cuts_held(), switches.set_grad_enabled(False)
+        cuts_held, gradients = switches.cuts_held(), switches.set_grad_enabled(tape)
         switches.hold_cuts(True)
         try:
             with call:
-                values = [placeholder(t, call, False) for t in types]
+                values = [placeholder(t, call, tape and t.dtype.is_inexact) for t in types]
                 leaves = [wrap_as(x, v) if isinstance(x, Tensor) else v
                           for x, v in zip(self._given, values, strict=True)]
                 args, kwargs = nesting.build(self.arguments, leaves)
@@ -330,11 +414,8 @@ class _Function(_Recording):
         settle_all()
         numbers = self._numbers(draws, len(types))
         keys = {key: len(types) + 2 * k for k, key in enumerate(self._keys)}
-        leading = [*types, *[t for _ in self._keys for t in (
-            tensor_type((2,), uint32), tensor_type((), int64))]]
-        arguments = {(v.node, v.index): k for k, v in enumerate(values)}
-        return tree, RecordedProgram(
-            results, arguments, leading, call.start, self.parameters, Draws(keys, numbers), NAME)
+        return tree, _Recorded(
+            results, values, len(self._keys), call.start, Draws(keys, numbers))
 
     def _numbers(
         self, draws: Sequence[tuple[Any, Value]], leaves: int
@@ -434,20 +515,30 @@ def _write(
     calls: set[str] = set()
     compatible = ""
     entries: dict[tuple[str, bytes], None] = {}
-    for number, (chosen, recorded) in enumerate(recording.programs):
+
+    def add(name: str, recorded: RecordedProgram) -> tuple[CheckSpec, ...]:
+        nonlocal compatible, calls
         module = _module(recorded, version)
-        name = f"modules/{number}.mlirbc"
         files[name] = module.data
         if engines:
             structure, outputs, scalars = recorded.structure()
             files[container.ops_of(name)] = ops.packed(structure, outputs, scalars)
             found, _ = backend().engines_of(structure, tuple(outputs), in_use())
-            entries |= dict.fromkeys(found)
+            entries.update(dict.fromkeys(found))
         calls |= set(module.calls)
         compatible = module.version
+        return tuple([CheckSpec(c.kind, c.of, c.info) for c in recorded.checks])
+
+    for number, (chosen, recorded) in enumerate(recording.programs):
+        name = f"modules/{number}.mlirbc"
+        checks = add(name, recorded)
+        vjps: list[Vjp] = []
+        for k, vjp in enumerate(recording.vjps[number], start=1):
+            of_vjp = f"modules/{number}.vjp{k}.mlirbc"
+            vjps.append(Vjp(of_vjp, add(of_vjp, vjp)))
         specializations.append(Specialization(
             name, chosen, tuple([ResultSpec(t.dtype, t.shape) for t in recorded.result_types]),
-            tuple([CheckSpec(c.kind, c.of, c.info) for c in recorded.checks])))
+            checks, tuple(vjps)))
     parameters = recording.parameters
     specs = [ParameterSpec(n, v.type.dtype, v.type.shape)
              for n, v in zip(parameters.names, parameters.values, strict=True)]
@@ -462,5 +553,5 @@ def _write(
         {"lazyloom": VERSION, **{k: v for k, v in described.items() if k in ("jax", "jaxlib")}},
         compatible, described["platform"], tuple(sorted(calls)), tuple(recording.positional),
         recording.arguments, recording.results, tuple(recording.leaves), tuple(specs),
-        parameters.aliases, tuple(recording.generators), tuple(specializations), metadata, {}),
-        files)
+        parameters.aliases, tuple(recording.generators), tuple(specializations), metadata, {},
+        recording.differentiable), files)

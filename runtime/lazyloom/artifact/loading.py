@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import threading
@@ -15,7 +16,7 @@ from ..cache import disk
 from ..cache.portable import CacheInfo
 from ..cache.portable import load as load_entries
 from ..dtypes import int64, uint32
-from ..errors import ArgumentError, DTypeError, GradientError, ShapeError, type_name
+from ..errors import ArgumentError, DTypeError, ShapeError, type_name
 from ..ops.modules import signature_of
 from ..ops.spec import lookup
 from ..placements import DEFAULT_PLACEMENT
@@ -26,10 +27,10 @@ from ..trace.graph import Value
 from ..trace.recording import record, record_spec
 from ..trace.scalars import Scalar
 from ..trace.specs import Spec, spec_of
-from ..trace.switches import grad_enabled
 from ..types import TensorType, tensor_type
 from . import container, nesting, ops, safetensors
-from .manifest import LeafSpec, Manifest, Specialization, shown
+from .derivatives import differentiated, types_of
+from .manifest import CheckSpec, LeafSpec, Manifest, Specialization, shown
 from .ops import ExportedOps
 
 NAME: Final = "lazyloom.load"
@@ -90,10 +91,12 @@ class ExportedFunction:
 
     Made by :func:`lazyloom.load`. A call records one op, or with engines the ops of the program.
     The results are pending tensors like any others, of the class that the frontend of the first
-    tensor argument uses. It has no derivative.
+    tensor argument uses. It has a derivative, in reverse mode, if it was exported with
+    ``vjp_order``.
 
     Attributes:
         name: of the function that was exported.
+        vjp_order: how often it can be differentiated.
         generators: the states of the generators that it draws from, in order of first use.
         extents: for each specialization, the extent of each symbol.
         created_by: the versions that wrote the file.
@@ -128,6 +131,7 @@ class ExportedFunction:
         self.metadata: Final = dict(manifest.metadata)
         self.created_by: Final = dict(manifest.created_by)
         self.stablehlo_version: Final = manifest.stablehlo
+        self.vjp_order: Final = manifest.vjp_order
         self.extents: Final = [dict(s.extents) for s in manifest.specializations]
         self.generators: Final = [
             DrawState(g.key, g.number, g.draws) for g in manifest.generators]
@@ -136,14 +140,16 @@ class ExportedFunction:
             f"{where}: its member {container.PARAMETERS}")
         self._names: Final = [p.name for p in manifest.parameters]
         self._parameters: Final[list[Value]] = [from_host(arrays[n]) for n in self._names]
-        self._files: Final = {s.module: files[s.module] for s in manifest.specializations}
+        self._files: Final = {
+            m: files[m] for s in manifest.specializations for m, _ in _modules(s)}
         self._specs: Final[dict[str, Spec]] = {}
-        self._ops: Final = [
-            [spec_of(lookup("checked"), c._asdict(), 2) for c in s.checks]
-            for s in manifest.specializations]
+        self._checks: Final = {
+            m: [spec_of(lookup("checked"), c._asdict(), 2) for c in checks]
+            for s in manifest.specializations for m, checks in _modules(s)}
         # a damaged module is an error of the load
         for s in manifest.specializations:
-            self._spec(s)
+            for order in range(self.vjp_order + 1):
+                self._spec(s, order)
         self.engines: CacheInfo | None = None
         self.without_engines = ""
         self._recorded: Final[dict[str, ExportedOps]] = {}
@@ -159,18 +165,19 @@ class ExportedFunction:
             self.without_engines = "the disk cache, which holds engines, is off (LAZYLOOM_CACHE=0)"
             return
         for s in self._manifest.specializations:
-            name = container.ops_of(s.module)
-            found = ops.unpacked(files.get(name, b""), f"{self._where}: its member {name}")
-            if isinstance(found, str):
-                self.without_engines = found
-                self._recorded.clear()
-                return
-            _, results = signature_of(str(self._spec(s).attrs["module"]))
-            if list(found.operands) != self._operand_types(s) or found.results != tuple(results):
-                raise ArgumentError(
-                    f"{self._where}: its member {name} takes {shown(found.operands)} and gives "
-                    f"{shown(found.results)}, expected what {s.module} does; export it again")
-            self._recorded[s.module] = found
+            for order, (module, _) in enumerate(_modules(s)):
+                name = container.ops_of(module)
+                found = ops.unpacked(files.get(name, b""), f"{self._where}: its member {name}")
+                if isinstance(found, str):
+                    self.without_engines = found
+                    self._recorded.clear()
+                    return
+                operands, results = signature_of(str(self._spec(s, order).attrs["module"]))
+                if found.operands != tuple(operands) or found.results != tuple(results):
+                    raise ArgumentError(
+                        f"{self._where}: its member {name} takes {shown(found.operands)} and gives "
+                        f"{shown(found.results)}, expected what {module} does; export it again")
+                self._recorded[module] = found
         self.engines = load_entries(io.BytesIO(files[container.ENGINES]))
 
     # What it is.
@@ -192,7 +199,7 @@ class ExportedFunction:
 
     def describe(self) -> dict[str, Any]:
         """Return what it takes and gives as JSON: ``name``, ``inputs``, ``specializations``,
-        ``draws`` of each generator, and ``metadata``."""
+        ``draws`` of each generator, ``vjp_order``, and ``metadata``."""
         m = self._manifest
         return {
             "name": m.name,
@@ -203,6 +210,7 @@ class ExportedFunction:
                 "results": [{"dtype": r.dtype.name, "shape": list(r.shape)} for r in s.results],
             } for s in m.specializations],
             "draws": [g.draws for g in m.generators],
+            "vjp_order": self.vjp_order,
             "metadata": self.metadata,
         }
 
@@ -215,6 +223,12 @@ class ExportedFunction:
         """Return the parameters by name, further names of one among them."""
         values = dict(zip(self._names, self._parameters, strict=True))
         return values | {name: values[of] for name, of in self._manifest.aliases.items()}
+
+    @property
+    def differentiable_parameters(self) -> list[str]:
+        """The names of the parameters that it has a derivative by, as stored."""
+        by = self._manifest.differentiable
+        return [] if by is None else [self._names[n] for n in by.parameters]
 
     @property
     def aliases(self) -> dict[str, str]:
@@ -243,7 +257,8 @@ class ExportedFunction:
             ArgumentError: an argument is missing, of another nesting or another number than the
                 program was exported with; there is no specialization for the extents.
             DTypeError, ShapeError: a tensor has another dtype or shape; they name the argument.
-            GradientError: a gradient would be needed through the program.
+            GradientError: an argument requires a gradient, and the program was exported without
+                its derivative.
         """
         return self.call_with(self._parameters, args, kwargs)
 
@@ -305,24 +320,29 @@ class ExportedFunction:
                   for x, leaf in zip(leaves, self._manifest.leaves, strict=True)]
         chosen = self._fitting(values)
         stored = self._stored(parameters)
-        for x, name in zip([*values, *stored], [*self.argument_names, *self._names], strict=True):
-            if grad_enabled() and x.requires_grad:
-                raise GradientError(
-                    f"{self.name}: {name} requires a gradient, and an exported program has none; "
-                    "detach it or call the program with gradients off (lazyloom.grad_mode(False), "
-                    "torch.no_grad()), or differentiate the function that was exported",
-                    op="call_module")
         drawn = [v for g in self.generators for v in g.take()]
-        recorded = self._recorded.get(chosen.module)
-        operands = [*values, *drawn, *stored]
-        results: Any = (record_spec(self._spec(chosen), operands) if recorded is None
+        return self._call(chosen, 0, [*values, *drawn], [], stored)
+
+    def _call(
+        self, chosen: Specialization, order: int, leading: Sequence[Value],
+        cotangents: Sequence[Value], parameters: Sequence[Value],
+    ) -> list[Value]:  # fmt: skip
+        """Record module ``order`` of a specialization; return its results with a derivative."""
+        module, _ = _modules(chosen)[order]
+        recorded = self._recorded.get(module)
+        # the derivative is the next module's
+        operands = [v.detach() for v in (*leading, *cotangents, *parameters)]
+        results: Any = (record_spec(self._spec(chosen, order), operands) if recorded is None
                         else tuple(recorded.record(operands)))
         outputs: list[Value] = list(results) if isinstance(results, tuple) else [results]
-        count = len(chosen.results)
-        checks = self._ops[self._manifest.specializations.index(chosen)]
+        checks = self._checks[module]
+        count = len(outputs) - len(checks)
         for spec, flag in zip(checks, outputs[count:], strict=True):
             outputs[:count] = [record_spec(spec, [v, flag])[0] for v in outputs[:count]]
-        return outputs[:count]
+        return differentiated(
+            self.name, [*self.argument_names, *self._names], outputs[:count],
+            functools.partial(self._call, chosen), order, self.vjp_order,
+            self._manifest.differentiable, leading, cotangents, parameters)
 
     def _stored(self, parameters: Sequence[Any] | None) -> list[Value]:
         if parameters is None or parameters is self._parameters:
@@ -391,40 +411,53 @@ class ExportedFunction:
             f"{self.name}: {given} is called for, and the program was exported for: {existing}; "
             "pad the arguments to one of these, or export it for this extent, too")
 
-    def _spec(self, s: Specialization) -> Spec:
-        """Return the op of a specialization. Raises ArgumentError for a damaged module."""
-        spec = self._specs.get(s.module)
+    def _spec(self, s: Specialization, order: int = 0) -> Spec:
+        """Return the op of a specialization, or of its VJP of an order.
+
+        Raises ArgumentError for a damaged module.
+        """
+        name, checks = _modules(s)[order]
+        spec = self._specs.get(name)
         if spec is not None:
             return spec
-        where = f"{self._where}: its member {s.module}"
+        where = f"{self._where}: its member {name}"
         try:
-            module = backend().module_text(self._files[s.module])
+            module = backend().module_text(self._files[name])
             operands, results = signature_of(module)
         except ArgumentError as error:
             raise ArgumentError(f"{where}: {error}") from error
-        expected = self._operand_types(s)
+        expected, stated = self._types(s, order)
         if list(operands) != expected:
             raise ArgumentError(
                 f"{where} takes {shown(operands)}, expected {shown(expected)} as the manifest "
                 "says; export the program again")
-        stated = [(r.dtype, r.shape) for r in s.results]
-        if [(t.dtype, t.shape) for t in results[: len(stated)]] != stated or (
-            len(results) != len(stated) + len(s.checks)
-        ):
+        if list(results[: len(stated)]) != stated or len(results) != len(stated) + len(checks):
             raise ArgumentError(
-                f"{where} gives {shown(results)}, expected {shown(s.results)} and "
-                f"{len(s.checks)} flags as the manifest says; export the program again")
+                f"{where} gives {shown(results)}, expected {shown(stated)} and {len(checks)} flags "
+                "as the manifest says; export the program again")
         spec = spec_of(lookup("call_module"), {"module": module}, len(operands))
-        self._specs[s.module] = spec
+        self._specs[name] = spec
         return spec
 
-    def _operand_types(self, s: Specialization) -> list[TensorType]:
+    def _types(self, s: Specialization, order: int) -> tuple[list[TensorType], list[TensorType]]:
+        """Return the types of the operands and of the results of a module, without flags."""
         m = self._manifest
-        types = [tensor_type(tuple([s.extents[d] if isinstance(d, str) else d for d in leaf.shape]),
-                             leaf.dtype) for leaf in m.leaves]
+        leading = [tensor_type(tuple([
+            s.extents[d] if isinstance(d, str) else d for d in leaf.shape]), leaf.dtype)
+            for leaf in m.leaves]
         for _ in m.generators:
-            types += [tensor_type((2,), uint32), tensor_type((), int64)]
-        return [*types, *[tensor_type(p.shape, p.dtype) for p in m.parameters]]
+            leading += [tensor_type((2,), uint32), tensor_type((), int64)]
+        parameters = [tensor_type(p.shape, p.dtype) for p in m.parameters]
+        results = [tensor_type(r.shape, r.dtype) for r in s.results]
+        cotangents: list[TensorType] = []
+        if m.differentiable is not None:
+            cotangents, results = types_of(order, leading, parameters, results, m.differentiable)
+        return [*leading, *cotangents, *parameters], results
+
+
+def _modules(s: Specialization) -> list[tuple[str, tuple[CheckSpec, ...]]]:
+    """The module of a specialization and those of its VJPs, by order, with their checks."""
+    return [(s.module, s.checks), *[(v.module, v.checks) for v in s.vjps]]
 
 
 def load(path: Any, cls: Any = None, *, engines: bool = False) -> ExportedFunction:

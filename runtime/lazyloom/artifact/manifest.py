@@ -13,8 +13,10 @@ from . import nesting
 
 FORMAT: Final = "lazyloom exported program"
 #: the version of the format that this module writes; it reads all from 1 on
-VERSION: Final = 2
-#: the version of files without ops and engines, which earlier ones read
+VERSION: Final = 3
+#: the version of files without derivatives, which earlier ones read
+_WITHOUT_DERIVATIVES: Final = 2
+#: the version of files without ops and engines, too
 _WITHOUT_ENGINES: Final = 1
 
 #: how the names of members end that came with version 2
@@ -72,6 +74,25 @@ class CheckSpec(NamedTuple):
     info: tuple[int, ...]
 
 
+class Differentiable(NamedTuple):
+    """What derivatives are by: the numbers of arguments and of parameters, each in order."""
+
+    arguments: tuple[int, ...]
+    parameters: tuple[int, ...]
+
+
+class Vjp(NamedTuple):
+    """The module that pulls cotangents back through the one before it.
+
+    Attributes:
+        module: the name of its file.
+        checks: each condition, whose flags are the module's last results.
+    """
+
+    module: str
+    checks: tuple[CheckSpec, ...]
+
+
 class Specialization(NamedTuple):
     """The program for one choice of the extents that vary.
 
@@ -80,12 +101,14 @@ class Specialization(NamedTuple):
         extents: the extent of each symbol.
         results: each result.
         checks: each condition, whose flags are the module's last results.
+        vjps: the VJP of the module, then the VJP of that one, and so on.
     """
 
     module: str
     extents: Mapping[str, int]
     results: tuple[ResultSpec, ...]
     checks: tuple[CheckSpec, ...]
+    vjps: tuple[Vjp, ...] = ()
 
 
 class FileSpec(NamedTuple):
@@ -113,6 +136,12 @@ class Manifest(NamedTuple):
     specializations: tuple[Specialization, ...]
     metadata: Mapping[str, str]
     files: Mapping[str, FileSpec]
+    differentiable: Differentiable | None = None
+
+    @property
+    def vjp_order(self) -> int:
+        """How often the program can be differentiated."""
+        return len(self.specializations[0].vjps)
 
     def symbols(self) -> list[str]:
         """Return the names of the extents that vary, in order of use."""
@@ -122,10 +151,15 @@ class Manifest(NamedTuple):
 
 def packed(m: Manifest) -> bytes:
     """Return a manifest as JSON."""
-    version = VERSION if any(name.endswith(_SINCE_2) for name in m.files) else _WITHOUT_ENGINES
+    version = VERSION if m.differentiable is not None else _WITHOUT_DERIVATIVES if any(
+        name.endswith(_SINCE_2) for name in m.files) else _WITHOUT_ENGINES
     fields: dict[str, Any] = {"format": FORMAT, "version": version}
     for key, value in m._asdict().items():
         fields[key] = _plain(value)
+    if version < VERSION:
+        del fields["differentiable"]
+        for s in fields["specializations"]:
+            del s["vjps"]
     return json.dumps(fields, indent=1, ensure_ascii=False).encode()
 
 
@@ -168,17 +202,17 @@ def unpacked(data: bytes, where: str) -> Manifest:
             f"({fields.get('created_by')!r:.200}) or a later one")
     del fields["format"], fields["version"]
     try:
-        return _manifest(fields)
+        return _manifest(fields, version >= VERSION)
     except (ValueError, KeyError, TypeError, LoomError) as error:
         raise ArgumentError(
             f"{where}: its manifest is none of version {version}: {error}; the file is damaged or "
             "was changed") from error
 
 
-def _manifest(fields: Mapping[str, Any]) -> Manifest:
-    _known(fields, Manifest)
+def _manifest(fields: Mapping[str, Any], derivatives: bool) -> Manifest:
+    _known(fields, Manifest, () if derivatives else ("differentiable",))
     leaves = _list(fields, "leaves", _leaf)
-    results = _list(fields, "specializations", _specialization)
+    results = _list(fields, "specializations", lambda s: _specialization(s, derivatives))
     if not results:
         raise ValueError("it has no specialization")
     if len({len(s.results) for s in results}) > 1:
@@ -200,22 +234,45 @@ def _manifest(fields: Mapping[str, Any]) -> Manifest:
         tuple(leaves), tuple(_list(fields, "parameters", _parameter)), _texts(fields["aliases"]),
         tuple(_list(fields, "generators", _generator)), tuple(results),
         _texts(fields["metadata"]),
-        {_text(k): _file(v) for k, v in _mapping(fields["files"]).items()})
+        {_text(k): _file(v) for k, v in _mapping(fields["files"]).items()},
+        _differentiable(fields["differentiable"]) if derivatives else None)
     symbols = set(m.symbols())
     for s in results:
         if set(s.extents) != symbols:
             raise ValueError(f"a specialization has extents of {sorted(s.extents)}, expected of "
                              f"{sorted(symbols)}")
-        if s.module not in m.files:
-            raise ValueError(f"there is no file {s.module!r:.60} for a specialization")
+        for module in (s.module, *[v.module for v in s.vjps]):
+            if module not in m.files:
+                raise ValueError(f"there is no file {module!r:.60} for a specialization")
+        if len(s.vjps) != m.vjp_order:
+            raise ValueError("its specializations have different numbers of VJPs")
+    modules = [name for s in results for name in (s.module, *[v.module for v in s.vjps])]
+    if len(set(modules)) != len(modules):
+        raise ValueError("two of its specializations or VJPs have one module")
     names = [p.name for p in m.parameters]
     if len(set(names)) != len(names) or not set(m.aliases.values()) <= set(names):
         raise ValueError("its parameters have no unique names, or an alias names none of them")
+    if m.differentiable is not None:
+        _check_differentiable(m, m.differentiable)
     return m
 
 
-def _known(fields: Any, kind: Any) -> None:
-    expected = set(kind._fields)
+def _check_differentiable(m: Manifest, by: Differentiable) -> None:
+    for what, numbers, given in (("arguments", by.arguments, m.leaves),
+                                 ("parameters", by.parameters, m.parameters)):
+        dtypes = [g.dtype for g in given]
+        if list(numbers) != sorted(set(numbers)) or any(
+            n >= len(dtypes) or not dtypes[n].is_inexact for n in numbers
+        ):
+            raise ValueError(
+                f"derivatives are by its {what} {list(numbers)}, expected numbers of "
+                "floating-point or complex ones, in order")
+    if not any(r.dtype.is_inexact for r in m.specializations[0].results):
+        raise ValueError("it has derivatives, and no result is floating-point or complex")
+
+
+def _known(fields: Any, kind: Any, without: Sequence[str] = ()) -> None:
+    expected = set(kind._fields) - set(without)
     if set(_mapping(fields)) != expected:
         unknown, missing = sorted(set(fields) - expected), sorted(expected - set(fields))
         raise ValueError(f"the fields {unknown} are unknown and {missing} are missing")
@@ -291,11 +348,23 @@ def _check(fields: Any) -> CheckSpec:
                      tuple(_list(fields, "info", _integer)))
 
 
-def _specialization(fields: Any) -> Specialization:
-    _known(fields, Specialization)
+def _differentiable(fields: Any) -> Differentiable:
+    _known(fields, Differentiable)
+    return Differentiable(tuple(_list(fields, "arguments", _number)),
+                          tuple(_list(fields, "parameters", _number)))
+
+
+def _vjp(fields: Any) -> Vjp:
+    _known(fields, Vjp)
+    return Vjp(_text(fields["module"]), tuple(_list(fields, "checks", _check)))
+
+
+def _specialization(fields: Any, derivatives: bool) -> Specialization:
+    _known(fields, Specialization, () if derivatives else ("vjps",))
     return Specialization(
         _text(fields["module"]), {k: _number(v) for k, v in _mapping(fields["extents"]).items()},
-        tuple(_list(fields, "results", _result)), tuple(_list(fields, "checks", _check)))
+        tuple(_list(fields, "results", _result)), tuple(_list(fields, "checks", _check)),
+        tuple(_list(fields, "vjps", _vjp)) if derivatives else ())
 
 
 def _file(fields: Any) -> FileSpec:

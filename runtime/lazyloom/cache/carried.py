@@ -17,13 +17,13 @@ import io
 import json
 import os
 import re
-import secrets
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from typing import IO, Any, Final, NamedTuple
 
 from ..errors import ArgumentError
+from ..files import replace
 
 _MAGIC: Final = b"LLCARRY1"
 #: magic, bytes of the list, digest of the list
@@ -101,23 +101,8 @@ def write(
         for part in (head, listed, *packed):
             file.write(part)
     else:
-        _write_aside(os.fspath(file), [head, listed, *packed])
+        replace(file, [head, listed, *packed])
     return len(head) + len(listed) + at
-
-
-def _write_aside(path: str, parts: Sequence[bytes]) -> None:
-    aside = f"{path}.new-{secrets.token_hex(8)}"
-    try:
-        with open(aside, "xb") as written:
-            written.writelines(parts)
-            written.flush()
-            # a full disk may say so no earlier
-            os.fsync(written.fileno())
-        os.replace(aside, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(aside)
-        raise
 
 
 @contextlib.contextmanager

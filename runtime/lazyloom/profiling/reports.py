@@ -7,6 +7,7 @@ import os
 from typing import Any, Final
 
 from ..errors import printable
+from ..files import replace
 from ..program.evaluations import evaluations
 from ..program.reasons import COLLECT, WAIT
 from .document import document_of
@@ -76,7 +77,9 @@ class ProfileReport:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a page (``.html``), the data (``.json``), a timeline for Perfetto
-        (``.trace.json``), or text (any other name). Raises OSError."""
+        (``.trace.json``), or text (any other name).
+
+        A file that is there is replaced when all is written. Raises OSError."""
         name = os.fsdecode(path)
         if name.endswith(".trace.json"):
             from .timeline import timeline
@@ -91,8 +94,7 @@ class ProfileReport:
         else:
             text = self.text() + "\n"
         # what has no encoding, such as a part of a file's name, is escaped
-        with open(name, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
+        replace(name, [text.encode("utf-8", "backslashreplace")])
 
 
 def machine_text(peaks: MachinePeaks) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ..errors import ArgumentError, LoomError, printable
+from ..files import replace
 from ..interrupts import reraise_from_handler
 from . import saved as files
 from .isolation import LIMIT, Isolated, isolated_findings
@@ -26,6 +27,8 @@ NAME: Final = "python -m lazyloom repro"
 #: the exit status where something is wrong with the program, and where it cannot be run
 FAULTY: Final = 1
 UNUSABLE: Final = 2
+#: and where a smaller program was looked for and SIGINT ended that, as shells have it
+INTERRUPTED: Final = 130
 #: programs of more ops are shown without their text
 LONGEST_TEXT: Final = 60
 
@@ -35,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Runs a program that lazyloom.save_repro or LAZYLOOM_REPRO=DIR saved, op by op and "
         "compiled, compares both, and says which op fails or differs. The exit status is 0 if "
-        "nothing is wrong, 1 if something is, 2 if the file cannot be used.")
+        "nothing is wrong, 1 if something is, 2 if the file cannot be used, 130 if --minimise was "
+        "interrupted, which writes the smallest program so far.")
     parser.add_argument("file", help="the file of the program")
     parser.add_argument(
         "--minimise", action="store_true",
@@ -114,6 +118,8 @@ def run(options: argparse.Namespace) -> int:
         return UNUSABLE
     if options.json:
         print(json.dumps({**as_json(saved, found), "minimised": smaller}))
+    if smaller is not None and smaller["interrupted"]:
+        return INTERRUPTED
     return 0 if found.fault is None else FAULTY
 
 
@@ -130,18 +136,20 @@ def _minimise(
         **found.saved.about, "minimised_from": before, "fault": found.fault.text})
     path = files.write(options.output or f"{options.file}.min", smallest)
     script = f"{path}.py"
-    with open(script, "w", encoding="utf-8") as file:
-        file.write(script_of(smallest, found.fault))
+    replace(script, [script_of(smallest, found.fault).encode()])
     after = len(smallest.program.ops)
     if not options.json:
-        end = "" if found.complete else "; --seconds was over, so there may be a smaller one"
+        end = "" if found.complete else (
+            f"; {'it was interrupted' if found.interrupted else '--seconds was over'}, so there "
+            "may be a smaller one")
         print(f"\nminimised  {before} ops to {after}, {saved.nbytes} bytes of input to "
               f"{smallest.nbytes}, by {found.tried} programs{end}")
         print(f"           {found.fault.text}")
         print(f"written    {path}, and {script} in Python")
         print("\n" + smallest.program.text())
     return {"file": path, "script": script, "ops": after, "tried": found.tried,
-            "complete": found.complete, "fault": found.fault.text}
+            "complete": found.complete, "interrupted": found.interrupted,
+            "fault": found.fault.text}
 
 
 def shown(name: str, saved: SavedProgram, found: Findings) -> str:

@@ -25,6 +25,7 @@ class Minimised:
         fault: what is wrong with it.
         tried: how many programs were run.
         complete: nothing smaller was found; the time was not over.
+        interrupted: SIGINT ended the search.
     """
 
     def __init__(self, saved: SavedProgram, fault: Fault) -> None:
@@ -32,6 +33,7 @@ class Minimised:
         self.fault = fault
         self.tried = 0
         self.complete = False
+        self.interrupted = False
 
 
 class _Over(Exception):
@@ -51,7 +53,7 @@ def minimised(
 
     Args:
         tolerance: by how much the forms may differ (:func:`lazyloom.repro.running.difference`).
-        seconds: after these the smallest program so far is it.
+        seconds: after these, or an interrupt (SIGINT), the smallest program so far is it.
         say: called with a line whenever a smaller one is found.
         fault_of: what is wrong with a program; found in this process by default.
 
@@ -95,6 +97,9 @@ class _Search:
             self._best.complete = True
         except _Over:
             pass
+        except KeyboardInterrupt:
+            # what was found took long, and who ends the search wants it
+            self._best.interrupted = True
         return self._best
 
     def _types(self) -> list[tuple[TensorType, ...]]:
@@ -116,7 +121,9 @@ class _Search:
         fault = self._fault_of(saved)
         if fault is None or not self._best.fault.is_same(fault):
             return False
-        self._best.saved, self._best.fault = saved, fault
+        # first the one that may be without the other: an interrupt may come in between
+        self._best.fault = fault
+        self._best.saved = saved
         # numbered anew, without what is not needed
         self._draft, self._size = reducing.draft_of(saved), size
         if self._say is not None:

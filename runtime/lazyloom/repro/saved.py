@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -18,6 +17,7 @@ import numpy as np
 from ..artifact import safetensors
 from ..dtypes import DType, dtype_named
 from ..errors import ArgumentError, LoomError, UnknownOpError
+from ..files import replace
 from ..program.program import Program
 
 FORMAT: Final = "lazyloom repro"
@@ -90,20 +90,7 @@ def write(path: Any, saved: SavedProgram) -> str:
     A device or a pipe is written to, and what a link leads to is replaced. Raises OSError.
     """
     name = os.fsdecode(path)
-    data = packed(saved)
-    if os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name):
-        with open(name, "wb") as file:
-            file.write(data)
-        return name
-    place = os.path.realpath(name)
-    part = f"{place}.{os.getpid()}-{secrets.token_hex(4)}.part"
-    try:
-        with open(part, "wb") as file:
-            file.write(data)
-        os.replace(part, place)
-    finally:
-        if os.path.exists(part):
-            os.unlink(part)
+    replace(name, [packed(saved)])
     return name
 
 
