@@ -18,6 +18,7 @@ import numpy as _numpy  # noqa: F401
 
 from . import capture, dtypes, errors, frontend, ops, testing
 from .artifact.exporting import export
+from .artifact.exporting_onnx import export_onnx
 from .artifact.loading import ExportedFunction, load
 from .autodiff.api import grad, value_and_grad
 from .autodiff.backward import backward, gradients
@@ -640,7 +641,7 @@ __all__ = [
     "Storage", "Tensor", "TensorType", "apply", "axis_index", "backward", "boundary", "cache_dir",
     "capture", "check_indices", "clear_site", "cond", "custom", "custom_rule", "default_device",
     "devices", "dlpack_device", "dtypes", "errors", "evaluations", "explain", "export",
-    "finish_compiling", "folded", "forget_since", "free_tape", "from_dlpack", "from_host",
+    "export_onnx", "finish_compiling", "folded", "forget_since", "free_tape", "from_dlpack", "from_host",
     "frontend", "get_option", "grad", "grad_enabled", "grad_mode", "gradients", "hessian", "jacfwd",
     "jacobian", "jacrev", "jit", "jvp", "known_bounds", "known_range", "last_evaluation",
     "last_sequence", "linearize", "load", "make_mesh", "mark_dynamic", "mark_static", "monitor",

@@ -165,6 +165,7 @@ def emit(g: OnnxGraph, call: Call, operands: Sequence[str]) -> list[str]:
     """Add the nodes of a supported call; return the names of its results."""
     known = RULES[call.op]
     wide = _widened(call, known.dtypes)
+    operands = [*operands, *[""] * (len(call.operands) - len(operands))]
     cast = [name if not name or t is None or w is None or w.dtype is t.dtype
             else g.cast(name, w.dtype)
             for name, t, w in zip(operands, call.operands, wide.operands, strict=True)]
