@@ -102,3 +102,17 @@ def export_onnx(
     if path is not None:
         onnx_file.write(model, path, external_data, where)
     return model
+
+
+def save_onnx(model: Any, path: Any, *, external_data: bool = False) -> None:
+    """Write a model that :func:`export_onnx` gave, as it is now, to a path or a binary file.
+
+    A file that is there is replaced when all is written. ``external_data`` is as for
+    :func:`export_onnx`.
+
+    Raises ArgumentError for external data, or more than 2 GB, and an open file; ImportError where
+    ``onnx-ir`` is not installed; OSError where the file cannot be written.
+    """
+    from . import onnx_file
+
+    onnx_file.write(model, path, external_data, "lazyloom.save_onnx")

@@ -48,10 +48,6 @@ def model_of(
     Raises ArgumentError for what ONNX cannot say, and for names that are no names.
     """
     where = recording.where
-    if recording.generators:
-        raise ArgumentError(
-            f"{where}: the function draws random numbers, which ONNX has no generator of ours "
-            "for; call eval() on a model with dropout, or pass what is drawn as an argument")
     inputs = _names(input_names, [leaf.name for leaf in recording.leaves], "input_names", where)
     count = len(recording.programs[0][1].result_types)
     outputs = _names(output_names, ["output"] if count == 1 else [
@@ -63,9 +59,11 @@ def model_of(
     unnamed = {name for name, own in zip(parameters, recording.parameters.names, strict=True)
                if own not in named}
     extents = [chosen for chosen, _ in recording.programs]
+    # ops that read these are refused
+    keys = [f"generator.{k}" for k in range(2 * len(recording.generators))]
     programs: list[OnnxProgram] = []
     for _, recorded in recording.programs:
-        program = graph_of(recorded, [*inputs, *parameters], outputs, opset, where)
+        program = graph_of(recorded, [*inputs, *keys, *parameters], outputs, opset, where)
         # a tensor that the function makes at each call is compared by its elements
         program.graph.constants.update({name: arrays[name] for name in unnamed})
         programs.append(program)

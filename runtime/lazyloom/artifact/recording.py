@@ -246,7 +246,14 @@ class RecordedFunction(Recording):
                 leaves = [wrap_as(x, v) if isinstance(x, Tensor) else v
                           for x, v in zip(self._given, values, strict=True)]
                 args, kwargs = nesting.build(self.arguments, leaves)
-                result = self._function(*args, **kwargs)
+                try:
+                    result = self._function(*args, **kwargs)
+                except Exception as error:
+                    if chosen:
+                        at = ", ".join(f"{symbol}={n}" for symbol, n in chosen.items())
+                        error.add_note(f"{self.where}: raised where the function is recorded for "
+                                       f"the extents {at}")
+                    raise
                 found: list[tuple[str, Any]] = []
                 tree = nesting.flatten(result, "the result", _is_tensor, found, self.where)
                 results = [_value(x) for _, x in found]

@@ -37,7 +37,7 @@ for _name, _op in {
     RULES[_name] = Rule(one(_op), claimed=FLOAT32)
 for _name, _op in {
     "tan": "Tan", "asin": "Asin", "acos": "Acos", "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh",
-    "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh", "selu": "Selu",
+    "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh",
 }.items():
     RULES[_name] = Rule(one(_op))
 for _name, _op in {"abs": "Abs", "negative": "Neg", "sign": "Sign", "relu": "Relu"}.items():
@@ -129,12 +129,6 @@ def _where_check(call: Call) -> Answer:
 
 RULES["where"] = Rule(one("Where"), ANY, claimed=_CLAIMED, claim=_where_check)
 RULES["masked_fill"] = Rule(lambda g, call, x: g.add("Where", x[1], x[2], x[0]), ANY)
-RULES["elu"] = Rule(lambda g, call, x: g.add("Elu", x[0], alpha=float(call.attributes["alpha"])),
-                    claimed=FLOAT32)
-RULES["leaky_relu"] = Rule(lambda g, call, x: g.add(
-    "LeakyRelu", x[0], alpha=float(call.attributes["negative_slope"])), claimed=FLOAT32)
-RULES["hardsigmoid"] = Rule(one("HardSigmoid", alpha=1 / 6, beta=0.5), claimed=FLOAT32)
-RULES["hardswish"] = Rule(one("HardSwish"), claimed=FLOAT32)
 RULES["square"] = Rule(lambda g, call, x: g.add("Mul", x[0], x[0]), NUMBERS, claimed=FLOAT32)
 RULES["rsqrt"] = Rule(lambda g, call, x: g.add("Reciprocal", g.add("Sqrt", x[0])), claimed=FLOAT32)
 RULES["silu"] = Rule(lambda g, call, x: g.add("Mul", x[0], g.add("Sigmoid", x[0])), claimed=FLOAT32)
@@ -145,16 +139,61 @@ def constant(g: OnnxGraph, call: Call, value: float) -> str:
     return g.number(value, call.results[0].dtype)
 
 
-@rule("celu", claimed=FLOAT32)
+def _exact(call: Call) -> bool:
+    """Return True for float64, whose numbers attributes, of float32, do not hold."""
+    return call.results[0].dtype.name == "float64"
+
+
+def _elu(g: OnnxGraph, call: Call, x: str, alpha: float) -> str:
+    """Return x above 0, and alpha * (exp(x) - 1) elsewhere."""
+    below = g.add("Mul", constant(g, call, alpha), _expm1(g, call, x))
+    return g.add("Where", g.add("Greater", x, constant(g, call, 0)), x, below)
+
+
+@rule("elu", claimed=FLOAT32)
+def _elu_rule(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
+    alpha = float(call.attributes["alpha"])
+    return _elu(g, call, x[0], alpha) if _exact(call) else g.add("Elu", x[0], alpha=alpha)
+
+
+@rule("selu")
+def _selu(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
+    if not _exact(call):
+        return g.add("Selu", x[0])
+    # https://arxiv.org/abs/1706.02515, appendix
+    return g.add("Mul", constant(g, call, 1.0507009873554804934193349852946),
+                 _elu(g, call, x[0], 1.6732632423543772848170429916717))
+
+
+@rule("celu", dtypes=WIDE_FLOATS, claimed=FLOAT32)
 def _celu(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     """Celu is of float32 alone."""
     alpha = float(call.attributes["alpha"])
-    if call.results[0].dtype.name == "float32":
+    if not _exact(call):
         return g.add("Celu", x[0], alpha=alpha)
     scale = constant(g, call, alpha)
-    return g.add("Mul", g.add("Elu", g.add("Div", x[0], scale)), scale) if alpha > 0 else (
-        g.add("Where", g.add("Greater", x[0], constant(g, call, 0)), x[0],
-              g.add("Mul", g.add("Elu", g.add("Div", x[0], scale)), scale)))
+    below = g.add("Mul", scale, _expm1(g, call, g.add("Div", x[0], scale)))
+    return g.add("Where", g.add("Greater", x[0], constant(g, call, 0)), x[0], below)
+
+
+@rule("leaky_relu", claimed=FLOAT32)
+def _leaky_relu(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
+    slope = float(call.attributes["negative_slope"])
+    if not _exact(call):
+        return g.add("LeakyRelu", x[0], alpha=slope)
+    return g.add("Where", g.add("Greater", x[0], constant(g, call, 0)), x[0],
+                 g.add("Mul", x[0], constant(g, call, slope)))
+
+
+@rule("hardsigmoid", "hardswish", claimed=FLOAT32)
+def _hard(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
+    if not _exact(call):
+        return g.add("HardSigmoid", x[0], alpha=1 / 6, beta=0.5) if (
+            call.op == "hardsigmoid") else g.add("HardSwish", x[0])
+    moved = g.add("Clip", g.add("Add", x[0], constant(g, call, 3)), constant(g, call, 0),
+                  constant(g, call, 6))
+    part = g.add("Mul", moved, constant(g, call, 1 / 6))
+    return part if call.op == "hardsigmoid" else g.add("Mul", x[0], part)
 
 
 @rule("relu6", "hardtanh", dtypes=(*FLOATS, "int32", "int64"), claimed=FLOAT32)
@@ -220,17 +259,19 @@ def _log1p(g: OnnxGraph, call: Call, x: str) -> str:
 RULES["log1p"] = Rule(lambda g, call, x: _log1p(g, call, x[0]))
 
 
-@rule("expm1", dtypes=WIDE_FLOATS)
-def _expm1(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
+def _expm1(g: OnnxGraph, call: Call, x: str) -> str:
     """Return (u - 1) * x / log(u) for u = exp(x) as it is rounded, which is accurate near 0."""
     one = constant(g, call, 1)
-    u = g.add("Exp", x[0])
+    u = g.add("Exp", x)
     rest = g.add("Sub", u, one)
     none = g.add("Equal", u, one)
-    far = g.add("Greater", g.add("Abs", x[0]), constant(g, call, 2))
+    far = g.add("Greater", g.add("Abs", x), constant(g, call, 2))
     divisor = g.add("Where", g.add("Or", none, far), one, g.add("Log", u))
-    exact = g.add("Div", g.add("Mul", rest, x[0]), divisor)
-    return g.add("Where", none, x[0], g.add("Where", far, rest, exact))
+    exact = g.add("Div", g.add("Mul", rest, x), divisor)
+    return g.add("Where", none, x, g.add("Where", far, rest, exact))
+
+
+RULES["expm1"] = Rule(lambda g, call, x: _expm1(g, call, x[0]), WIDE_FLOATS)
 
 
 @rule("log2", "log10")
@@ -311,11 +352,20 @@ def _integral(call: Call) -> bool:
 
 
 def _of_nonzero(g: OnnxGraph, call: Call, x: Sequence[str], op: str, **attributes: int) -> str:
-    """Return a quotient or remainder of integers, 0 where the divisor is, as runtimes stop there.
+    """Return a quotient or remainder of integers, 0 where the divisor is.
+
+    Processors stop at a division by 0, and at that of the smallest integer by -1.
     """
-    zero = constant(g, call, 0)
+    zero, one = constant(g, call, 0), constant(g, call, 1)
     none = g.add("Equal", x[1], zero)
-    found = g.add(op, x[0], g.add("Where", none, constant(g, call, 1), x[1]), **attributes)
+    divisor = g.add("Where", none, one, x[1])
+    minus = ""
+    if call.results[0].dtype.kind == "i":
+        minus = g.add("Equal", x[1], constant(g, call, -1))
+        divisor = g.add("Where", minus, one, divisor)
+    found = g.add(op, x[0], divisor, **attributes)
+    if minus and op == "Div":
+        found = g.add("Where", minus, g.add("Neg", x[0]), found)
     return g.add("Where", none, zero, found)
 
 
@@ -334,11 +384,16 @@ def _remainder(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     return _float_remainder(g, call, x)
 
 
-def _float_remainder(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
+def _rest(g: OnnxGraph, call: Call, x: Sequence[str]) -> tuple[str, str]:
+    """Return the remainder of the sign of x, and whether that of y is another one."""
     zero = constant(g, call, 0)
     rest = g.add("Mod", *x, fmod=1)
     other = g.add("Xor", g.add("Less", rest, zero), g.add("Less", x[1], zero))
-    moved = g.add("And", other, g.add("Not", g.add("Equal", rest, zero)))
+    return rest, g.add("And", other, g.add("Not", g.add("Equal", rest, zero)))
+
+
+def _float_remainder(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
+    rest, moved = _rest(g, call, x)
     return g.add("Where", moved, g.add("Add", rest, x[1]), rest)
 
 
@@ -347,11 +402,12 @@ def _floor_divide(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     if _integral(call):
         rest = _of_nonzero(g, call, x, "Mod", fmod=0)
         return _of_nonzero(g, call, [g.add("Sub", x[0], rest), x[1]], "Div")
+    rest, moved = _rest(g, call, x)
     # what is left of x after the remainder is a multiple of y, but for rounding
-    whole = g.add("Round", g.add("Div", g.add("Sub", x[0], _float_remainder(g, call, x)), x[1]))
-    quotient = g.add("Div", *x)
+    whole = g.add("Round", g.add("Div", g.add("Sub", x[0], rest), x[1]))
+    whole = g.add("Where", moved, g.add("Sub", whole, constant(g, call, 1)), whole)
     none = g.add("Equal", x[1], constant(g, call, 0))
-    return g.add("Where", none, quotient, whole)
+    return g.add("Where", none, g.add("Div", *x), whole)
 
 
 @rule("nan_to_num", dtypes=WIDE_FLOATS)

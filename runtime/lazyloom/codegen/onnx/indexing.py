@@ -184,14 +184,12 @@ RULES["cumsum"] = Rule(
 
 @rule("first_out_of_range", dtypes=("int32", "int64"))
 def _out_of_range(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
-    """Return the largest of those that are out of range, or the least if none is above 0."""
     size = call.attributes["size"]
     least = _scalar(g, -size if call.attributes["negative"] else 0)
-    indices = g.cast(x[0], "int64")
+    # there is always one that is in range
+    indices = g.add("Concat", g.reshape(g.cast(x[0], "int64"), [-1]), g.ints([0]), axis=0)
     out = g.add("Or", g.add("Less", indices, least),
                 g.add("GreaterOrEqual", indices, _scalar(g, size)))
-    found = g.reshape(g.add("Where", out, indices, _scalar(g, 0)), [-1])
-    # one of no indices is 0, too
-    found = g.add("Concat", found, g.ints([0]), axis=0)
-    most, fewest = (g.reduce(op, found, [0], False, 1) for op in ("ReduceMax", "ReduceMin"))
-    return g.add("Where", g.add("Greater", most, _scalar(g, 0)), most, fewest)
+    first = g.add("ArgMax", g.cast(out, "int32"), axis=0, keepdims=0)
+    found = g.add("Where", out, indices, _scalar(g, 0))
+    return g.add("Gather", found, first, axis=0)

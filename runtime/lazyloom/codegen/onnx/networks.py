@@ -60,9 +60,26 @@ def _dot_general(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     return product if list(result.shape) == extents else g.reshape(product, result.shape)
 
 
-RULES["einsum"] = Rule(
-    lambda g, call, x: g.add("Einsum", *x, equation=call.attributes["equation"]),
-    (*FLOATS, "int32", "int64"))
+
+
+def _einsum_check(call: Call) -> Answer:
+    """Refuse axes that broadcast, which runtimes do each in their own way."""
+    equation = call.attributes["equation"].replace(" ", "")
+    if "." in equation:
+        return No(f"an equation with an ellipsis, {equation}")
+    sizes: dict[str, int] = {}
+    for term, t in zip(equation.partition("->")[0].split(","), call.operands, strict=True):
+        assert t is not None
+        for letter, n in zip(term, t.shape, strict=True):
+            if sizes.setdefault(letter, n) != n:
+                return No(f"an equation, {equation}, with axes of size 1 that broadcast")
+    return YES
+
+
+@rule("einsum", dtypes=(*FLOATS, "int32", "int64"), check=_einsum_check)
+def _einsum(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
+    return g.add("Einsum", *x, equation=call.attributes["equation"])
+
 
 
 @rule("outer", dtypes=_PRODUCTS)
@@ -198,10 +215,33 @@ def _full(g: OnnxGraph, call: Call, shape: Sequence[int], value: float) -> str:
     return g.constant(np.full(tuple(shape), value, call.results[0].dtype.numpy))
 
 
+def _normal(
+    g: OnnxGraph, call: Call, x: str, axes: Sequence[int], ndim: int
+) -> tuple[str, str, str]:
+    """Return x with mean 0 and variance 1 along axes, and its mean and variance."""
+    mean = g.reduce("ReduceMean", x, axes, True, ndim)
+    away = g.add("Sub", x, mean)
+    variance = g.reduce("ReduceMean", g.add("Mul", away, away), axes, True, ndim)
+    return g.add("Div", away, _root(g, call, variance)), mean, variance
+
+
+def _root(g: OnnxGraph, call: Call, variance: str) -> str:
+    return g.add("Sqrt", g.add("Add", variance, constant(g, call, call.attributes["eps"])))
+
+
+def _exact(call: Call) -> bool:
+    """Return True for float64, whose epsilon an attribute, of float32, does not hold."""
+    return call.results[0].dtype.name == "float64"
+
+
 @rule("layer_norm", claimed=FLOAT32)
 def _layer_norm(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
-    n = int(call.attributes["normalized_ndim"])
-    shape = operand(call, 0).shape[operand(call, 0).ndim - n:]
+    n, ndim = int(call.attributes["normalized_ndim"]), operand(call, 0).ndim
+    if _exact(call):
+        found = _normal(g, call, x[0], range(ndim - n, ndim), ndim)[0]
+        found = g.add("Mul", found, x[1]) if given(x, 1) else found
+        return g.add("Add", found, x[2]) if given(x, 2) else found
+    shape = operand(call, 0).shape[ndim - n:]
     scale_and_shift = [given(x, 1) or _full(g, call, shape, 1),
                        given(x, 2) or _full(g, call, shape, 0)]
     return g.add("LayerNormalization", x[0], *scale_and_shift, axis=-n,
@@ -218,8 +258,25 @@ def _rms_norm(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     return g.add("Mul", normal, weight) if weight else normal
 
 
+def _per_channel(g: OnnxGraph, call: Call, result: str, weight: str, bias: str) -> str:
+    for name, op in ((weight, "Mul"), (bias, "Add")):
+        if name:
+            result = g.add(op, result, _of_channels(g, call, name))
+    return result
+
+
+def _of_channels(g: OnnxGraph, call: Call, name: str) -> str:
+    """Return a number per channel, axis 1, as it broadcasts to the first operand."""
+    t = operand(call, 0)
+    return g.reshape(name, [t.shape[1], *[1] * (t.ndim - 2)])
+
+
 @rule("batch_norm_infer", claimed=FLOAT32)
 def _batch_norm(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
+    if _exact(call):
+        away = g.add("Sub", x[0], _of_channels(g, call, x[1]))
+        found = g.add("Div", away, _of_channels(g, call, _root(g, call, x[2])))
+        return _per_channel(g, call, found, given(x, 3), given(x, 4))
     channels = operand(call, 1).shape
     return g.add(
         "BatchNormalization", x[0], given(x, 3) or _full(g, call, channels, 1),
@@ -227,34 +284,26 @@ def _batch_norm(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
         epsilon=float(call.attributes["eps"]))
 
 
-def _per_channel(g: OnnxGraph, call: Call, result: str, weight: str, bias: str) -> str:
-    t = operand(call, 0)
-    shape = [t.shape[1], *[1] * (t.ndim - 2)]
-    for name, op in ((weight, "Mul"), (bias, "Add")):
-        if name:
-            result = g.add(op, result, g.reshape(name, shape))
-    return result
-
-
 @rule("batch_norm_train", dtypes=WIDE_FLOATS)
 def _batch_norm_train(g: OnnxGraph, call: Call, x: Sequence[str]) -> list[str]:
     """Return the normal channels, and the mean and the variance of each."""
     t = operand(call, 0)
     axes = [d for d in range(t.ndim) if d != 1]
-    mean = g.reduce("ReduceMean", x[0], axes, True, t.ndim)
-    away = g.add("Sub", x[0], mean)
-    variance = g.reduce("ReduceMean", g.add("Mul", away, away), axes, True, t.ndim)
-    root = g.add("Sqrt", g.add("Add", variance, constant(g, call, call.attributes["eps"])))
-    normal = _per_channel(g, call, g.add("Div", away, root), given(x, 1), given(x, 2))
-    return [normal, g.reshape(mean, [t.shape[1]]), g.reshape(variance, [t.shape[1]])]
+    found, mean, variance = _normal(g, call, x[0], axes, t.ndim)
+    return [_per_channel(g, call, found, given(x, 1), given(x, 2)),
+            g.reshape(mean, [t.shape[1]]), g.reshape(variance, [t.shape[1]])]
 
 
 @rule("group_norm", claimed=FLOAT32)
 def _group_norm(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     t, groups = operand(call, 0), int(call.attributes["groups"])
-    parts = g.add("Reshape", x[0], g.ints([t.shape[0], groups, -1]))
-    normal = g.add("InstanceNormalization", parts, _full(g, call, [groups], 1),
-                   _full(g, call, [groups], 0), epsilon=float(call.attributes["eps"]))
+    rest = math.prod(t.shape[1:]) // groups
+    parts = g.reshape(x[0], [t.shape[0], groups, rest])
+    if _exact(call):
+        normal = _normal(g, call, parts, [2], 3)[0]
+    else:
+        normal = g.add("InstanceNormalization", parts, _full(g, call, [groups], 1),
+                       _full(g, call, [groups], 0), epsilon=float(call.attributes["eps"]))
     return _per_channel(g, call, g.reshape(normal, t.shape), given(x, 1), given(x, 2))
 
 

@@ -24,8 +24,8 @@ def _reshape(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
 
 RULES["identity"] = Rule(lambda g, call, x: g.reshape(x[0], call.results[0].shape), ANY,
                          claimed=MOVED)
-for _name in ("copy", "barrier"):
-    RULES[_name] = Rule(one("Identity"), ANY)
+RULES["copy"] = Rule(one("Identity"), ANY)
+RULES["barrier"] = Rule(lambda g, call, x: [g.add("Identity", each) for each in x], ANY)
 RULES["straight_through"] = Rule(lambda g, call, x: g.add("Identity", x[1]), ANY)
 for _name in ("positive", "real", "conj"):
     RULES[_name] = Rule(one("Identity"), ANY, lambda call: (
