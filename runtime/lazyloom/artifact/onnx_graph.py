@@ -42,7 +42,7 @@ class OnnxProgram(NamedTuple):
 
 def graph_of(
     recorded: RecordedProgram, leaves: Sequence[str], outputs: Sequence[str], opset: int,
-    where: str,
+    where: str, varying: bool,
 ) -> OnnxProgram:  # fmt: skip
     """Return a recorded program as a graph.
 
@@ -52,6 +52,7 @@ def graph_of(
         outputs: names for its results.
         opset: the version of the operators.
         where: the function that messages begin with.
+        varying: it is one of several, for other extents.
 
     Raises ArgumentError, which names every op that has no mapping, and where it was recorded.
     """
@@ -60,7 +61,7 @@ def graph_of(
     results = results[:len(recorded.result_types)]
     wanted = _wanted(instructions, [n for n, _ in results])
     _refuse(instructions, wanted, recorded.sites, opset, where)
-    graph = OnnxGraph(opset, {*leaves, *outputs})
+    graph = OnnxGraph(opset, {*leaves, *outputs}, varying=varying)
     names: list[list[str]] = []
     sites: list[Any] = []
     for n, i in enumerate(instructions):
@@ -148,7 +149,8 @@ class Polynomial:
     def __str__(self) -> str:
         """Return the name of the extent, such as "batch" or "2*batch + 1"."""
         parts = []
-        for symbols, n in self.terms.items():
+        # the constant comes last
+        for symbols, n in sorted(self.terms.items(), key=lambda term: not term[0]):
             factors = [*([str(n)] if n != 1 or not symbols else []), *symbols]
             parts.append("*".join(factors))
         return " + ".join(parts).replace("+ -", "- ") or "0"

@@ -63,7 +63,8 @@ def model_of(
     keys = [f"generator.{k}" for k in range(2 * len(recording.generators))]
     programs: list[OnnxProgram] = []
     for _, recorded in recording.programs:
-        program = graph_of(recorded, [*inputs, *keys, *parameters], outputs, opset, where)
+        program = graph_of(recorded, [*inputs, *keys, *parameters], outputs, opset, where,
+                           len(recording.programs) > 1)
         # a tensor that the function makes at each call is compared by its elements
         program.graph.constants.update({name: arrays[name] for name in unnamed})
         programs.append(program)

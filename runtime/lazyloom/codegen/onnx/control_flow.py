@@ -83,6 +83,10 @@ def _scan(g: OnnxGraph, call: Call, x: Sequence[str]) -> list[str]:
     a = call.attributes
     body = _body(call, "body")
     carry, xs = a["carry"], a["xs"]
+    if not a["length"]:
+        # which runtimes do not take
+        return [*[g.add("Identity", name) for name in x[:carry]],
+                *[g.constant(np.zeros(t.shape, t.dtype.numpy)) for t in call.results[carry:]]]
     inner = g.body()
     leaves = [inner.name() for _ in range(carry + xs)]
     inner.inputs.extend(zip(leaves, body.leaves, strict=False))
@@ -92,11 +96,13 @@ def _scan(g: OnnxGraph, call: Call, x: Sequence[str]) -> list[str]:
         scanned.append(counted(g, a["length"]))
         inner.inputs.append((inner.name(), tensor_type((), int64)))
     _end(inner, _emitted(inner, body, [*leaves, *x[carry + xs:]]), body.result_types)
-    backwards = int(a["reverse"])
-    return g.several(
-        len(call.results), "Scan", *x[:carry], *scanned, body=inner, num_scan_inputs=len(scanned),
-        scan_input_directions=[backwards] * len(scanned),
-        scan_output_directions=[backwards] * (len(call.results) - carry))
+    backwards: dict[str, list[int]] = {}
+    if a["reverse"]:
+        backwards["scan_input_directions"] = [1] * len(scanned)
+        if len(call.results) > carry:
+            backwards["scan_output_directions"] = [1] * (len(call.results) - carry)
+    return g.several(len(call.results), "Scan", *x[:carry], *scanned, body=inner,
+                     num_scan_inputs=len(scanned), **backwards)
 
 
 @rule("while_loop", dtypes=ANY, inner=_inner)

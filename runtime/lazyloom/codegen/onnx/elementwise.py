@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
+import ml_dtypes
 
+from ...dtypes import bfloat16, float32
 from ..answers import YES, Answer, Call, No
 from .graph import OnnxGraph
 from .rules import (
@@ -40,8 +41,10 @@ for _name, _op in {
     "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh",
 }.items():
     RULES[_name] = Rule(one(_op))
-for _name, _op in {"abs": "Abs", "negative": "Neg", "sign": "Sign", "relu": "Relu"}.items():
+for _name, _op in {"abs": "Abs", "negative": "Neg"}.items():
     RULES[_name] = Rule(one(_op), (*FLOATS, "int32", "int64"), claimed=FLOAT32)
+# of float16, ONNX Runtime gives 0 for NaN
+RULES["sign"] = Rule(one("Sign"), (*WIDE_FLOATS, "int32", "int64"), claimed=FLOAT32)
 for _name, _op in {"floor": "Floor", "ceil": "Ceil"}.items():
     RULES[_name] = Rule(
         lambda g, call, x, op=_op: g.add(  # type: ignore[misc]
@@ -61,6 +64,11 @@ for _name, _op, _truth in (
     RULES[_name] = Rule(_by_kind(_op, _truth), _REAL, claimed=FLOAT32)
 RULES["subtract"] = Rule(one("Sub"), NUMBERS, claimed=FLOAT32)
 RULES["power"] = Rule(one("Pow"), (*FLOATS, "int32", "int64"), claimed=FLOAT32)
+
+
+RULES["relu"] = Rule(lambda g, call, x: (
+    g.add("Relu", x[0]) if call.results[0].dtype.is_floating
+    else g.add("Max", x[0], constant(g, call, 0))), (*FLOATS, "int32", "int64"), claimed=FLOAT32)
 
 
 def _not_bool(call: Call) -> Answer:
@@ -127,8 +135,18 @@ def _where_check(call: Call) -> Answer:
     return No("a choice of bool") if call.results[0].dtype.name == "bool" else YES
 
 
-RULES["where"] = Rule(one("Where"), ANY, claimed=_CLAIMED, claim=_where_check)
-RULES["masked_fill"] = Rule(lambda g, call, x: g.add("Where", x[1], x[2], x[0]), ANY)
+def chosen(g: OnnxGraph, call: Call, condition: str, x: str, y: str) -> str:
+    """Return x where a condition is true, y elsewhere; runtimes have no Where of bool."""
+    if call.results[0].dtype.kind != "b":
+        return g.add("Where", condition, x, y)
+    return g.add("Or", g.add("And", condition, x), g.add("And", g.add("Not", condition), y))
+
+
+#: the dtypes that runtimes have a Where of, and bool
+_CHOSEN = (*NUMBERS, "uint8", "complex64", "complex128", "bool")
+RULES["where"] = Rule(lambda g, call, x: chosen(g, call, *x), _CHOSEN, claimed=_CLAIMED,
+                      claim=_where_check)
+RULES["masked_fill"] = Rule(lambda g, call, x: chosen(g, call, x[1], x[2], x[0]), _CHOSEN)
 RULES["square"] = Rule(lambda g, call, x: g.add("Mul", x[0], x[0]), NUMBERS, claimed=FLOAT32)
 RULES["rsqrt"] = Rule(lambda g, call, x: g.add("Reciprocal", g.add("Sqrt", x[0])), claimed=FLOAT32)
 RULES["silu"] = Rule(lambda g, call, x: g.add("Mul", x[0], g.add("Sigmoid", x[0])), claimed=FLOAT32)
@@ -410,17 +428,21 @@ def _floor_divide(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     return g.add("Where", none, g.add("Div", *x), whole)
 
 
-@rule("nan_to_num", dtypes=WIDE_FLOATS)
+@rule("nan_to_num", dtypes=(*FLOATS, "bfloat16"))
 def _nan_to_num(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
-    a = call.attributes
-    limits = np.finfo(call.results[0].dtype.numpy)
-    values = [a["nan"], limits.max if a["posinf"] is None else a["posinf"],
-              limits.min if a["neginf"] is None else a["neginf"]]
-    found = g.add("Where", g.add("IsNaN", x[0]), constant(g, call, values[0]), x[0])
-    for infinity, value in ((math.inf, values[1]), (-math.inf, values[2])):
-        found = g.add("Where", g.add("Equal", x[0], constant(g, call, infinity)),
-                      constant(g, call, value), found)
-    return found
+    """Return x with the numbers of its own dtype that take the place of infinities."""
+    a, dtype = call.attributes, call.results[0].dtype
+    limits = ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]
+    wide = float32 if dtype is bfloat16 else dtype
+    name = x[0] if wide is dtype else g.cast(x[0], wide)
+    found = g.add("Where", g.add("IsNaN", name), g.number(a["nan"], wide), name)
+    for infinity, given_value, limit in (
+        (math.inf, a["posinf"], limits.max), (-math.inf, a["neginf"], limits.min)
+    ):
+        value = float(limit) if given_value is None else given_value
+        found = g.add("Where", g.add("Equal", name, g.number(infinity, wide)),
+                      g.number(value, wide), found)
+    return found if wide is dtype else g.cast(found, dtype)
 
 
 def _cast_check(call: Call) -> Answer:

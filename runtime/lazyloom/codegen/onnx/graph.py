@@ -49,6 +49,8 @@ class OnnxGraph:
 
     Attributes:
         opset: the version of the operators.
+        varying: whether it is compared with graphs of other extents, from which it should differ
+            in numbers alone.
         nodes: in an order in which they can run.
         constants: arrays by name.
         inputs, outputs: of the body of a loop or branch only; the names of its values, with their
@@ -56,17 +58,20 @@ class OnnxGraph:
     """
 
     def __init__(
-        self, opset: int = OPSET, taken: Container[str] = (), outer: OnnxGraph | None = None
+        self, opset: int = OPSET, taken: Container[str] = (), outer: OnnxGraph | None = None,
+        varying: bool = False,
     ) -> None:
         """Begin a graph.
 
         Args:
             opset: the version of the operators.
             taken: names that others have.
+            varying: it is compared with graphs of other extents.
             outer: for the body of a loop or branch, the graph that it belongs to, whose values it
                 may read.
         """
         self.opset: Final = opset
+        self.varying: Final = varying
         self.nodes: Final[list[OnnxNode]] = []
         self.constants: Final[dict[str, Any]] = {}
         self.inputs: Final[list[tuple[str, TensorType]]] = []
@@ -98,7 +103,7 @@ class OnnxGraph:
 
     def body(self) -> OnnxGraph:
         """Return a graph for the body of a loop or branch."""
-        return OnnxGraph(self.opset, self._taken, self)
+        return OnnxGraph(self.opset, self._taken, self, self.varying)
 
     def constant(self, array: Any) -> str:
         """Return the name of an array; equal small ones share one."""

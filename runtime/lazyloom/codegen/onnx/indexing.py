@@ -9,7 +9,7 @@ import numpy as np
 from ..answers import YES, Answer, Call, No
 from .graph import OnnxGraph
 from .rules import ANY, FLOATS, RULES, Rule, operand, rule
-from .shapes import chosen, counted
+from .shapes import counted, ones_where
 
 _CLAIMED = ("float32", "int32", "int64")
 
@@ -140,8 +140,8 @@ def _scatter(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
 def _one_hot(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     indices = x[0] if operand(call, 0).dtype.name == "int64" else g.cast(x[0], "int64")
     places = g.add("Unsqueeze", indices, g.ints([-1]))
-    return chosen(g, g.add("Equal", places, counted(g, call.attributes["depth"])),
-                  call.results[0])
+    return ones_where(g, g.add("Equal", places, counted(g, call.attributes["depth"])),
+                      call.results[0])
 
 
 # Orders

@@ -170,11 +170,10 @@ def _pool(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     n = len(a["window"])
     name = x[0]
     if t.ndim != n + 2:
-        name = g.reshape(name, [1, math.prod(t.shape[:t.ndim - n]), *t.shape[t.ndim - n:]])
+        name = g.reshape(name, [math.prod(t.shape[:t.ndim - n]), 1, *t.shape[t.ndim - n:]])
     common: dict[str, Any] = {
         "kernel_shape": a["window"],
-        # the window's size where no strides are given
-        "strides": a["window"] if a["strides"] is None else a["strides"],
+        "strides": spread(call, "strides", n, 1),
         "pads": spread(call, "padding_low", n, 0) + spread(call, "padding_high", n, 0)}
     if call.op == "max_pool":
         found = g.add("MaxPool", name, dilations=spread(call, "dilation", n, 1), **common)

@@ -35,7 +35,7 @@ def _sum(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     op = "ReduceSum" if call.op == "sum" else "ReduceProd"
     if target.kind == "b":
         # whether any, or all, are true
-        return g.cast(reduced(g, call, op, g.cast(name, "int32")), target)
+        return g.cast(reduced(g, call, op, g.cast(truth(g, call, 0, name), "int32")), target)
     if operand(call, 0).dtype is not target:
         name = g.cast(name, target)
     return reduced(g, call, op, name)
@@ -43,6 +43,9 @@ def _sum(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
 
 @rule("mean", claimed=FLOAT32)
 def _mean(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
+    t = call.results[0]
+    if not count(call):
+        return g.add("Expand", constant(g, call, math.nan), g.ints(t.shape))
     return reduced(g, call, "ReduceMean", x[0])
 
 

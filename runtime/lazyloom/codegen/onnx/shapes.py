@@ -87,9 +87,9 @@ def sliced(g: OnnxGraph, name: str, call: Call) -> str:
     """Return the elements that the attributes of a slice name."""
     a, t = call.attributes, operand(call, 0)
     stops = []
-    for stop, n in zip(a["stops"], t.shape, strict=True):
+    for stop, stride, n in zip(a["stops"], strides_of(call), t.shape, strict=True):
         # a stop of -1 is the place before the first element; in ONNX it counts from the end
-        stops.append(-1 - _END if stop < 0 else _END if stop == n else stop)
+        stops.append(-1 - _END if stop < 0 else _END if stop >= n and stride != 1 else stop)
     return g.add("Slice", name, g.ints(a["starts"]), g.ints(stops), g.ints(range(t.ndim)),
                  g.ints(strides_of(call)))
 
@@ -141,14 +141,12 @@ def _dynamic_slice(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     if isinstance(starts, str):
         return g.add("Slice", x[0], starts, g.add("Add", starts, g.ints(sizes)),
                      g.ints(range(len(shape))))
-    axes = [d for d, n in enumerate(shape) if (starts[d], sizes[d]) != (0, n)]
+    # where extents vary, an axis may be whole by chance
+    axes = [d for d, n in enumerate(shape) if g.varying or (starts[d], sizes[d]) != (0, n)]
     if not axes:
         return g.add("Identity", x[0])
-    stops = [starts[d] + sizes[d] for d in axes]
-    return g.add(
-        "Slice", x[0], g.ints([starts[d] for d in axes]),
-        g.ints([_END if s == shape[d] else s for d, s in zip(axes, stops, strict=True)]),
-        g.ints(axes))
+    return g.add("Slice", x[0], g.ints([starts[d] for d in axes]),
+                 g.ints([starts[d] + sizes[d] for d in axes]), g.ints(axes))
 
 
 @rule("dynamic_update_slice", dtypes=ANY)
@@ -191,7 +189,7 @@ def _placed(
     parts = [within]
     if first > 0:
         parts.insert(0, part(0, first))
-    if last < shape[axis]:
+    if last < shape[axis] or g.varying:
         parts.append(part(last, _END))
     return g.add("Concat", *parts, axis=axis)
 
@@ -263,7 +261,9 @@ def _repeat(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
         name, shape, axis = g.reshape(name, [t.size]), [t.size], 0
     axis %= len(shape)
     inner = g.add("Unsqueeze", name, g.ints([axis + 1]))
-    spread = g.add("Expand", inner, g.ints([*shape[:axis + 1], repeats, *shape[axis + 1:]]))
+    counts = [1] * (len(shape) + 1)
+    counts[axis + 1] = repeats
+    spread = g.add("Tile", inner, g.ints(counts))
     return g.reshape(spread, call.results[0].shape)
 
 
@@ -351,10 +351,10 @@ def _eye(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     t = call.results[0]
     k = g.constant(np.array(call.attributes["k"], np.int64))
     rows = g.add("Add", g.reshape(counted(g, t.shape[0]), [t.shape[0], 1]), k)
-    return chosen(g, g.add("Equal", rows, counted(g, t.shape[1])), t)
+    return ones_where(g, g.add("Equal", rows, counted(g, t.shape[1])), t)
 
 
-def chosen(g: OnnxGraph, where: str, t: TensorType) -> str:
+def ones_where(g: OnnxGraph, where: str, t: TensorType) -> str:
     """Return ones of a dtype where something is true, and zeros elsewhere."""
     if t.dtype.kind == "c":
         return g.add("Where", where, g.number(1, t.dtype), g.number(0, t.dtype))
