@@ -32,7 +32,7 @@ LEFT: Final = {
                      "top_k", "max_pool", "adaptive_max_pool"), "special"),
 }
 #: of which integers that are too large, and a division by 0, are
-INTEGERS_LEFT: Final = {"floor_divide", "power", "prod"}
+INTEGERS_LEFT: Final = {"floor_divide", "power", "prod", "sum"}
 #: whose updates at indices out of range are an error of the model, and are left out by the op
 UPDATES: Final = {"index_update", "scatter_along_axis"}
 #: of whose operators the reference evaluator computes float64 in float32, or not as they are

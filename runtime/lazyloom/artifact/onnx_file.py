@@ -18,6 +18,9 @@ from ..types import TensorType
 #: 2 GiB, of which the nodes take some
 MOST_BYTES: Final = (1 << 31) - (1 << 24)
 
+#: the most bytes of an array that stays in the file where others do not
+_INLINE: Final = 256
+
 #: a shape with the names of extents that vary
 Shape = Sequence[int | str]
 
@@ -150,7 +153,10 @@ def write(model: Any, target: Any, external: bool, where: str) -> None:
     with tempfile.TemporaryDirectory(prefix=".lazyloom-", dir=folder) as made:
         written = os.path.join(made, name)
         data = f"{name}.data"
-        ir.save(model, written, external_data=data if external or size > MOST_BYTES else None)
+        large = external and any(
+            v.const_value.nbytes > _INLINE for v in model.graph.initializers.values())
+        ir.save(model, written, external_data=data if large or size > MOST_BYTES else None,
+                size_threshold_bytes=_INLINE)
         # the data first: a file that names it is never without it
         if os.path.exists(os.path.join(made, data)):
             os.replace(os.path.join(made, data), os.path.join(folder, data))
