@@ -54,6 +54,7 @@ NAMES: Final[dict[str, tuple[str, ...] | str]] = {
     "evaluations": ("loom_evaluations_json",),
     "explain": ("loom_program_collectives",),
     "export": ("loom_export", "loom_export_with"),
+    "export_onnx": "makes an object of the Python package onnx-ir; `loom_export` writes StableHLO",
     "finish_compiling": ("loom_finish_compiling",),
     "folded": _TAPE,
     "forget_since": _TAPE,
@@ -103,6 +104,7 @@ NAMES: Final[dict[str, tuple[str, ...] | str]] = {
     "report": "tells of the records that are kept, which `loom_evaluations_json` has; "
               "`loom_profile_json` tells more",
     "result_of": _TAPE,
+    "save_onnx": "writes an object of the Python package onnx-ir; `loom_export` writes StableHLO",
     "save_repro": ("loom_save_repro",),
     "scan": ("loom_scan",),
     "set_grad_enabled": ("loom_set_grad_enabled",),

@@ -56,8 +56,10 @@ MODULES: Final[dict[str, str]] = {
         "_prims", "_prims_common", "_refs", "_decomp", "_functorch", "_guards", "_lazy",
         "_logging", "_meta_registrations", "fb", "utils._sympy", "utils.viz", "package"),
         _TRACED),
-    **dict.fromkeys(("onnx", "utils.mobile_optimizer", "jit.mobile"),
-                    "models are not exported to other runtimes"),
+    "onnx": "torch.onnx.export writes models by Lazyloom's own mapping of its ops to ONNX, which "
+            "lazyloom.export_onnx has for other programs",
+    **dict.fromkeys(("utils.mobile_optimizer", "jit.mobile"),
+                    "models are not exported to these runtimes"),
     **dict.fromkeys(("ao", "quantization", "nn.quantized", "nn.quantizable", "nn.intrinsic",
                      "nn.qat"), _QUANTISED),
     **{f"distributed.{name}": ALONE for name in _DISTRIBUTED.split()},

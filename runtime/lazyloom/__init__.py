@@ -18,6 +18,7 @@ import numpy as _numpy  # noqa: F401
 
 from . import capture, dtypes, errors, frontend, ops, testing
 from .artifact.exporting import export
+from .artifact.exporting_onnx import export_onnx, save_onnx
 from .artifact.loading import ExportedFunction, load
 from .autodiff.api import grad, value_and_grad
 from .autodiff.backward import backward, gradients
@@ -640,18 +641,19 @@ __all__ = [
     "Storage", "Tensor", "TensorType", "apply", "axis_index", "backward", "boundary", "cache_dir",
     "capture", "check_indices", "clear_site", "cond", "custom", "custom_rule", "default_device",
     "devices", "dlpack_device", "dtypes", "errors", "evaluations", "explain", "export",
-    "finish_compiling", "folded", "forget_since", "free_tape", "from_dlpack", "from_host",
+    "export_onnx", "finish_compiling", "folded", "forget_since", "free_tape", "from_dlpack",
+    "from_host",
     "frontend", "get_option", "grad", "grad_enabled", "grad_mode", "gradients", "hessian", "jacfwd",
     "jacobian", "jacrev", "jit", "jvp", "known_bounds", "known_range", "last_evaluation",
     "last_sequence", "linearize", "load", "make_mesh", "mark_dynamic", "mark_static", "monitor",
     "name_site", "ops", "options", "parents", "placement_of", "platform", "private_folder",
     "profile", "program_of", "programs_of", "read_for_shape", "record", "record_number",
     "record_one", "record_spec", "record_two", "register_check", "register_op", "report",
-    "result_of", "save_repro", "scan", "set_grad_enabled", "set_option", "set_site", "shard",
-    "shard_map", "skip_folder", "skip_packages", "source", "spec", "stats", "sync", "sync_older",
-    "tangents", "tensor_type", "testing", "to_device", "to_dlpack", "tree_flatten", "tree_map",
-    "use_backend", "used_since", "user_packages", "Value", "value_and_grad", "visualize_sharding",
-    "vjp", "vmap", "while_loop",
+    "result_of", "save_onnx", "save_repro", "scan", "set_grad_enabled", "set_option", "set_site",
+    "shard", "shard_map", "skip_folder", "skip_packages", "source", "spec", "stats", "sync",
+    "sync_older", "tangents", "tensor_type", "testing", "to_device", "to_dlpack", "tree_flatten",
+    "tree_map", "use_backend", "used_since", "user_packages", "Value", "value_and_grad",
+    "visualize_sharding", "vjp", "vmap", "while_loop",
 ]  # fmt: skip
 
 #: public modules that only some programs import

@@ -100,7 +100,5 @@ def test_an_exported_program_of_the_torch_like_frontend(tmp_path: Path) -> None:
         torch.export.export(model, (x,), dynamic_shapes=({0: torch.export.Dim("b")},))
     with pytest.raises(ValueError, match="once for each extent"):
         torch.export.export(model, (x,), dynamic_shapes=({0: torch.export.Dim.AUTO},))
-    with pytest.raises(NotImplementedError, match="torch.export.save"):
-        torch.onnx.export(model, (x,), "m.onnx")
     with pytest.raises(NotImplementedError, match="torch.export.unflatten is out of scope"):
         torch.export.unflatten(program)

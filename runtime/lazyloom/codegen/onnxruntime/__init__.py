@@ -14,6 +14,7 @@ from typing import Any, Final
 from ...program.stream import Leaf, Result
 from ..answers import Answer, Call, No
 from ..generator import Code, Generator, PythonCode, Region
+from ..onnx import claims
 from ..worth import at_least
 from . import ops, session
 
@@ -35,7 +36,7 @@ class OnnxRuntime(Generator):
 
     def supports(self, call: Call) -> Answer:
         """Answer by a table of ops."""
-        return ops.supports(call)
+        return claims(call)
 
     def worthwhile(self, region: Region) -> Answer:
         """Return YES for regions with products or convolutions of some size, or why not."""

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from ...types import TensorType
+from ..onnx import DTYPES, IR_VERSIONS, OnnxGraph, OnnxNode
 
-#: the versions of the file format and of the operators
-IR_VERSION, OPSET = 10, 20
-#: TensorProto.DataType of each dtype in use
-DTYPES: Final = {
-    "float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9,
-}  # fmt: skip
 #: AttributeProto.AttributeType
 _FLOAT, _INT, _STRING, _INTS = 1, 2, 3, 7
 
@@ -49,6 +44,7 @@ def _attribute(name: str, value: Any) -> bytes:
         return head + number(3, value) + number(20, _INT)
     if isinstance(value, str):
         return head + data(4, value) + number(20, _STRING)
+    assert not isinstance(value, OnnxGraph), "no region has a body"
     return head + b"".join(number(8, int(v)) for v in value) + number(20, _INTS)
 
 
@@ -63,60 +59,23 @@ def _value(name: str, t: TensorType) -> bytes:
     return data(1, name) + data(2, data(1, number(1, DTYPES[t.dtype.name]) + data(2, shape)))
 
 
-class OnnxGraph:
-    """A graph under construction: each node's results have new names."""
+def model(
+    graph: OnnxGraph, inputs: Sequence[tuple[str, TensorType]],
+    outputs: Sequence[tuple[str, TensorType]],
+) -> bytes:
+    """Return a graph with some inputs and outputs as a model."""
+    written = b"".join([
+        *(data(1, _node(node)) for node in graph.nodes), data(2, "region"),
+        *(data(5, _tensor(name, array)) for name, array in graph.constants.items()),
+        *(data(11, _value(*each)) for each in inputs),
+        *(data(12, _value(*each)) for each in outputs)])
+    return b"".join([
+        number(1, IR_VERSIONS[graph.opset]), data(2, "lazyloom"), data(7, written),
+        data(8, data(1, "") + number(2, graph.opset))])
 
-    def __init__(self) -> None:
-        self._nodes: Final[list[bytes]] = []
-        self._constants: Final[list[bytes]] = []
-        self._known: Final[dict[tuple[str, tuple[int, ...], bytes], str]] = {}
-        self._count = 0
 
-    def _name(self) -> str:
-        self._count += 1
-        return f"v{self._count}"
-
-    def add(self, op: str, *inputs: str, **attributes: Any) -> str:
-        """Add a node with one result; return the result's name."""
-        return self.several(1, op, *inputs, **attributes)[0]
-
-    def several(self, count: int, op: str, *inputs: str, **attributes: Any) -> list[str]:
-        """Add a node; return the names of its results."""
-        results = [self._name() for _ in range(count)]
-        self._nodes.append(b"".join([
-            *(data(1, name) for name in inputs), *(data(2, name) for name in results),
-            data(3, f"{op}_{results[0]}"), data(4, op),
-            *(data(5, _attribute(name, value)) for name, value in attributes.items())]))
-        return results
-
-    def constant(self, array: Any) -> str:
-        """Return the name of an array; equal small ones share one."""
-        key = (array.dtype.name, array.shape, array.tobytes()) if array.size <= 16 else None
-        name = self._known.get(key) if key else None
-        if name is None:
-            name = self._name()
-            self._constants.append(_tensor(name, array))
-            if key:
-                self._known[key] = name
-        return name
-
-    def ints(self, values: Sequence[int]) -> str:
-        """Return the name of an array of int64."""
-        return self.constant(np.array(list(values), np.int64))
-
-    def float(self, value: float) -> str:
-        """Return the name of a float32 scalar."""
-        return self.constant(np.array(value, np.float32))
-
-    def model(
-        self, inputs: Sequence[tuple[str, TensorType]], outputs: Sequence[tuple[str, TensorType]]
-    ) -> bytes:
-        """Return the model with some inputs and outputs."""
-        graph = b"".join([
-            *(data(1, node) for node in self._nodes), data(2, "region"),
-            *(data(5, tensor) for tensor in self._constants),
-            *(data(11, _value(*each)) for each in inputs),
-            *(data(12, _value(*each)) for each in outputs)])
-        return b"".join([
-            number(1, IR_VERSION), data(2, "lazyloom"), data(7, graph),
-            data(8, data(1, "") + number(2, OPSET))])
+def _node(node: OnnxNode) -> bytes:
+    return b"".join([
+        *(data(1, name) for name in node.inputs), *(data(2, name) for name in node.outputs),
+        data(3, f"{node.op}_{node.outputs[0]}"), data(4, node.op),
+        *(data(5, _attribute(name, value)) for name, value in node.attributes.items())])

@@ -12,8 +12,8 @@ from ...program.stream import Leaf, Result
 from ...trace.scalars import Baked
 from ..answers import Call
 from ..generator import Region
-from . import ops
-from .model import OnnxGraph
+from ..onnx import OnnxGraph, emit
+from .model import model as written
 
 #: the most bytes of a model: protocol buffers have at most 2 GiB
 MOST: Final = 1 << 30
@@ -52,11 +52,11 @@ def model(region: Region, values: Mapping[int, Any]) -> tuple[bytes, list[str]]:
             else:
                 assert item is None, "a region has no scalars of the program's"
                 names.append("")
-        results.append(ops.emit(graph, Call.of(i), names))
+        results.append(emit(graph, Call.of(i), names))
     # each has its own name: a result may be an output twice, and no output may be an input
     outputs = [graph.add("Identity", results[n][r]) for n, r in region.program.outputs]
     inputs = [(input_of(k), t) for k, t in enumerate(region.operands) if k not in values]
-    return graph.model(inputs, list(zip(outputs, region.results, strict=True))), outputs
+    return written(graph, inputs, list(zip(outputs, region.results, strict=True))), outputs
 
 
 class Session:

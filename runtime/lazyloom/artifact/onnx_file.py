@@ -1,0 +1,163 @@
+"""Graphs of ONNX as models of the package ``onnx_ir``, and models as files."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from ..codegen.onnx import DTYPES, IR_VERSIONS, OnnxGraph
+from ..dtypes import DType
+from ..errors import ArgumentError
+from ..installed import VERSION
+from ..types import TensorType
+
+#: the most bytes of parameters in a file without external data: protocol buffers have at most
+#: 2 GiB, of which the nodes take some
+MOST_BYTES: Final = (1 << 31) - (1 << 24)
+
+#: the most bytes of an array that stays in the file where others do not
+_INLINE: Final = 256
+
+#: a shape with the names of extents that vary
+Shape = Sequence[int | str]
+
+
+def library(where: str) -> Any:
+    """Return ``onnx_ir``. Raises ImportError, which says how to install it."""
+    try:
+        return importlib.import_module("onnx_ir")
+    except ImportError as error:
+        raise ImportError(
+            f"{where} needs the package onnx-ir, which is not installed; install it with "
+            "pip install 'lazyloom[onnx]', or pip install onnx-ir") from error
+
+
+def model_of(
+    graph: OnnxGraph, inputs: Mapping[str, tuple[DType, Shape]],
+    parameters: Mapping[str, Any], outputs: Mapping[str, tuple[DType, Shape]],
+    name: str, metadata: Mapping[str, str], where: str,
+) -> Any:  # fmt: skip
+    """Return a graph as an ``onnx_ir.Model``.
+
+    Args:
+        graph: the nodes and constants.
+        inputs, outputs: dtypes and shapes by name, in order.
+        parameters: arrays by name, which become initializers where the graph reads them.
+        name: of the graph.
+        metadata: texts by name.
+        where: the function that messages begin with.
+    """
+    ir = library(where)
+    values: dict[str, Any] = {}
+
+    def value(name: str, dtype: DType, shape: Shape) -> Any:
+        made = values[name] = ir.Value(
+            name=name, type=ir.TensorType(ir.DataType(DTYPES[dtype.name])), shape=ir.Shape(shape))
+        return made
+
+    given = [value(n, dtype, shape) for n, (dtype, shape) in inputs.items()]
+    read = _read(graph)
+    initializers = []
+    for n, array in (*parameters.items(), *graph.constants.items()):
+        if n in read and n not in values:
+            tensor = ir.tensor(array, name=n)
+            made = values[n] = ir.Value(
+                name=n, type=ir.TensorType(tensor.dtype), shape=tensor.shape, const_value=tensor)
+            initializers.append(made)
+    nodes = _nodes(ir, graph, values)
+    results = []
+    for n, (dtype, shape) in outputs.items():
+        made = values[n]
+        made.type, made.shape = ir.TensorType(ir.DataType(DTYPES[dtype.name])), ir.Shape(shape)
+        results.append(made)
+    return ir.Model(
+        ir.Graph(given, results, nodes=nodes, initializers=initializers, name=name,
+                 opset_imports={"": graph.opset}),
+        ir_version=IR_VERSIONS[graph.opset], producer_name="lazyloom", producer_version=VERSION,
+        metadata_props=dict(metadata))
+
+
+def _read(graph: OnnxGraph) -> set[str]:
+    """Return the names that the nodes read, those in bodies too."""
+    found: set[str] = set()
+    for node in graph.nodes:
+        found.update(node.inputs)
+        for value in node.attributes.values():
+            if isinstance(value, OnnxGraph):
+                found |= _read(value)
+    return found
+
+
+def _nodes(ir: Any, graph: OnnxGraph, values: dict[str, Any]) -> list[Any]:
+    nodes = []
+    for node in graph.nodes:
+        attributes = []
+        for name, x in node.attributes.items():
+            if isinstance(x, OnnxGraph):
+                attributes.append(ir.AttrGraph(name, _body(ir, x, values)))
+            else:
+                attributes.append(ir.convenience.convert_attribute(
+                    name, list(x) if isinstance(x, (tuple, range)) else x))
+        made = ir.Node(
+            "", node.op, [values[n] if n else None for n in node.inputs], attributes,
+            num_outputs=len(node.outputs), name=f"{node.op}_{node.outputs[0]}")
+        for name, output in zip(node.outputs, made.outputs, strict=True):
+            output.name = name
+            values[name] = output
+        nodes.append(made)
+    return nodes
+
+
+def _body(ir: Any, graph: OnnxGraph, values: dict[str, Any]) -> Any:
+    def typed(made: Any, t: TensorType) -> Any:
+        made.type = ir.TensorType(ir.DataType(DTYPES[t.dtype.name]))
+        made.shape = ir.Shape(t.shape)
+        return made
+
+    inputs = []
+    for name, t in graph.inputs:
+        values[name] = typed(ir.Value(name=name), t)
+        inputs.append(values[name])
+    nodes = _nodes(ir, graph, values)
+    outputs = [typed(values[name], t) for name, t in graph.outputs]
+    return ir.Graph(inputs, outputs, nodes=nodes, name=f"body_{graph.outputs[0][0]}")
+
+
+def size_of(model: Any) -> int:
+    """Return the bytes of a model's initializers."""
+    return sum(v.const_value.nbytes for v in model.graph.initializers.values())
+
+
+def write(model: Any, target: Any, external: bool, where: str) -> None:
+    """Write a model to a path or a binary file; one that is there is replaced when all is written.
+
+    ``external`` has arrays of more than 256 bytes in a second file beside it, whose name is that of
+    the file and ``.data``. Raises ArgumentError for a model that is too large for one file.
+    """
+    ir = library(where)
+    size = size_of(model)
+    if hasattr(target, "write"):
+        if external or size > MOST_BYTES:
+            why = "external_data is True" if external else f"the parameters have {size} bytes"
+            raise ArgumentError(
+                f"{where}: {why} and the target is a file that is open, expected a path: a second "
+                "file beside it has the parameters then")
+        target.write(ir.serde.serialize_model(model).SerializeToString())
+        return
+    path = os.path.abspath(os.fspath(target))
+    folder, name = os.path.split(path)
+    # in the same folder, so that the files are moved and not copied
+    with tempfile.TemporaryDirectory(prefix=".lazyloom-", dir=folder) as made:
+        written = os.path.join(made, name)
+        data = f"{name}.data"
+        large = external and any(
+            v.const_value.nbytes > _INLINE for v in model.graph.initializers.values())
+        ir.save(model, written, external_data=data if large or size > MOST_BYTES else None,
+                size_threshold_bytes=_INLINE)
+        # the data first: a file that names it is never without it
+        if os.path.exists(os.path.join(made, data)):
+            os.replace(os.path.join(made, data), os.path.join(folder, data))
+        os.replace(written, path)
