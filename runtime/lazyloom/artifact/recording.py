@@ -50,7 +50,7 @@ def _value(x: Any) -> Value:
     return value
 
 
-class Recording:
+class RecordedWork:
     """What is exported.
 
     Attributes:
@@ -75,7 +75,7 @@ class Recording:
     programs: list[tuple[dict[str, int], RecordedProgram]]
 
 
-class PendingValues(Recording):
+class PendingValues(RecordedWork):
     """Pending values."""
 
     def __init__(
@@ -115,7 +115,7 @@ class PendingValues(Recording):
             self.where))]
 
 
-class RecordedFunction(Recording):
+class RecordedFunction(RecordedWork):
     """A function, recorded once for each specialization."""
 
     def __init__(
