@@ -21,7 +21,7 @@ from . import container, ops, safetensors
 from .derivatives import checked_order
 from .manifest import CheckSpec, Manifest, ParameterSpec, ResultSpec, Specialization, Vjp
 from .recorded import RecordedProgram
-from .recording import PendingValues, RecordedFunction, Recording, named_values
+from .recording import PendingValues, RecordedFunction, RecordedWork, named_values
 
 NAME: Final = "lazyloom.export"
 
@@ -97,7 +97,7 @@ def export(
             raise ArgumentError(
                 f"{NAME}: inputs is given for a function, expected only for pending values; a "
                 "function's inputs are its arguments")
-        recording: Recording = RecordedFunction(
+        recording: RecordedWork = RecordedFunction(
             NAME, function_or_values, arguments, dict(kwargs or {}), dynamic, extents, named)
     else:
         if arguments or kwargs or dynamic or extents:
@@ -134,7 +134,7 @@ def _module(recorded: RecordedProgram, version: str | None) -> PortableModule:
 
 
 def _write(
-    target: Any, recording: Recording, version: str | None, metadata: Mapping[str, str],
+    target: Any, recording: RecordedWork, version: str | None, metadata: Mapping[str, str],
     engines: bool,
 ) -> None:  # fmt: skip
     # all programs are recorded by now: each takes the parameters of all

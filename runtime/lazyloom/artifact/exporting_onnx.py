@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..errors import ArgumentError, type_name
 from ..tensor.tensor import Tensor
-from .recording import PendingValues, RecordedFunction, Recording, named_values
+from .recording import PendingValues, RecordedFunction, RecordedWork, named_values
 
 NAME: Final = "lazyloom.export_onnx"
 
@@ -66,11 +66,15 @@ def export_onnx(
         AliasError: the function writes to a tensor that it did not make.
         OSError: the file cannot be written.
 
-    Example::
+    Example:
 
-        lazyloom.export_onnx(
-            lambda x: np.tanh(x @ weights), "tanh.onnx", np.zeros((4, 3)),
-            parameters={"weights": weights}, dynamic={"x": {0: "batch"}})
+        >>> import importlib.util, io
+        >>> weights, file = np.ones((3, 2)), io.BytesIO()
+        >>> if importlib.util.find_spec("onnx_ir"):
+        ...     model = lazyloom.export_onnx(
+        ...         lambda x: np.tanh(x @ weights), file, np.zeros((4, 3)),
+        ...         parameters={"weights": weights}, dynamic={"x": {0: "batch"}})
+        ...     assert model.graph.outputs[0].shape == ("batch", 2)
     """
     # only who exports such models needs what makes them
     from . import onnx_file, onnx_model
@@ -88,7 +92,7 @@ def export_onnx(
             raise ArgumentError(
                 f"{where}: inputs is given for a function, expected only for pending values; a "
                 "function's inputs are its arguments")
-        recording: Recording = RecordedFunction(
+        recording: RecordedWork = RecordedFunction(
             where, function_or_values, arguments, dict(kwargs or {}), dynamic,
             lambda examples: onnx_model.samples(examples, bounds or {}), named)
     else:
@@ -112,6 +116,14 @@ def save_onnx(model: Any, path: Any, *, external_data: bool = False) -> None:
 
     Raises ArgumentError for external data, or more than 2 GB, and an open file; ImportError where
     ``onnx-ir`` is not installed; OSError where the file cannot be written.
+
+    Example:
+
+        >>> import importlib.util, io
+        >>> if importlib.util.find_spec("onnx_ir"):
+        ...     model = lazyloom.export_onnx(lambda x: x + 1, None, np.zeros(3))
+        ...     model.metadata_props["author"] = "nobody"
+        ...     lazyloom.save_onnx(model, io.BytesIO())
     """
     from . import onnx_file
 

@@ -111,7 +111,8 @@ def _refuse(
         answer = exports(call, opset)
         if isinstance(answer, No):
             reason = answer.reason
-            if instructions[n].spec.op.name.startswith("random_") or call.op == "dropout":
+            # ops that draw, and those that make keys, say so by this operand
+            if any(o.name == "key" for o in instructions[n].spec.op.operands):
                 reason = ("random numbers, which ONNX has no generator of ours for; call eval() "
                           "on a model with dropout, or pass what is drawn as an argument")
             at = refused.setdefault((call.op, reason), [])

@@ -12,7 +12,7 @@ from ..errors import ArgumentError
 from ..evaluate.reading import look
 from . import onnx_file
 from .onnx_graph import OnnxProgram, fitted, graph_of, merged, samples
-from .recording import Recording
+from .recording import RecordedWork
 
 __all__ = ["checked_opset", "model_of", "samples"]
 
@@ -33,7 +33,7 @@ def _names(
 
 
 def model_of(
-    recording: Recording, input_names: Sequence[str] | None, output_names: Sequence[str] | None,
+    recording: RecordedWork, input_names: Sequence[str] | None, output_names: Sequence[str] | None,
     opset: int, metadata: Mapping[str, str], named: set[str],
 ) -> Any:  # fmt: skip
     """Return what was recorded as an ``onnx_ir.Model``.
@@ -84,7 +84,7 @@ def model_of(
         recording.name, metadata, where)
 
 
-def _parameter_names(recording: Recording, taken: set[str]) -> list[str]:
+def _parameter_names(recording: RecordedWork, taken: set[str]) -> list[str]:
     """Return names of initializers, which may not be those of inputs or outputs."""
     found = []
     for name in recording.parameters.names:

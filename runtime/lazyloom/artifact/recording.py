@@ -51,7 +51,7 @@ def _value(x: Any) -> Value:
     return value
 
 
-class Recording:
+class RecordedWork:
     """What is exported.
 
     Attributes:
@@ -148,7 +148,7 @@ class _Recorded(NamedTuple):
             results, leaves, leading, self.start, parameters, self.draws, self.where)
 
 
-class PendingValues(Recording):
+class PendingValues(RecordedWork):
     """Pending values."""
 
     def __init__(
@@ -190,7 +190,7 @@ class PendingValues(Recording):
         return self._recorded
 
 
-class RecordedFunction(Recording):
+class RecordedFunction(RecordedWork):
     """A function, recorded once for each specialization."""
 
     def __init__(
