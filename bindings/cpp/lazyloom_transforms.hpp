@@ -236,6 +236,41 @@ inline std::string evaluations_json(std::size_t count = 0) {
   });
 }
 
+// A profile of the process, until end() or the end of this. path: a file for the report, written at
+// the end, in the form that its name ends in (.html, .json, .trace.json, text); null for none.
+// sources: whether it may have lines of the program's source.
+class Profile {
+ public:
+  explicit Profile(const char *path = nullptr, bool sources = true, Site at = Site::here()) {
+    at.note();
+    check((loom_profile_begin)(path, sources));
+  }
+  ~Profile() {
+    if (!running_) return;
+    // whoever wants to know whether the file was written calls end()
+    const Status status = (loom_profile_end)();
+    static_cast<void>(status);
+  }
+  Profile(const Profile &) = delete;
+  Profile &operator=(const Profile &) = delete;
+
+  void end(Site at = Site::here()) {
+    at.note();
+    running_ = false;
+    check((loom_profile_end)());
+  }
+
+ private:
+  bool running_ = true;
+};
+
+// The report of the profile that ended last, as JSON; "{}" before the first.
+inline std::string profile_json() {
+  return detail::text([](char *buffer, std::size_t capacity, std::size_t *needed) {
+    return (loom_profile_json)(buffer, capacity, needed);
+  });
+}
+
 // What memory holds.
 inline loom_memory_figures memory() {
   loom_memory_figures found = {};

@@ -42,6 +42,7 @@ module lazyloom_programs
   public :: loom_sync, loom_wait, loom_is_ready
   public :: loom_option, loom_set_option, loom_options_json, loom_stats_json, loom_evaluations_json
   public :: loom_last_evaluation, loom_random_key
+  public :: loom_profile_begin, loom_profile_end, loom_profile_json
 
   ! The axis of a tensor that has none of those of loom_vmap().
   integer(c_int64_t), parameter :: loom_unmapped = -huge(0_c_int64_t) - 1
@@ -556,6 +557,8 @@ contains
       case (2)
         call check(c_loom_evaluations_json(int(count, c_size_t), c_loc(letters), &
             size(letters, kind=c_size_t), c_loc(needed)))
+      case (4)
+        call check(c_loom_profile_json(c_loc(letters), size(letters, kind=c_size_t), c_loc(needed)))
       case default
         call check(c_loom_last_evaluation(c_loc(letters), size(letters, kind=c_size_t), &
             c_loc(needed)))
@@ -587,6 +590,36 @@ contains
   function loom_last_evaluation() result(found)
     character(:), allocatable :: found
     found = said(3, 0)
+  end function
+
+  ! Begins a profile of the process, until loom_profile_end(). path: a file for the report, written
+  ! at the end, in the form that its name ends in (.html, .json, .trace.json, text). sources: whether
+  ! it may have lines of the program's source; .true. if it is absent.
+  subroutine loom_profile_begin(path, sources)
+    character(*), intent(in), optional :: path
+    logical, intent(in), optional :: sources
+    character(kind=c_char), allocatable, target :: letters(:)
+    type(c_ptr) :: file
+    logical(c_bool) :: with
+    with = .true.
+    if (present(sources)) with = sources
+    file = c_null_ptr
+    if (present(path)) then
+      letters = letters_of(path)
+      file = c_loc(letters)
+    end if
+    call check(c_loom_profile_begin(file, with))
+  end subroutine
+
+  ! Ends it.
+  subroutine loom_profile_end()
+    call check(c_loom_profile_end())
+  end subroutine
+
+  ! The report of the profile that ended last as an object of JSON; "{}" before the first.
+  function loom_profile_json() result(found)
+    character(:), allocatable :: found
+    found = said(4, 0)
   end function
 
   ! The key of a seed, as random ops take one.

@@ -256,6 +256,12 @@ static inline loom_error *go_option_get(const char *name, double *value) {
   return taken(loom_option_get(name, value));
 }
 
+static inline loom_error *go_profile_begin(const char *path, bool sources) {
+  return taken(loom_profile_begin(path, sources));
+}
+
+static inline loom_error *go_profile_end(void) { return taken(loom_profile_end()); }
+
 static inline loom_error *go_stats_reset(void) { return taken(loom_stats_reset()); }
 
 static inline loom_error *go_memory(loom_memory_figures *figures) {
@@ -277,6 +283,7 @@ static inline loom_error *go_text(int which, size_t argument, char *buffer, size
     case 2: return taken(loom_evaluations_json(argument, buffer, capacity, needed));
     case 3: return taken(loom_last_evaluation(buffer, capacity, needed));
     case 4: return taken(loom_platform(buffer, capacity, needed));
-    default: return taken(loom_cache_dir(buffer, capacity, needed));
+    case 5: return taken(loom_cache_dir(buffer, capacity, needed));
+    default: return taken(loom_profile_json(buffer, capacity, needed));
   }
 }

@@ -230,6 +230,18 @@ func TestReports(t *testing.T) {
 	if p, err := Platform(); err != nil || p == "" {
 		t.Error(p, err)
 	}
+	if err := BeginProfile("", true); err != nil {
+		t.Error(err)
+	}
+	if err := BeginProfile("", true); err == nil {
+		t.Error("a second profile began")
+	}
+	if err := EndProfile(); err != nil {
+		t.Error(err)
+	}
+	if report, err := ProfileReport(); err != nil || report["findings"] == nil {
+		t.Error(report, err)
+	}
 }
 
 func TestFiles(t *testing.T) {

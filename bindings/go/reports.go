@@ -6,6 +6,7 @@ import "C"
 import (
 	"encoding/json"
 	"runtime"
+	"unsafe"
 )
 
 // text is one of the texts that go_text numbers.
@@ -101,6 +102,25 @@ func Stats() (map[string]int64, error) { return decoded[map[string]int64](1, 0) 
 
 // ResetStats has them count from 0 again.
 func ResetStats() error { return failure(C.go_stats_reset()) }
+
+// BeginProfile begins a profile of the process, until EndProfile. path is a file for the report,
+// written at the end, in the form that its name ends in (.html, .json, .trace.json, text), "" for
+// none. sources says whether it may have lines of the program's source.
+func BeginProfile(path string, sources bool) error {
+	if path == "" {
+		return failure(C.go_profile_begin(nil, C.bool(sources)))
+	}
+	given := C.CString(path)
+	defer C.free(unsafe.Pointer(given))
+	return failure(C.go_profile_begin(given, C.bool(sources)))
+}
+
+// EndProfile ends it. An error is that none was begun, or that the file could not be written.
+func EndProfile() error { return failure(C.go_profile_end()) }
+
+// ProfileReport is the report of the profile that ended last: see loom_profile_json() in
+// lazyloom_runtime.h. It is empty before the first.
+func ProfileReport() (map[string]any, error) { return decoded[map[string]any](6, 0) }
 
 // MemoryFigures is what memory holds: tensors with a live handle, bytes of those that are computed,
 // how many are pending, and bytes of the process, now and at most.

@@ -71,6 +71,24 @@ return function(M, internal)
   -- The record of the last evaluation, for people; "" if there was none.
   function M.last_evaluation() return said("loom_last_evaluation") end
 
+  -- Begins a profile of the process, until end_profile(). path: a file for the report, written at the
+  -- end, in the form that its name ends in (.html, .json, .trace.json, text); nil for none. sources:
+  -- whether it may have lines of the program's source, true if nil.
+  function M.begin_profile(path, sources)
+    note()
+    check(library().loom_profile_begin(path, sources ~= false))
+  end
+
+  -- Ends it; gives its report, a table of findings, lines, programs and others.
+  function M.end_profile()
+    note()
+    check(library().loom_profile_end())
+    return M.profile_report()
+  end
+
+  -- The report of the profile that ended last; an empty table before the first.
+  function M.profile_report() return json.decode(said("loom_profile_json")) end
+
   -- What a read of the pending tensors of a list would run: of each program its key and text.
   function M.programs_of(tensors)
     local given, number = handles(tensors, "tensors")

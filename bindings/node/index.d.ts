@@ -129,6 +129,9 @@ export function stats(): Record<string, number>;
 export function resetStats(): void;
 export function evaluations(count?: number): Evaluation[];
 export function lastEvaluation(): string;
+export function beginProfile(path?: string | null, sources?: boolean): void;
+export function endProfile(): Record<string, unknown>;
+export function profileReport(): Record<string, unknown>;
 export function programsOf(tensors: Tensor[]): { key: string; text: string }[];
 export function memory(): {
   tensors: number; tensor_bytes: number; pending: number; resident: number; peak: number;

@@ -53,6 +53,27 @@ function lastEvaluation() {
   return textOf((...given) => C.loom_last_evaluation(...given));
 }
 
+/**
+ * Begins a profile of the process, until endProfile(). path: a file for the report, written at the
+ * end, in the form that its name ends in (.html, .json, .trace.json, text); null for none. sources:
+ * whether it may have lines of the program's source.
+ */
+function beginProfile(path = null, sources = true) {
+  check(note().loom_profile_begin(path, sources));
+}
+
+/** Ends it; gives its report. */
+function endProfile() {
+  check(note().loom_profile_end());
+  return profileReport();
+}
+
+/** The report of the profile that ended last: findings, lines, programs; {} before the first. */
+function profileReport() {
+  const C = note();
+  return JSON.parse(textOf((...given) => C.loom_profile_json(...given)));
+}
+
 /** What a read of pending tensors would run: of each program its key and its text. */
 function programsOf(tensors) {
   const given = handles(tensors, "tensors"), C = note(), count = room(1);
@@ -106,6 +127,6 @@ function randomKey(seed) {
 }
 
 module.exports = {
-  cacheDir, evaluations, lastEvaluation, liveHandles, memory, option, options, platform, programsOf,
-  randomKey, resetStats, setOption, stat, stats,
+  beginProfile, cacheDir, endProfile, evaluations, lastEvaluation, liveHandles, memory, option,
+  options, platform, profileReport, programsOf, randomKey, resetStats, setOption, stat, stats,
 };

@@ -22,6 +22,7 @@ from lazyloom.profiling.events import SeenProgram, UserLine
 from lazyloom.profiling.memory_plan import POINTS, memory_plan
 from lazyloom.profiling.program_graph import MOST_BOXES, drawn, folded, graph_of
 from lazyloom.profiling.reports import programs_text
+from lazyloom.profiling.rules import found_in
 from lazyloom.trace.source import Site
 from tests.codegen.programs import Doing, written
 
@@ -236,6 +237,33 @@ def test_bounds_are_of_the_measured_machine(peaks: machine.MachinePeaks) -> None
     assert [r["bound"] for r in cost["rows"]] == sorted(
         (r["bound"] for r in cost["rows"]), reverse=True)
     assert peaks.bound(1e9, 0, "float64") == 2 and peaks.limit(1, 1e8) == "memory"
+
+
+def test_estimates_are_of_the_measured_machine(
+    peaks: machine.MachinePeaks, tmp_path: Path
+) -> None:
+    x = np.array(numpy.ones((512, 512), numpy.float32))
+    with lazyloom.options(reproducible=True), lazyloom.profile() as watched:
+        for n in range(20):
+            after = x * 0.999 + 0.001
+            if n > 8:
+                before = x  # noqa: F841 - so that it cannot be reused
+            x = after
+            del after
+            float(x[0, 0])
+    copied = sum(len(run.evaluation.copied) for run in watched.events.runs)
+
+    def told() -> Any:
+        (found,) = [f for f in found_in(watched.events, 0.0) if str(f.rule) == "LL08"]
+        return found
+
+    assert copied >= 4
+    assert told().seconds == pytest.approx(2 * copied * 512 * 512 * 4 / peaks.bandwidth)
+    assert told().evidence[-1] == "at 0.1 GB/s, as measured on this machine"
+    (tmp_path / machine.FILE).unlink()
+    assert told().seconds == pytest.approx(
+        2 * copied * 512 * 512 * 4 / machine.ASSUMED_BANDWIDTH)
+    assert machine.COMMAND in told().evidence[-1]
 
 
 @pytest.mark.parametrize("text", [

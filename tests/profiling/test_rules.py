@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
+import pytest
 
 import lazyloom
 import lazyloom_numpy as np
@@ -26,6 +27,72 @@ def one_by_one(x: Any) -> float:
     for n in range(len(x)):
         total += float((x[n] * 2).sum())
     return total
+
+
+X = numpy.linspace(-1, 1, 64 * 48, dtype=numpy.float32).reshape(64, 48)
+
+
+def trained(how: str) -> None:
+    ours, y = np.asarray(X), np.asarray(X[:, :16])
+    w1 = np.asarray(X[:48].T.copy() / 8)
+    w2 = np.asarray(X[:48, :16] / 8)
+    for _ in range(12):
+        hidden = np.tanh(X.dot(w1)) if how == "first" else np.tanh(ours @ w1)
+        error = (hidden @ w2 - y) / 64
+        back = (error @ w2.T) * (1 - hidden * hidden)
+        if how == "method":
+            slope = X.T.dot(back)
+        elif how == "asarray":
+            slope = numpy.tanh(numpy.asarray(back)).T @ X
+            slope = np.asarray(slope).T
+        else:
+            slope = ours.T @ back
+        w2 = w2 - 0.1 * (hidden.T @ error)
+        if how == "expression":
+            w1 = w1 - 0.1 * X.T.dot(back)
+        else:
+            w1 = w1 - 0.1 * slope
+    float(w1.sum())
+
+
+@pytest.mark.parametrize("how, line", [
+    ("first", 5), ("method", 9), ("asarray", 11), ("expression", 17), ("", 0)])
+def test_a_step_of_which_the_host_computes_a_part(how: str, line: int) -> None:
+    with lazyloom.options(reproducible=True), lazyloom.profile() as watched:
+        trained(how)
+    found = findings_of(watched, "LL01")
+    assert [f.line.line for f in found] == ([first_line(trained) + line] if line else [])
+    for f in found:
+        assert f.text.startswith("an array is read in the middle of a step, and what the host")
+        assert "kB read here" in f.evidence[0] and f.seconds > 0
+        assert f.line.file == __file__
+
+
+def simulated(how: str) -> None:
+    """Steps that begin with data of the host and end with an array that is read."""
+    rng = numpy.random.default_rng(0)
+    frames = []
+    field = np.asarray(rng.random((64, 64), dtype=numpy.float32))
+    field = field * 0.5
+    for _ in range(12):
+        if how == "read first":
+            frames.append(numpy.asarray(field))
+        force = np.asarray(rng.random((64, 64), dtype=numpy.float32))
+        field = field * 0.9 + force
+        field = field - field.mean()
+        if how == "read last":
+            frames.append(numpy.asarray(field))
+        if how == "number":
+            frames.append(float(field.sum()))
+            force = np.asarray(rng.random((64, 64), dtype=numpy.float32))
+            field = field + force
+
+
+@pytest.mark.parametrize("how", ["read first", "read last", "number"])
+def test_reads_between_steps_are_in_the_middle_of_none(how: str) -> None:
+    with lazyloom.options(reproducible=True), lazyloom.profile() as watched:
+        simulated(how)
+    assert [f for f in findings_of(watched, "LL01") if "what the host makes" in f.text] == []
 
 
 def test_numbers_that_are_computed_and_read_one_by_one_are_found() -> None:

@@ -165,6 +165,23 @@ static void transforms() {
   EXPECT(loom::wait_for({y}, 60) && loom::is_ready(y));
   EXPECT(loom::evaluations_json(1).find("layer.cc") != std::string::npos);
   EXPECT(loom::options_json()[0] == '{' && loom::stats_json()[0] == '{');
+  EXPECT(loom::profile_json() == "{}");
+  {
+    loom::Profile profile;
+    EXPECT((y + 1).read<float>().size() == x.read<float>().size());
+    bool refused = false;
+    try {
+      loom::Profile second;
+    } catch (const loom::Error &error) {
+      refused = error.status() == LOOM_ERROR_ARGUMENT;
+    }
+    EXPECT(refused);
+    profile.end();
+  }
+  EXPECT(loom::profile_json().find("\"findings\"") != std::string::npos &&
+         loom::profile_json().find("layer.cc") != std::string::npos);
+  { loom::Profile to_its_end; }
+  { loom::Profile again; }
   EXPECT(loom::memory().tensors > 0);
   EXPECT(loom::random_key(7).read<std::uint32_t>() == (std::vector<std::uint32_t>{0, 7}));
   const auto null = error_of([] { Tensor().shape(); });

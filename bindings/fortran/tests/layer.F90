@@ -241,6 +241,10 @@ contains
     x = zero + 1
     call expect(loom_wait([x], 60.0_real64) .and. loom_is_ready(x), __LINE__)
     call expect(index(loom_evaluations_json(1), "[{") == 1, __LINE__)
+    call expect(loom_profile_json() == "{}", __LINE__)
+    call loom_profile_begin()
+    call loom_profile_end()
+    call expect(index(loom_profile_json(), '"findings"') > 0, __LINE__)
     call expect(index(loom_options_json(), "{") == 1, __LINE__)
     call expect(len(loom_last_evaluation()) > 0, __LINE__)
   end subroutine

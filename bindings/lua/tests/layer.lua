@@ -168,6 +168,12 @@ loom.scope(function()
   local record = loom.evaluations(1)[1]
   assert(record.site:match("layer.lua") and record.ops >= 1 and loom.last_evaluation() ~= "")
   assert(loom.stats().reads > 0 and loom.memory().tensors >= 1 and loom.platform() ~= "")
+  assert(next(loom.profile_report()) == nil)
+  loom.begin_profile()
+  assert((loom.tensor(1) + 1):item() == 2)
+  assert(error_of(function() loom.begin_profile() end).status == "LOOM_ERROR_ARGUMENT")
+  local report = loom.end_profile()
+  assert(report.findings and report.evaluations and loom.profile_report().about)
   expect(loom.random_key(2 ^ 32 + 7):read(), 1, 7)
 end)
 

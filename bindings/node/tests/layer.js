@@ -165,6 +165,11 @@ loom.scope(() => {
   const [record] = loom.evaluations(1);
   assert.ok(record.site.startsWith(__filename) && record.ops >= 1 && loom.lastEvaluation());
   assert.ok(loom.stats().reads > 0 && loom.memory().tensors >= 1 && loom.platform());
+  assert.deepStrictEqual(loom.profileReport(), {});
+  loom.beginProfile();
+  assert.strictEqual(errorOf(() => loom.beginProfile()).status, "LOOM_ERROR_ARGUMENT");
+  assert.strictEqual(loom.tensor([1, 2]).sum().item(), 3);
+  assert.ok(loom.endProfile().findings && loom.profileReport().evaluations);
   assert.deepStrictEqual(read(loom.randomKey(2n ** 32n + 7n)), [1, 7]);
 });
 

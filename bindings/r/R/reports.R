@@ -27,6 +27,18 @@ loom_last_evaluation <- function() call_c(lr_text, 3L, 0L)
 # The program that computes pending tensors, for people.
 loom_program_text <- function(tensors) call_c(lr_program_text, tensors_of(tensors, "tensors"))
 
+# Begins a profile of the process, until loom_profile_end(). path: a file for the report, written at
+# the end, in the form that its name ends in (.html, .json, .trace.json, text). sources: whether it
+# may have lines of the program's source.
+loom_profile_begin <- function(path = NULL, sources = TRUE) {
+  if (!is.null(path)) path <- one_text(path, "path")
+  invisible(call_c(lr_profile_begin, path, isTRUE(sources)))
+}
+# Ends it.
+loom_profile_end <- function() invisible(call_c(lr_profile_end))
+# The report of the profile that ended last as an object of JSON; "{}" before the first.
+loom_profile_json <- function() call_c(lr_text, 6L, 0L)
+
 # The kind of device that programs run on: "cpu", "gpu" or "tpu".
 loom_platform <- function() call_c(lr_text, 4L, 0L)
 # The folder of the disk cache.

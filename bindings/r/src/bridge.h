@@ -61,6 +61,8 @@ SEXP lr_text(SEXP which, SEXP argument);
 SEXP lr_option(SEXP name, SEXP value);
 SEXP lr_memory(void);
 SEXP lr_stats_reset(void);
+SEXP lr_profile_begin(SEXP path, SEXP sources);
+SEXP lr_profile_end(void);
 SEXP lr_program_text(SEXP tensors);
 SEXP lr_wait(SEXP tensors, SEXP seconds);
 SEXP lr_is_ready(SEXP pointer);

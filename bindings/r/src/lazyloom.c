@@ -308,6 +308,7 @@ static const R_CallMethodDef entries[] = {
     ENTRY(lr_linear_apply, 3), ENTRY(lr_jvp, 4), ENTRY(lr_value_and_grad, 4),
     ENTRY(lr_jacobian, 5), ENTRY(lr_vmap, 6), ENTRY(lr_stat, 1), ENTRY(lr_live_handles, 0),
     ENTRY(lr_text, 2), ENTRY(lr_option, 2), ENTRY(lr_memory, 0), ENTRY(lr_stats_reset, 0),
+    ENTRY(lr_profile_begin, 2), ENTRY(lr_profile_end, 0),
     ENTRY(lr_program_text, 1), ENTRY(lr_wait, 2), ENTRY(lr_is_ready, 1),
     ENTRY(lr_random_key, 2), ENTRY(lr_save, 4), ENTRY(lr_load, 1), {NULL, NULL, 0}};
 

@@ -23,7 +23,8 @@ static loom_status text_into(int which, size_t argument, char *buffer, size_t ca
     case 2: return loom_evaluations_json(argument, buffer, capacity, needed);
     case 3: return loom_last_evaluation(buffer, capacity, needed);
     case 4: return loom_platform(buffer, capacity, needed);
-    default: return loom_cache_dir(buffer, capacity, needed);
+    case 5: return loom_cache_dir(buffer, capacity, needed);
+    default: return loom_profile_json(buffer, capacity, needed);
   }
 }
 
@@ -64,6 +65,13 @@ SEXP lr_memory(void) {
   UNPROTECT(1);
   return found;
 }
+
+SEXP lr_profile_begin(SEXP path, SEXP sources) {
+  return lr_done(loom_profile_begin(Rf_isNull(path) ? NULL : CHAR(STRING_ELT(path, 0)),
+                                    Rf_asLogical(sources) != 0));
+}
+
+SEXP lr_profile_end(void) { return lr_done(loom_profile_end()); }
 
 SEXP lr_stats_reset(void) { return lr_done(loom_stats_reset()); }
 

@@ -163,6 +163,11 @@ ignored <- loom_scope({
   stopifnot(problem$status == "LOOM_ERROR_READ_FORBIDDEN", loom_option("reads") == 0)
   y <- x + 1
   stopifnot(grepl("add", loom_program_text(y)), loom_wait(y, 60), loom_is_ready(y))
+  stopifnot(loom_profile_json() == "{}")
+  loom_profile_begin()
+  stopifnot(as.array(y + 1) == as.array(x) + 2)
+  loom_profile_end()
+  stopifnot(grepl("\"findings\"", loom_profile_json(), fixed = TRUE))
   stopifnot(startsWith(loom_evaluations_json(1), "[{"), startsWith(loom_options_json(), "{"),
             startsWith(loom_stats_json(), "{"), nzchar(loom_last_evaluation()),
             loom_memory()[["tensors"]] > 0, nzchar(loom_platform()), nzchar(loom_cache_dir()))

@@ -39,8 +39,9 @@ pub use programs::{
 pub use record::Operand;
 pub use tensor::{DType, Element, Mapped, Tensor};
 pub use transforms::{
-    evaluations_json, hessian, is_ready, jacobian, jvp, linearize, option, options_json, random_key,
-    set_option, stats_json, value_and_grad, vjp, vmap, wait, LinearMap,
+    evaluations_json, hessian, is_ready, jacobian, jvp, linearize, option, options_json,
+    profile_json, random_key, set_option, stats_json, value_and_grad, vjp, vmap, wait, LinearMap,
+    Profile,
 };
 
 use std::ffi::{CStr, CString};

@@ -224,6 +224,45 @@ pub fn evaluations_json(count: usize) -> Result<String> {
     })
 }
 
+/// A profile of the process, until [`Profile::end`] or until it is dropped.
+#[derive(Debug)]
+pub struct Profile(());
+
+impl Profile {
+    /// Begins one. path: a file for the report, written at the end, in the form that its name ends
+    /// in (.html, .json, .trace.json, text). sources: whether it may have lines of the source.
+    #[track_caller]
+    pub fn begin(path: Option<&str>, sources: bool) -> Result<Self> {
+        let path = path.map(c_text).transpose()?;
+        note();
+        check(unsafe {
+            ffi::loom_profile_begin(path.as_ref().map_or(std::ptr::null(), |p| p.as_ptr()), sources)
+        })?;
+        Ok(Self(()))
+    }
+
+    /// Ends it; gives the report as JSON.
+    #[track_caller]
+    pub fn end(self) -> Result<String> {
+        std::mem::forget(self);
+        note();
+        check(unsafe { ffi::loom_profile_end() })?;
+        profile_json()
+    }
+}
+
+impl Drop for Profile {
+    fn drop(&mut self) {
+        // whoever wants to know whether the file was written calls end()
+        unsafe { ffi::loom_profile_end() };
+    }
+}
+
+/// The report of the profile that ended last as JSON; "{}" before the first.
+pub fn profile_json() -> Result<String> {
+    text(|buffer, capacity, needed| unsafe { ffi::loom_profile_json(buffer, capacity, needed) })
+}
+
 /// The key of a seed, as random ops take one.
 #[track_caller]
 pub fn random_key(seed: u64) -> Result<Tensor> {

@@ -6,8 +6,9 @@ use std::panic::{catch_unwind, set_hook, take_hook, AssertUnwindSafe};
 use lazyloom::ops::{self, SumOptions};
 use lazyloom::{
     cond, evaluations_json, ffi, grad, grad_from, hessian, is_ready, jacobian, jvp, linearize,
-    option, options_json, random_key, scan, set_option, stats_json, value_and_grad, vjp, vmap, wait,
-    while_loop, Capture, DType, Error, NoGrad, Operand, Result, Runtime, Tensor,
+    option, options_json, profile_json, random_key, scan, set_option, stats_json, value_and_grad,
+    vjp, vmap, wait, while_loop, Capture, DType, Error, NoGrad, Operand, Profile, Result, Runtime,
+    Tensor,
 };
 
 /// What a call panics with, as a text; nothing is printed of it.
@@ -151,6 +152,14 @@ fn transforms() -> Result<()> {
     assert!(wait(&[&y], std::time::Duration::from_secs(60))? && is_ready(&y)?);
     assert!(evaluations_json(1)?.starts_with("[{") && options_json()?.starts_with('{'));
     assert!(stats_json()?.starts_with('{'));
+    assert_eq!(profile_json()?, "{}");
+    let profile = Profile::begin(None, true)?;
+    assert_eq!(Profile::begin(None, true).unwrap_err().status, ffi::LOOM_ERROR_ARGUMENT);
+    assert_eq!((2 * (&whole + 2)).read::<i32>()?, [6, 8]);
+    let report = profile.end()?;
+    assert!(report.contains("\"findings\"") && report == profile_json()?);
+    drop(Profile::begin(None, false)?);
+    drop(Profile::begin(None, false)?);
     assert_eq!(random_key(7)?.read::<u32>()?, [0, 7]);
     Ok(())
 }

@@ -106,6 +106,11 @@ class SeenProgram:
         #: for each op the Site, or code object and offset, where it was recorded
         self._places: Final = places
 
+    def lines_in(self, code: Any) -> set[int]:
+        """The lines of a code object that recorded ops."""
+        return {_line_of(place).line for place in set(self._places)
+                if (place.code if isinstance(place, Site) else place[0]) is code}
+
     def line(self, op: int) -> UserLine:
         """The line that recorded an op."""
         return _line_of(self._places[op])
@@ -182,6 +187,26 @@ class Uploads:
         self.text: Final = text
 
 
+class RoundTrip(NamedTuple):
+    """An array that was read, and the next upload, of other data, before anything ran.
+
+    Attributes:
+        read, upload: the lines.
+        code: of both, if they are in one function or module; else None.
+        read_bytes, nbytes: of the array that was read, and of the upload.
+        seconds: that the upload took.
+        number: what the profile knows the upload by.
+    """
+
+    read: UserLine
+    upload: UserLine
+    code: Any
+    read_bytes: int
+    nbytes: int
+    seconds: float
+    number: int
+
+
 class NotedCall(NamedTuple):
     """A call of a captured function that was recorded, or a part of a program in C.
 
@@ -207,6 +232,7 @@ class Events:
         programs: those of the runs, by number.
         reads: by line.
         uploads: by line and a checksum of the data.
+        round_trips: uploads after a read of an array, in the order in which they were made.
         calls: of captured functions, those that were recorded.
         read_results: what was read, as the profile knows it.
         samples: seconds by line in which the program was there.
@@ -222,6 +248,7 @@ class Events:
         self.programs: list[SeenProgram] = []
         self.reads: dict[UserLine, Reads] = {}
         self.uploads: dict[tuple[UserLine, int], Uploads] = {}
+        self.round_trips: list[RoundTrip] = []
         self.calls: list[NotedCall] = []
         self.read_results: set[int] = set()
         self.samples: dict[UserLine, float] = {}

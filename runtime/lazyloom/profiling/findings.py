@@ -34,7 +34,9 @@ READ_IN_STEP: Final = FaultRule(
     1, "a-read-inside-a-step",
     "Move the read to the end of the step, or read only every so many steps: what is recorded "
     "before and after it then runs as one program. Where the index is a boolean array, where() "
-    "computes with the whole array and reads nothing.")
+    "computes with the whole array and reads nothing. Where a method of a NumPy array reads "
+    "(host.dot(x)), make that array one of Lazyloom's before the loop, or call the function "
+    "(np.dot(host, x)).")
 SHAPES_CHANGE: Final = FaultRule(
     2, "shapes-that-change",
     "Keep the shape: write into an array of the largest size and mask the rest, pad batches, or "

@@ -28,6 +28,8 @@ EXTENT: Final = 1024
 ARRAY: Final = 64 << 20
 #: each is run so often, and the quickest run counts
 RUNS: Final = 15
+#: bytes read and written in a second where nothing was measured: about what one core does
+ASSUMED_BANDWIDTH: Final = 8e9
 #: the command that measures
 COMMAND: Final = "python -m lazyloom profile --measure-machine"
 
@@ -82,6 +84,15 @@ def known_peaks() -> MachinePeaks | None:
         return None
     rates = [peaks.bandwidth, flops.get("float32", 0.0), *flops.values()]
     return peaks if all(0 < rate < math.inf for rate in rates) else None
+
+
+def bandwidth_here() -> tuple[float, str]:
+    """Bytes that are read and written in a second, and where the figure is from."""
+    peaks = known_peaks()
+    if peaks is None:
+        return ASSUMED_BANDWIDTH, (
+            f"at {ASSUMED_BANDWIDTH / 1e9:g} GB/s, which is assumed; {COMMAND} measures it")
+    return peaks.bandwidth, f"at {peaks.bandwidth / 1e9:.1f} GB/s, as measured on this machine"
 
 
 def measure_peaks() -> MachinePeaks:

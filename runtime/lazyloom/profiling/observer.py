@@ -10,7 +10,7 @@ from typing import Any, Final
 from ..observers import RunObserver
 from ..program.plan import Plan
 from ..trace.source import Site
-from .events import Events, NotedCall, Reads, Run, SeenProgram, Uploads, UserLine
+from .events import Events, NotedCall, Reads, RoundTrip, Run, SeenProgram, Uploads, UserLine
 
 _clock: Final = time.perf_counter
 #: how many runs are noted; a run takes about a kilobyte
@@ -35,6 +35,8 @@ class Observer(RunObserver):
         self._programs: Final[dict[Any, int]] = {}
         self._next = 1
         self._lock: Final = Lock()
+        #: where a thread read an array since it last ran something, and how many bytes
+        self._arrays: Final[dict[int, tuple[Site, int]]] = {}
         #: seconds of all runs so far, by thread
         self._ran: Final[dict[int, float]] = {}
 
@@ -55,6 +57,7 @@ class Observer(RunObserver):
                 buffer.number = number
             thread = get_ident()
             self.threads.add(thread)
+            self._arrays.pop(thread, None)
             run = Run(thread, _clock(), plan.evaluation, program,
                       tuple([b.number for b in plan.leaves]), first)
             events.runs.append(run)
@@ -83,6 +86,8 @@ class Observer(RunObserver):
             reads.count += 1
             reads.nbytes += nbytes
             reads.seconds += seconds
+            if nbytes >= WORTHWHILE:
+                self._arrays[thread] = site, nbytes
         if value is not None:
             buffers = value.node.buffers
             buffer = None if buffers is None else buffers[value.index]
@@ -109,6 +114,14 @@ class Observer(RunObserver):
             uploads.nbytes += source.nbytes
             uploads.seconds += seconds
             uploads.longest = max(uploads.longest, seconds)
+            read = self._arrays.get(get_ident())
+            trips = self.events.round_trips
+            if read is not None and uploads.count == 1 and len(trips) < MOST_RUNS:
+                source_site, nbytes = read
+                trips.append(RoundTrip(
+                    UserLine(source_site.file, source_site.line), line,
+                    site.code if site.code is source_site.code else None, nbytes, source.nbytes,
+                    seconds, buffer.number))
 
     def captures(self) -> tuple[float, float]:
         """Note that a call is recorded, or a part of a program; return what its end is told."""

@@ -12,12 +12,10 @@ from ..codegen.report import explain
 from ..program.reasons import PREPARATION, READ, SHAPE
 from . import comparing, findings
 from .comparing import Contrast, contrast
-from .events import Events, Run, UserLine
+from .events import Events, RoundTrip, Run, UserLine
 from .findings import OFTEN, FaultRule, Finding, noticeable
 from .loops import made_in_pieces, reads_by_element, unrolled_loops
-
-#: bytes that a core writes to memory in a second, where nothing was measured
-BANDWIDTH: Final = 8e9
+from .machine import bandwidth_here
 
 
 def found_in(events: Events, least: float | None = None) -> list[Finding]:
@@ -26,8 +24,9 @@ def found_in(events: Events, least: float | None = None) -> list[Finding]:
         least = noticeable(events)
     found: list[Finding] = []
     for rule in (
-        _reads_in_steps, _programs_that_change, _unused_results, _captured_anew, _donated_kept,
-        reads_by_element, unrolled_loops, made_in_pieces, _uploaded_again, _left_on_xla,
+        _reads_in_steps, _computed_by_the_host, _programs_that_change, _unused_results,
+        _captured_anew, _donated_kept, reads_by_element, unrolled_loops, made_in_pieces,
+        _uploaded_again, _left_on_xla,
     ):  # fmt: skip
         found += [f for f in rule(events) if f.seconds >= least]
     found.sort(key=lambda f: -f.seconds)
@@ -71,6 +70,52 @@ def _reads_in_steps(events: Events) -> Iterator[Finding]:
                 f"the shape of a result depends on values, such as that of an index by a boolean "
                 f"array: {count} programs ran so that these could be read",
                 [f"seconds of waiting: {reads.seconds:.2f}"])
+
+
+def _computed_by_the_host(events: Events) -> Iterator[Finding]:
+    """Arrays read in the middle of a step, of which the host makes what the step goes on with."""
+    taken: defaultdict[int, list[int]] = defaultdict(list)
+    reading: defaultdict[UserLine, list[int]] = defaultdict(list)
+    for run in events.runs:
+        reading[run.line].append(run.program)
+        for leaf in run.leaves:
+            taken[leaf].append(run.program)
+    trips: defaultdict[tuple[UserLine, UserLine, Any], list[RoundTrip]] = defaultdict(list)
+    for trip in events.round_trips:
+        if trip.number in taken:
+            trips[trip.read, trip.upload, trip.code].append(trip)
+    for (line, upload, code), seen in trips.items():
+        if len(seen) < OFTEN:
+            continue
+        counts = Counter([n for trip in seen for n in taken[trip.number]])
+        counts |= Counter(reading[line])
+        # not what the first steps do besides
+        programs = {n for n, count in counts.items() if 2 * count >= len(seen)}
+        if upload != line and not _in_between(events, programs, line, upload, code):
+            continue
+        reads = events.reads[line]
+        seconds = reads.seconds + sum(trip.seconds for trip in seen) + events.recording(line)
+        yield Finding(
+            findings.READ_IN_STEP, line, seconds,
+            f"an array is read in the middle of a step, and what the host makes of it is uploaded "
+            f"for the rest of the step, {len(seen)} times",
+            [f"{size_text(seen[-1].read_bytes)} read here, {size_text(seen[-1].nbytes)} uploaded "
+             f"by {upload}", f"seconds at this read, with what the host computes: {seconds:.2f}"])
+
+
+def _in_between(
+    events: Events, programs: set[int], line: UserLine, upload: UserLine, code: Any
+) -> bool:
+    """Whether a step records ops before a read, and others from the upload that follows on.
+
+    Only the order of lines tells: a step that ends at a read and begins with an upload runs the
+    same programs.
+    """
+    if code is None or upload.line < line.line:
+        return False
+    recorded = {n for program in programs for n in events.programs[program].lines_in(code)}
+    return min(recorded, default=line.line) < line.line and (
+        max(recorded, default=0) >= upload.line)
 
 
 def _reads_of_thread(events: Events, runs: list[Run]) -> Iterator[Finding]:
@@ -205,6 +250,7 @@ def _unused_results(events: Events) -> Iterator[Finding]:
     by_program: defaultdict[int, list[Run]] = defaultdict(list)
     for run in events.runs:
         by_program[run.program].append(run)
+    rate, source = bandwidth_here()
     for number, runs in by_program.items():
         if len(runs) < OFTEN:
             continue
@@ -222,13 +268,13 @@ def _unused_results(events: Events) -> Iterator[Finding]:
         # a run op by op writes all values, whether something refers to them or not
         fused = [run for run in runs if run.evaluation.form != "op_by_op"]
         moved = sum(sizes) + sum(t.nbytes for t in program.structure.leaf_types)
-        seconds = sum(min(total / BANDWIDTH, run.seconds * total / moved) for run in fused)
+        seconds = sum(min(total / rate, run.seconds * total / moved) for run in fused)
         yield Finding(
             findings.UNUSED_RESULT, line, seconds,
             f"values computed here are alive when their program runs, and nothing uses them: "
             f"{size_text(total)} a run, {len(fused)} runs; estimated from what writing them takes",
-            [f"{size_text(size)} from {place}" for place, size in sorted(
-                lines.items(), key=lambda item: -item[1])[:4]])
+            [*[f"{size_text(size)} from {place}" for place, size in sorted(
+                lines.items(), key=lambda item: -item[1])[:4]], source])
 
 
 def _captured_anew(events: Events) -> Iterator[Finding]:
@@ -259,18 +305,21 @@ def _donated_kept(events: Events) -> Iterator[Finding]:
     for run in events.runs:
         if run.evaluation.copied:
             groups[run.program].append(run)
+    rate, source = bandwidth_here()
     for number, runs in groups.items():
         if len(runs) < OFTEN:
             continue
         types = events.programs[number].structure.leaf_types
         copied = Counter(k for run in runs for k in run.evaluation.copied)
         nbytes = sum(types[k].nbytes * count for k, count in copied.items())
-        seconds = nbytes / BANDWIDTH
+        # a copy reads and writes them
+        seconds = 2 * nbytes / rate
         yield Finding(
             findings.DONATED_KEPT, runs[-1].line, seconds,
             f"{len(runs)} runs copied inputs whose memory their program reuses, since something "
             "still referred to them; estimated from what copying takes",
-            [f"input {k}, {types[k].text}: {count} times" for k, count in copied.most_common(4)])
+            [*[f"input {k}, {types[k].text}: {count} times"
+               for k, count in copied.most_common(4)], source])
 
 
 def _uploaded_again(events: Events) -> Iterator[Finding]:
