@@ -48,6 +48,19 @@ def as_users_have_it(environment: Mapping[str, str]) -> dict[str, str]:
     return {k: v for k, v in environment.items() if k != "LAZYLOOM_REPRODUCIBLE"}
 
 
+def with_outputs(text: str, found: list[Block], printed: list[str]) -> str:
+    """A page's text with what each of its blocks printed beneath it.
+
+    Where the page itself shows what a block prints, right beneath it, that stays as it is: it may
+    be what eight devices print, or a machine with a library that this one does not have.
+    """
+    for block, output in reversed(list(zip(found, printed, strict=True))):
+        if output and not text[block.end:].lstrip().startswith("```text\n"):
+            shown = f"\n\nOutput:\n\n```text\n{output.rstrip()}\n```\n"
+            text = text[:block.end] + shown + text[block.end:]
+    return text
+
+
 def outputs(page: Path, kept: Path | None = None) -> list[str]:
     """What each Python block of a page prints, run after each other in one process.
 

@@ -142,24 +142,39 @@ def failed(exception: type[BaseException], value: BaseException, traceback: Any)
     return -code
 
 
-#: functions of the header by the names of Python's that messages begin with
-_FUNCTIONS: Final = {
-    name: functions[0]
-    for names in (coverage.NAMES, *coverage.MODULES.values()) for name, functions in names.items()
-    if isinstance(functions, tuple) and len(functions) == 1}  # fmt: skip
+
+
+def _functions() -> dict[str, str]:
+    """Functions of the header by the names of Python's that messages begin with.
+
+    Of ``cache.load`` that is the module's; ``load`` alone is ``lazyloom.load``, as of other names
+    that ``lazyloom`` itself has.
+    """
+    found: dict[str, str] = {}
+    for module, names in {"": coverage.NAMES, **coverage.MODULES}.items():
+        for name, functions in names.items():
+            if isinstance(functions, tuple) and len(functions) == 1:
+                found.setdefault(name, functions[0])
+                if module:
+                    found[f"{module}.{name}"] = functions[0]
+    return found
+
+
+_FUNCTIONS: Final = _functions()
 #: the values of a strict mode, as numbers
 MODES: Final = ("allow", "warn", "error")
 _OPTION: Final = re.compile(
     rf'\b(?:lazyloom\.)?options\((\w+)=(?:True|False|"({"|".join(MODES)})")\)')
-_BEGINNING: Final = re.compile(r"(?:lazyloom\.)?(?:[a-z]+\.)?(\w+)(?=: )")
+_BEGINNING: Final = re.compile(r"(?:lazyloom\.)?((?:[a-z]+\.)?(\w+))(?=: )")
 
 
 def named_in_c(message: str) -> str:
     """A message of the runtime's, with the names that C has for what Python's programs call."""
     beginning = _BEGINNING.match(message)
-    function = _FUNCTIONS.get(beginning[1]) if beginning is not None else None
-    if beginning is not None and function is not None:
-        message = function + message[beginning.end():]
+    if beginning is not None:
+        function = _FUNCTIONS.get(beginning[1]) or _FUNCTIONS.get(beginning[2])
+        if function is not None:
+            message = function + message[beginning.end():]
     return _OPTION.sub(_option_in_c, message)
 
 

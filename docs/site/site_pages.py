@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sphinx.util import logging
 
-from docs.pages import ROOT, blocks, is_guide, outputs
+from docs.pages import ROOT, blocks, is_guide, outputs, with_outputs
 
 logger = logging.getLogger(__name__)
 _LINK: Final = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
@@ -61,11 +61,7 @@ def _with_outputs(page: Path, text: str) -> str:
     except RuntimeError as error:
         logger.warning(str(error), location=str(page))
         return text
-    for block, output in reversed(list(zip(found, printed, strict=True))):
-        if output:
-            shown = f"\n\nOutput:\n\n```text\n{output.rstrip()}\n```\n"
-            text = text[:block.end] + shown + text[block.end:]
-    return text
+    return with_outputs(text, found, printed)
 
 
 def _tree(text: str, more: list[str], without: str = "") -> str:

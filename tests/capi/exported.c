@@ -55,6 +55,8 @@ static void own_program(const char *path) {
   FAILS(LOOM_ERROR_HANDLE, loom_exported_run(program, inputs, 2, results, 2));
   FAILS(LOOM_ERROR_ARGUMENT, loom_load_program("no/such/file", &program));
   EXPECT(program.bits == 0);
+  FAILS(LOOM_ERROR_ARGUMENT, loom_load_program(__FILE__, &program));
+  EXPECT(strncmp(loom_error_message(), "loom_load_program: ", 19) == 0);
   OK(loom_exported_release(program));
 }
 

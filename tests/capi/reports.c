@@ -244,6 +244,8 @@ static void records(void) {
   OK(loom_program_picture(one, text, sizeof text, NULL));
   EXPECT(strstr(text, "<svg") != NULL);
   FAILS(LOOM_ERROR_ARGUMENT, loom_codegen_load("no/such/library.so", text, sizeof text, NULL));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_cache_load(__FILE__, NULL, NULL));
+  EXPECT(strncmp(loom_error_message(), "loom_cache_load: ", 17) == 0);
   OK(loom_codegen_segmented(true));
   OK(loom_codegen_segmented(false));
   OK(loom_codegen_verify(true));

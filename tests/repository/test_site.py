@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.pages import ROOT
+from docs.pages import ROOT, blocks, with_outputs
 
 
 def listed(page: Path) -> set[Path]:
@@ -73,6 +73,15 @@ def test_a_search_for_a_dotted_name_finds_the_object() -> None:
 
 @pytest.mark.slow
 @pytest.mark.op_by_op  # pages run as for users
+def test_what_a_page_shows_of_a_block_is_not_shown_again(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint(1)\n```\n\n```text\none\n```\n\n```python\nprint(2)\n```\n"
+                    "\nA word.\n\n```python\nx = 3\n```\n")
+    text = with_outputs(page.read_text(), blocks(page, "python"), ["1\n", "2\n", ""])
+    assert re.findall(r"```text\n(.*)\n```", text) == ["one", "2"]
+    assert text.count("Output:") == 1
+
+
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     for package in ("sphinx", "furo", "myst_parser"):
         pytest.importorskip(package, reason=f"the site needs {package}: make env-site")

@@ -152,6 +152,13 @@ def test_an_optimizer_of_ones_own() -> None:
     same(f, real)
 
 
+def test_a_module_is_no_list_of_parameters() -> None:
+    for given, said in ((torch.nn.Linear(2, 1), r"got lazyloom_torch\..*Linear; pass its param"),
+                        (torch.zeros(2), "got lazyloom_torch.Tensor$"), (3, "got int$")):
+        with pytest.raises(TypeError, match=said):
+            torch.optim.SGD(given, lr=0.1)
+
+
 def test_copies_of_an_optimizer_step_alike() -> None:
     params = parameters((2, 3), (4,))
     optimizer = torch.optim.AdamW(params, lr=0.1)

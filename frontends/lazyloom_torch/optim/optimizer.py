@@ -122,10 +122,13 @@ class Optimizer:
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._make_hooks()
-        if isinstance(params, Tensor):
+        if isinstance(params, Tensor) or not (
+            isinstance(params, Iterable) or hasattr(type(params), "__getitem__")
+        ):
+            advice = "; pass its parameters()" if hasattr(params, "parameters") else ""
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts,"
-                f" but got {type_name(params)}")
+                f" but got {type_name(params)}{advice}")
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
