@@ -97,7 +97,7 @@ def engines_of(
         partition = divided(structure, outputs, generators)
         built: list[Engine] = []
         try:
-            for part in [] if partition is None else partition.parts:
+            for part in [] if partition is None else partition.every_part():
                 callee = called(spec_of_region(part.generator, part.region))
                 assert isinstance(callee, Called)
                 built.append(engine_of(callee))
@@ -129,13 +129,13 @@ def _in_regions(request: Request, started: float) -> Executable:
             continue
         except Exception as error:
             reraise_from_handler(error)
-            if partition is None or not partition.parts:
+            if partition is None or not any(partition.every_part()):
                 raise
             why = told(error)
         # raises if the program fails by itself, without regions
         executable = _whole(request, without_regions(partition), started)
         program = Program(request.structure, list(request.outputs), [])
-        regions = [region_of(p.generator.name, p.region) for p in partition.parts]
+        regions = [region_of(p.generator.name, p.region) for p in partition.every_part()]
         failed(not_compiled(program.key, regions, why))
         return executable
 

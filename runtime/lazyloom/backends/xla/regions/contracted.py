@@ -13,7 +13,7 @@ from ....codegen.check import check
 from ....codegen.claims import Part, not_built, region_of
 from ....codegen.faults import refused, unbuilt
 from ....codegen.mapped import with_batches
-from ....codegen.partition import Partition, partition
+from ....codegen.partition import DividedBody, Partition, partition
 from ....codegen.verdicts import current
 from ....dtypes import int64
 from ....foreign import Foreign
@@ -24,6 +24,7 @@ from ....program.stream import Leaf, Operand, Result
 from ....types import tensor_type
 from ..jax_compat import on_other_device
 from . import engines, pages
+from .bodies import callees, replaced
 from .comparison import Comparison, comparison_of
 from .constants import RegionSite
 from .engines import Engine, NotBuilt, engine_of, failure
@@ -75,7 +76,7 @@ def divided(
                 structure, outputs, chosen, refused(), current(), unbuilt=unbuilt(),
                 by_gain=registry.by_gain(names))
         check(structure, outputs, division)
-        for part in division.parts:
+        for part in division.every_part():
             try:
                 with Foreign("a code generator that was asked about a region"):
                     spec_of_region(part.generator, part.region)
@@ -111,10 +112,20 @@ def contracted(
         instructions.append(i)
         return [Result(len(instructions) - 1, r) for r in range(len(i.types))]
 
+    def inside(body: DividedBody) -> tuple[Sequence[Instruction], Outputs]:
+        of_body = contracted(body.program.structure, body.program.outputs, body.partition, verify)
+        return of_body.instructions, of_body.outputs
+
+    #: for each part of a loop whose functions have regions, its op with these
+    loops = {n: found for loop in division.loops
+             for n, found in replaced(structure, loop, verify, inside).items()}
+
     def as_it_is(n: int) -> None:
         i = structure.instructions[n]
-        results = add(i._replace(operands=tuple(map(moved, i.operands))))
-        place.update({(n, r): result for r, result in enumerate(results)})
+        i = i._replace(operands=tuple(map(moved, i.operands)))
+        results = add(i if n not in loops else loops[n](i, instructions))
+        # a divided loop has other residuals, which its other half finds by itself
+        place.update({(n, r): results[min(r, len(results) - 1)] for r in range(len(i.types))})
 
     for step in division.steps:
         if step < 0:
@@ -144,9 +155,10 @@ def contracted(
     return Contracted(
         instructions, tuple((result.instruction, result.number) for result in output_results),
         ProgramRegions(tuple(region_of(p.generator.name, p.region, p.verdict)
-                             for p in division.parts),
-                       division.failed, verify and bool(division.parts),
-                       tuple(structure.instructions[n].spec.op.name for n in left_numbers)),
+                             for p in division.every_part()),
+                       division.failed, verify and any(division.every_part()),
+                       (*(structure.instructions[n].spec.op.name for n in left_numbers),
+                        *division.left_in_bodies())),
         tuple(sites))
 
 
@@ -170,7 +182,8 @@ def engines_for(
     """Return the engines that a module's text calls. Raises NotBuilt, when all others are built."""
     engines.call_them()
     keys = {int(key) for key in _CALL.findall(text)}
-    called_by_key = {c.key: c for c in (called(i.spec) for i in instructions) if c is not None}
+    called_by_key = {c.key: c for i in instructions for spec in callees(i.spec)
+                     if (c := called(spec)) is not None}
     built: list[Engine | Comparison] = []
     first: NotBuilt | None = None
     for each in (called_by_key[key] for key in sorted(keys)):
