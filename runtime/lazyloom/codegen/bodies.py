@@ -71,7 +71,7 @@ class BodyProgram(NamedTuple):
         return f"%{self.instruction}.{self.name}{'' if self.gradient is None else '.vjp'}"
 
 
-class Loop(NamedTuple):
+class OfferedLoop(NamedTuple):
     """A loop or branch whose functions are offered.
 
     Attributes:
@@ -85,10 +85,10 @@ class Loop(NamedTuple):
 
 def loops_of(
     structure: Structure, outputs: Iterable[tuple[int, int]]
-) -> tuple[list[Loop], dict[int, str]]:
+) -> tuple[list[OfferedLoop], dict[int, str]]:
     """Return the loops of a program whose functions are offered, and of others why not."""
     instructions = structure.instructions
-    loops: list[Loop] = []
+    loops: list[OfferedLoop] = []
     why: dict[int, str] = {}
     halves = [n for n, i in enumerate(instructions) if _holds(i.spec) and i.spec.op.kind == FORWARD]
     readers: dict[int, list[int]] = {n: [] for n in halves}
@@ -116,7 +116,7 @@ def loops_of(
                 why[n] = "its residuals are results of the program"
                 continue
             joined.update(users)
-            loops.append(Loop((n, *users), _bodies(i, n, users)))
+            loops.append(OfferedLoop((n, *users), _bodies(i, n, users)))
     return loops, {n: reason for n, reason in why.items() if n not in joined}
 
 
@@ -201,7 +201,7 @@ class _Backward:
         self.moving: Final = _moving(body)
         self.takes: Final[dict[tuple[type, object], int]] = {}
         self.types: Final[list[TensorType]] = []
-        self.stream: Final[list[object]] = []
+        self.items: Final[list[object]] = []
         self.count = 0
         #: the cotangent of each value, so far
         self.cotangents: Final[dict[Source, Operand]] = {}
@@ -217,7 +217,7 @@ class _Backward:
         for n in range(len(body.instructions) - 1, -1, -1):
             self._through(n)
         gives = tuple(self.cotangents.get(BodyInput(k)) for k in range(len(body.leaves)))
-        structure = with_batches(Structure(tuple(self.stream), tuple(self.types)))
+        structure = with_batches(Structure(tuple(self.items), tuple(self.types)))
         taken = tuple(what for _, what in self.takes)
         return BodyProgram(
             instruction, name, structure,
@@ -236,8 +236,8 @@ class _Backward:
         return Leaf(self.takes[key])
 
     def _add(self, spec: Spec, operands: Sequence[Operand]) -> int:
-        self.stream.append(spec)
-        self.stream.extend(map(encode_operand, operands))
+        self.items.append(spec)
+        self.items.extend(map(encode_operand, operands))
         self.count += 1
         return self.count - 1
 

@@ -29,6 +29,7 @@ from ..program.stream import Result
 from .answers import No, Only
 from .bodies import BodyProgram, loops_of
 from .claims import Claim, Claims, Outputs, Part, UnbuiltNo, region_of
+from .extents import Extents
 from .generator import Generator
 from .merging import UnitGraph, effects_of
 from .verdicts import MARGIN, NONE, Verdicts, in_time
@@ -140,7 +141,7 @@ def partition(
     structure: Structure, outputs: Outputs, generators: Sequence[Generator],
     refused: Iterable[tuple[str, str]] = (), verdicts: Verdicts = NONE,
     candidates: list[Part] | None = None, *, unbuilt: Iterable[tuple[str, str]] = (),
-    by_gain: bool = False,
+    by_gain: bool = False, extents: Extents | None = None,
 ) -> Partition:  # fmt: skip
     """Divide a program among generators; of two that do the same, the first one gets it.
 
@@ -152,12 +153,14 @@ def partition(
         unbuilt: regions that could not be built: halves of them are tried.
         by_gain: if two generators do the same group or region, the one that was measured to take
             less time gets it, or else the one that is estimated to; then the first one.
+        extents: what varies, in a program for many extents; generators that do not take symbols
+            are asked about what does not vary.
 
     If predicates or patterns raise an error, that is the reason why their op is left to XLA; it is
     reported once (:mod:`.faults`).
     """
     refused, unbuilt = list(refused), list(unbuilt)
-    claims = Claims(structure, outputs, verdicts, candidates, refused, unbuilt)
+    claims = Claims(structure, outputs, verdicts, candidates, refused, unbuilt, extents)
     ordered = list(dict.fromkeys(generators))
     parts: list[Part] = []
     for at, generator in enumerate(ordered):
@@ -175,7 +178,7 @@ def partition(
             body.structure, body.outputs, ordered, refused, verdicts, candidates, unbuilt=unbuilt,
             by_gain=by_gain))
 
-    return _ordered(structure, parts, claims, inside if ordered else None)
+    return _ordered(structure, parts, claims, inside if ordered and extents is None else None)
 
 
 def _graph(claim: Claim, rivals: _Rivals) -> UnitGraph:

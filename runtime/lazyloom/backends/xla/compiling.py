@@ -29,6 +29,7 @@ from . import jax_compat, lowering, partitioned, placing
 from .assemble import loops_of, module_text
 from .jax_targets import DeviceTarget, of_processes
 from .layout_assignment import assign_layouts
+from .padding.program import extents_of
 from .regions import engines
 from .regions.comparison import Comparison
 from .regions.constants import Constants
@@ -119,8 +120,11 @@ def loops(program: Program) -> list[tuple[int, int]]:
 def _in_regions(request: Request, started: float) -> Executable:
     # what was built stays until the program has it
     built: list[object] = []
+    extents = None
+    if request.structure.padding is not None and request.generators:
+        extents = extents_of(request.structure, request.outputs)
     while True:
-        partition = divided(request.structure, request.outputs, request.generators)
+        partition = divided(request.structure, request.outputs, request.generators, extents)
         try:
             return _whole(request, partition, started)
         except NotBuilt as error:
@@ -199,10 +203,11 @@ def _module(request: Request, parts: Partition | None) -> tuple[str, Calls]:
         return module_text(structure, outputs, aliases, first=first), Calls()
     # a segment of a segmented program does not choose the form of its inputs
     division = contracted(
-        structure, outputs, parts, request.verify, None if request.segmented else aliases)
+        structure, outputs, parts, request.verify,
+        None if request.segmented or structure.padding is not None else aliases)
     text = module_text(
         structure, division.outputs, aliases, None, division.instructions, first,
-        len(division.sites))
+        len(division.sites), None, division.origins, outputs)
     return text, Calls(engines_for(text, division.instructions), division.regions, division.sites)
 
 

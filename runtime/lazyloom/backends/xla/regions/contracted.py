@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from ....codegen import registry
 from ....codegen.check import check
 from ....codegen.claims import Part, not_built, region_of
+from ....codegen.extents import Extents
 from ....codegen.faults import refused, unbuilt
 from ....codegen.mapped import with_batches
 from ....codegen.partition import DividedBody, Partition, partition
@@ -40,12 +41,14 @@ class Contracted(NamedTuple):
         instructions, outputs: these.
         regions: the record of the regions among them, and of those that are missing.
         sites: where constants may be bound; each adds a leaf after those of the program.
+        origins: for each instruction that of the program that it is; -1 for a region.
     """
 
     instructions: list[Instruction]
     outputs: Outputs
     regions: ProgramRegions
     sites: tuple[RegionSite, ...]
+    origins: tuple[int, ...] = ()
 
 
 class Calls(NamedTuple):
@@ -63,18 +66,25 @@ class Calls(NamedTuple):
 
 
 def divided(
-    structure: Structure, outputs: Sequence[tuple[int, int]], names: tuple[str, ...]
+    structure: Structure, outputs: Sequence[tuple[int, int]], names: tuple[str, ...],
+    extents: Extents | None = None,
 ) -> Partition | None:
-    """Divide a program into regions of named generators; None where no generator is asked."""
+    """Divide a program into regions of named generators; None where no generator is asked.
+
+    ``extents`` are what varies in a program with padding.
+    """
     chosen = registry.generators(names)
-    if not chosen or structure.padding is not None or engines.available() or on_other_device():
+    if not chosen or engines.available() or on_other_device():
         return None
-    structure = with_batches(structure)
+    if structure.padding is None:
+        structure = with_batches(structure)
+    elif extents is None:
+        return None
     while True:
         with Foreign("a code generator that was asked about ops"):
             division = partition(
                 structure, outputs, chosen, refused(), current(), unbuilt=unbuilt(),
-                by_gain=registry.by_gain(names))
+                by_gain=registry.by_gain(names), extents=extents)
         check(structure, outputs, division)
         for part in division.every_part():
             try:
@@ -104,12 +114,14 @@ def contracted(
     sites: dict[RegionSite, Leaf] = {}
     place: dict[tuple[int, int], Result] = {}
     instructions: list[Instruction] = []
+    origins: list[int] = []
 
     def moved(item: Operand) -> Operand:
         return place[item.instruction, item.number] if isinstance(item, Result) else item
 
-    def add(i: Instruction) -> list[Result]:
+    def add(i: Instruction, origin: int = -1) -> list[Result]:
         instructions.append(i)
+        origins.append(origin)
         return [Result(len(instructions) - 1, r) for r in range(len(i.types))]
 
     def inside(body: DividedBody) -> tuple[Sequence[Instruction], Outputs]:
@@ -123,7 +135,7 @@ def contracted(
     def as_it_is(n: int) -> None:
         i = structure.instructions[n]
         i = i._replace(operands=tuple(map(moved, i.operands)))
-        results = add(i if n not in loops else loops[n](i, instructions))
+        results = add(i if n not in loops else loops[n](i, instructions), n)
         # a divided loop has other residuals, which its other half finds by itself
         place.update({(n, r): results[min(r, len(results) - 1)] for r in range(len(i.types))})
 
@@ -159,7 +171,7 @@ def contracted(
                        division.failed, verify and any(division.every_part()),
                        (*(structure.instructions[n].spec.op.name for n in left_numbers),
                         *division.left_in_bodies())),
-        tuple(sites))
+        tuple(sites), tuple(origins))
 
 
 def _bindable(part: Part, donated: Container[int]) -> tuple[tuple[int, int], ...]:
