@@ -230,6 +230,22 @@ def placed_region(spec: Spec, layouts: Sequence[Layout | None]) -> Placed:
     return Placed(_function(callee, inputs, out), out, moved, tuple(preferred))
 
 
+def _row_major(types: Sequence[str]) -> str:
+    """Return row-major layouts of arrays, as a call states them.
+
+    XLA gives what is not stated the layout of a neighbour, such as of a transpose that it makes
+    part of another call.
+    """
+    layouts = []
+    for text in types:
+        inside = text[text.index("<") + 1 :]
+        # "complex<f64>" and other element types have no x before the last dimension
+        rank = sum(part.isdigit() for part in inside.split("x"))
+        axes = ", ".join(map(str, reversed(range(rank))))
+        layouts.append(f"dense<{f'[{axes}]' if rank > 1 else axes}> : tensor<{rank}xindex>")
+    return ", ".join(layouts)
+
+
 def _in_memory(t: TensorType, layout: Layout) -> str:
     return tensor_type(tuple(t.shape[d] for d in layout), t.dtype).mlir
 
@@ -267,7 +283,8 @@ def _function(
     lines.append(
         f"    %r{f':{count}' if count > 1 else ''} = stablehlo.custom_call @{TARGET}"
         f"({', '.join(arguments)}) {{api_version = 4 : i32, backend_config = "
-        f"{{region = {callee.key} : i64{', token = 1 : i64' if callee.token else ''}}}}} : "
+        f"{{region = {callee.key} : i64{', token = 1 : i64' if callee.token else ''}}}, "
+        f"operand_layouts = [{_row_major(types)}], result_layouts = [{_row_major(outputs)}]}} : "
         f"({', '.join(types)}) -> "
         f"{outputs[0] if count == 1 else '(' + ', '.join(outputs) + ')'}")
     returned = []
