@@ -16,53 +16,14 @@ from lazyloom.codegen import bodies
 from lazyloom.codegen.check import Unsound, check
 from lazyloom.codegen.partition import DividedBody, Partition
 from lazyloom.errors import FallbackError
-from lazyloom.host.find import kernel_of
 from lazyloom.program.program import Structure
-from lazyloom.program.stream import Leaf, Result
-from tests.codegen.generators import InC, InNumPy
+from tests.codegen.generators import ByKernels, InC, InNumPy
 
 pytestmark = [
     pytest.mark.xla,
     pytest.mark.skipif(bool(engines.available()), reason=engines.available() or "there is none"),
     pytest.mark.usefixtures("fresh_cache"),
 ]
-
-
-class ByKernels(InNumPy):
-    """Ops and their derivatives by the host's kernels; counts what ran, by op."""
-
-    def __init__(self, *ops: str, name: str = "by_kernels", order: bool = False) -> None:
-        super().__init__(*ops, name=name, order=order)
-        self.ran: dict[str, int] = {}
-
-    def build(self, region: codegen.Region) -> codegen.Code:
-        self.built.append([call.op for call in region.calls])
-        instructions = region.program.structure.instructions
-        kernels = [kernel_of(i.spec, i.operand_types) for i in instructions]
-        assert None not in kernels
-
-        def run(*operands: Any) -> tuple[Any, ...]:
-            self.before(operands)
-            values: list[Any] = []
-            for i, kernel in zip(instructions, kernels, strict=True):
-                given: list[Any] = []
-                for item in i.operands:
-                    if isinstance(item, Leaf):
-                        x = operands[item.number]
-                        given.append(numpy.array(x.T if self.order else x, order="C"))
-                    elif isinstance(item, Result):
-                        given.append(values[item.instruction][item.number])
-                    else:
-                        given.append(None if item is None else numpy.array(
-                            item.number, item.dtype.numpy))  # type: ignore[union-attr]
-                found = kernel.run(*given)
-                values.append(found if len(i.types) > 1 else (found,))
-                name = i.spec.op.name
-                self.ran[name] = self.ran.get(name, 0) + 1
-            results = [values[n][r] for n, r in region.program.outputs]
-            return tuple(x.T for x in results) if self.order else tuple(results)
-
-        return codegen.PythonCode(run)
 
 
 def array(*shape: int) -> Any:
