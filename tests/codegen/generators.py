@@ -1,4 +1,4 @@
-"""Small generators for tests: elementwise ops in NumPy, in C, and such that fail."""
+"""Small generators for tests: elementwise ops in NumPy, in C, by the host's kernels."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazyloom import codegen
+from lazyloom.host.find import kernel_of
 from lazyloom.program.stream import Leaf, Result
 
 #: what the ops of a region are in NumPy
@@ -79,6 +80,45 @@ class InNumPy(codegen.Generator):
 
     def before(self, operands: tuple[Any, ...]) -> None:
         """Called before each run; may raise."""
+
+
+class ByKernels(InNumPy):
+    """Ops and their derivatives by the host's kernels; counts what ran, by op."""
+
+    def __init__(self, *ops: str, name: str = "by_kernels", order: bool = False) -> None:
+        super().__init__(*ops, name=name, order=order)
+        self.ran: dict[str, int] = {}
+
+    def build(self, region: codegen.Region) -> codegen.Code:
+        self.built.append([call.op for call in region.calls])
+        instructions = region.program.structure.instructions
+        kernels = [kernel_of(i.spec, i.operand_types) for i in instructions]
+        if None in kernels:
+            raise NotImplementedError("an op has no kernel of the host")
+
+        def run(*operands: Any) -> tuple[Any, ...]:
+            self.calls += 1
+            self.before(operands)
+            values: list[Any] = []
+            for i, kernel in zip(instructions, kernels, strict=True):
+                given: list[Any] = []
+                for item in i.operands:
+                    if isinstance(item, Leaf):
+                        x = operands[item.number]
+                        given.append(np.array(x.T if self.order else x, order="C"))
+                    elif isinstance(item, Result):
+                        given.append(values[item.instruction][item.number])
+                    else:
+                        given.append(None if item is None else np.array(
+                            item.number, item.dtype.numpy))  # type: ignore[union-attr]
+                found = kernel.run(*given)
+                values.append(found if len(i.types) > 1 else (found,))
+                name = i.spec.op.name
+                self.ran[name] = self.ran.get(name, 0) + 1
+            results = [values[n][r] for n, r in region.program.outputs]
+            return tuple(x.T for x in results) if self.order else tuple(results)
+
+        return codegen.PythonCode(run)
 
 
 class InC(codegen.Generator):

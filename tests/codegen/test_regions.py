@@ -345,3 +345,21 @@ def test_a_program_may_end_while_its_regions_run() -> None:
         gc.collect()
         found = numpy.asarray(z)
     numpy.testing.assert_array_equal(found, -numpy.floor(numpy.tanh(a) * 2))
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: np.linalg.qr(x * x + x)[1] * 2.0,
+    lambda x: np.linalg.solve(x * x + x, x + x) * 2.0,
+    lambda x: np.linalg.inv(x * x + x) * 2.0 + x,
+    lambda x: np.linalg.cholesky(x @ x.T + x * x * 0 + np.eye(4) * 9) + x,
+], ids=["qr", "solve", "inv", "cholesky"])
+def test_beside_calls_whose_arrays_are_column_major(f: Any) -> None:
+    # XLA gave an array between LAPACK's call and a region's LAPACK's order, which no region expects
+    codegen.register(InNumPy("add", "multiply"))
+    x = numpy.random.default_rng(1).normal(size=(4, 4))
+    found = []
+    for name in ("in_numpy", "xla"):
+        with codegen.use(name):
+            found.append(numpy.asarray(f(np.asarray(x))))
+            assert bool(lazyloom.last_evaluation().regions.run) == (name == "in_numpy")
+    numpy.testing.assert_allclose(*found, rtol=1e-10, atol=1e-10)

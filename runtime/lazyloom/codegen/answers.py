@@ -11,6 +11,7 @@ from ..program.program import Instruction
 from ..program.stream import Leaf, Operand, Result
 from ..trace.scalars import Baked
 from ..types import TensorType
+from .extents import Extents, Sizes
 
 
 class No:
@@ -91,18 +92,23 @@ class Call:
         operands: their types, one for each operand of the op; None for one that is absent.
         results: their types.
         values: for each operand, its number where that is a constant of the program, else None.
+        sizes: for each operand and then each result the sizes of its axes as texts, ``("e0",
+            "64")``, in a program for many extents, whose types are those at the largest; None for
+            an operand that is absent. Empty in other programs.
+        bounds: the smallest and the largest value of each symbol in ``sizes``.
         layouts: for each operand and then each result its axes in memory, slowest first; None
             where XLA decides. Known in a :class:`~lazyloom.codegen.Region` only.
     """
 
     __slots__ = ("op", "attributes", "operands", "results", "values", "layouts", "looked",
-                 "_wiring", "_number")
+                 "sizes", "bounds", "_wiring", "_number")
 
     def __init__(
         self, op: str, attributes: Mapping[str, Any], operands: Sequence[TensorType | None],
         results: Sequence[TensorType], values: Sequence[Number | None] | None = None,
         layouts: Sequence[tuple[int, ...] | None] | None = None,
-        wiring: Wiring | None = None, number: int = -1,
+        wiring: Wiring | None = None, number: int = -1, sizes: Sequence[Sizes | None] = (),
+        bounds: Mapping[str, tuple[int, int]] | None = None,
     ) -> None:  # fmt: skip
         self.op: Final = op
         self.attributes: Final = attributes
@@ -111,6 +117,8 @@ class Call:
         self.values: Final = (None,) * len(operands) if values is None else tuple(values)
         self.layouts: Final = (None,) * (len(operands) + len(results)) if layouts is None else (
             tuple(layouts))
+        self.sizes: Final = tuple(sizes)
+        self.bounds: Final = dict(bounds or {})
         #: whether a predicate has looked at the wiring, on which its answer then depends
         self.looked = False
         self._wiring: Final = wiring
@@ -133,7 +141,8 @@ class Call:
                 f"({', '.join(t.text for t in self.results)}){values})")
 
     def _compared(self) -> tuple[Any, ...]:
-        return self.op, dict(self.attributes), self.operands, self.results, self.values
+        return (self.op, dict(self.attributes), self.operands, self.results, self.values,
+                self.sizes, self.bounds)
 
     @property
     def number(self) -> int:
@@ -196,15 +205,17 @@ class Call:
 class Wiring:
     """A program as its calls see it: who produces what, and who reads it."""
 
-    __slots__ = ("instructions", "outputs", "layouts", "_readers")
+    __slots__ = ("instructions", "outputs", "layouts", "extents", "_readers")
 
     def __init__(
         self, instructions: Sequence[Instruction], outputs: Iterable[tuple[int, int]],
         layouts: Mapping[Leaf | Result, tuple[int, ...]] | None = None,
+        extents: Extents | None = None,
     ) -> None:  # fmt: skip
         self.instructions: Final = instructions
         self.outputs: Final = frozenset((n, r) for n, r in outputs)
         self.layouts: Final = layouts or {}
+        self.extents: Final = extents
         self._readers: dict[tuple[int, int], list[tuple[int, int]]] | None = None
 
     @property
@@ -235,8 +246,23 @@ def _call(i: Instruction, wiring: Wiring | None, number: int) -> Call:
                    for item in i.operands]
         layouts += [None] * len(absent)
         layouts += [known.get(Result(number, r)) for r in range(len(i.types))]
+    extents = None if wiring is None else wiring.extents
+    sizes: list[Sizes | None] = []
+    if extents is not None:
+        sizes = [*(sizes_of(extents, item) for item in i.operands), *absent,
+                 *extents.results[number]]
     return Call(op.name, i.spec.attrs, (*i.operand_types, *absent), i.types,
-                (*map(value_of, i.operands), *absent), layouts, wiring, number)
+                (*map(value_of, i.operands), *absent), layouts, wiring, number, sizes,
+                None if extents is None else extents.bounds)
+
+
+def sizes_of(extents: Extents, item: Operand) -> Sizes | None:
+    """Return the sizes of an operand; None where they are not known, or it is absent."""
+    if isinstance(item, Leaf):
+        return extents.leaves[item.number]
+    if isinstance(item, Result):
+        return extents.results[item.instruction][item.number]
+    return None if item is None else ()
 
 
 def value_of(item: Operand) -> Number | None:

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import LoomError
-from ..program.program import Structure
+from ..ops.bodies import BodyConstant, BodyInput, BodyResult, Use, parsed
+from ..ops.derived import VMAP
+from ..program.program import Instruction, Structure
 from ..program.stream import Leaf, Result, ScalarSlot
 from ..trace.scalars import Baked
-from .partition import Partition
+from .bodies import Cotangent
+from .partition import DividedBody, Partition
 
 
 class Unsound(LoomError):
@@ -67,6 +70,7 @@ def check(structure: Structure, outputs: Sequence[tuple[int, int]], partition: P
         raise Unsound(f"the results {missing} are inside regions")
     _owners(structure, partition)
     _used(structure, outputs, partition)
+    _loops(structure, outputs, partition)
 
 
 def _owners(structure: Structure, partition: Partition) -> None:
@@ -132,3 +136,99 @@ def _program(structure: Structure, number: int, partition: Partition) -> None:
     if [(part.members[n], r) for n, r in part.region.program.outputs] != list(part.outputs):
         raise Unsound(f"region {number} gives {part.region.program.outputs}, expected "
                       f"{part.outputs}")
+
+
+def _loops(structure: Structure, outputs: Sequence[tuple[int, int]], partition: Partition) -> None:
+    """Raise Unsound unless the functions of loops are divided soundly, each as the loop has it."""
+    seen: set[int] = set()
+    for loop in partition.loops:
+        if seen.intersection(loop.instructions) or not loop.instructions:
+            raise Unsound(f"the loops {loop.instructions} are divided twice")
+        seen.update(loop.instructions)
+        for n in loop.instructions:
+            if partition.owner[n] >= 0:
+                raise Unsound(f"instruction {n} is divided and in region {partition.owner[n]}")
+        first = structure.instructions[loop.instructions[0]]
+        for n in loop.instructions[1:]:
+            # what the halves of a loop hand each other is nobody else's
+            taken = {o for o in structure.instructions[n].operands
+                     if isinstance(o, Result) and o.instruction == loop.instructions[0]}
+            others = {o for k, i in enumerate(structure.instructions)
+                      if k not in loop.instructions for o in i.operands}
+            if taken & (others | {Result(*o) for o in outputs}):
+                raise Unsound(f"residuals of instruction {loop.instructions[0]} are used elsewhere")
+        names = [b.program.name for b in loop.bodies if b.program.gradient is None]
+        if sorted(names) != sorted(first.spec.op.root.signature.bodies):
+            raise Unsound(f"the functions {names} of instruction {loop.instructions[0]} are "
+                          f"divided, expected {first.spec.op.root.signature.bodies}")
+        for body in loop.bodies:
+            if body.program.gradient is None:
+                _body(first, loop.bodies, body)
+            else:
+                _gradient(first, body)
+            check(body.program.structure, body.program.outputs, body.partition)
+
+
+def _body(loop: Instruction, bodies: Sequence[DividedBody], divided: DividedBody) -> None:
+    """Raise Unsound unless a program is that of a loop's function."""
+    program = divided.program
+    body = parsed(loop.spec.op.root, loop.spec.attrs[program.name])
+    instructions = program.structure.instructions
+    if program.structure.leaf_types != body.leaves or len(instructions) != len(body.instructions):
+        raise Unsound(f"{program.path} is another function")
+    for n, (mine, theirs) in enumerate(zip(instructions, body.instructions, strict=True)):
+        same = (mine.spec.op is theirs.op and mine.spec.attrs == theirs.attrs
+                or theirs.op.times(VMAP) > 0)
+        if not same or mine.types != body.types[n] or not all(
+            map(_reads, mine.operands, theirs.operands)
+        ):
+            raise Unsound(f"{program.path}, op {n}: {mine.spec}, expected {theirs.op.name}")
+    wanted = {u.source for u in body.results} | {
+        x for other in bodies if other.program.name == program.name
+        and other.program.gradient is not None for x in other.program.gradient.saved}
+    missing = {(s.instruction, s.number) for s in wanted
+               if isinstance(s, BodyResult)} - set(program.outputs)
+    if missing:
+        raise Unsound(f"{program.path} does not give {sorted(missing)}")
+
+
+def _reads(item: object, use: Use | None) -> bool:
+    """Return True if an operand of a program is what a function's instruction reads."""
+    if use is None or isinstance(use.source, BodyConstant):
+        return item is None if use is None or not isinstance(use.source, BodyConstant) else (
+            isinstance(item, Baked) and item.number == use.source.number
+            and item.dtype is use.source.dtype)
+    kind = Leaf if isinstance(use.source, BodyInput) else Result
+    return isinstance(item, kind) and tuple(item) == tuple(use.source)
+
+
+def _gradient(loop: Instruction, divided: DividedBody) -> None:
+    """Raise Unsound unless a derivative's program fits the function."""
+    program, gradient = divided.program, divided.program.gradient
+    assert gradient is not None
+    body = parsed(loop.spec.op.root, loop.spec.attrs[program.name])
+    types = []
+    for x in gradient.takes:
+        if isinstance(x, Cotangent):
+            types.append(body.result_types[x.result])
+        elif isinstance(x, BodyInput):
+            types.append(body.leaves[x.number])
+        elif isinstance(x, BodyResult):
+            types.append(body.types[x.instruction][x.number])
+        else:
+            types.append(x)
+    if tuple(types) != program.structure.leaf_types:
+        raise Unsound(f"{program.path} takes {program.structure.leaf_types}, expected {types}")
+    if len(gradient.gives) != len(body.leaves):
+        raise Unsound(f"{program.path} gives {len(gradient.gives)} cotangents, expected "
+                      f"{len(body.leaves)}")
+    for leaf, given in zip(body.leaves, gradient.gives, strict=True):
+        found = leaf
+        if isinstance(given, Leaf):
+            found = program.structure.leaf_types[given.number]
+        elif isinstance(given, Result):
+            found = program.structure.instructions[given.instruction].types[given.number]
+            if tuple(given) not in program.outputs:
+                raise Unsound(f"{program.path} does not give {given}")
+        if found != leaf:
+            raise Unsound(f"{program.path} gives a cotangent {found}, expected {leaf}")

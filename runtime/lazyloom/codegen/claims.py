@@ -12,7 +12,8 @@ from ..program.regions import ProgramRegion
 from ..program.stream import Leaf, Operand, Result, ScalarSlot, encode_operand
 from ..trace.scalars import Baked
 from ..types import TensorType, tensor_type
-from .answers import YES, Answer, Call, No, Only, Wiring, Yes, value_of
+from .answers import YES, Answer, Call, No, Only, Wiring, Yes, sizes_of, value_of
+from .extents import Extents, varies
 from .faults import Failure, failed, not_alone, told, why
 from .generator import Generator, Region
 from .mapped import of_element
@@ -172,14 +173,15 @@ class Claims:
     def __init__(
         self, structure: Structure, outputs: Outputs, verdicts: Verdicts,
         candidates: list[Part] | None, refused: Iterable[tuple[str, str]],
-        unbuilt: Iterable[tuple[str, str]],
+        unbuilt: Iterable[tuple[str, str]], extents: Extents | None = None,
     ) -> None:  # fmt: skip
         self.verdicts: Final = verdicts
+        self.extents: Final = extents
         self.candidates: Final = candidates
         self.structure: Final = structure
         self.instructions: Final = structure.instructions
         self.outputs: Final = set(outputs)
-        self.wiring: Final = Wiring(self.instructions, outputs)
+        self.wiring: Final = Wiring(self.instructions, outputs, extents=extents)
         self.unbuilt: Final = set(unbuilt)
         self.refused: Final = {*refused, *self.unbuilt}
         self.failing: Final = {name for name, _ in self.unbuilt}
@@ -202,6 +204,22 @@ class Claims:
             users[n_] += 1
         self.users: Final = users
         self.excluded: Final = [_excluded(i) for i in self.instructions]
+
+    def barred(self, number: int, symbolic: bool) -> str:
+        """Return why an instruction is not offered, to a generator that takes symbols or not."""
+        extents = self.extents
+        if self.excluded[number] or extents is None:
+            return self.excluded[number]
+        i = self.instructions[number]
+        if number in extents.attributes:
+            return "its attributes vary from run to run"
+        sizes = [*(sizes_of(extents, o) for o in i.operands if o is not None),
+                 *extents.results[number]]
+        if any(each is None for each in sizes):
+            return "an operand or result varies, and its valid elements are not the first ones"
+        if not symbolic and any(map(varies, sizes)):
+            return "its extents vary from run to run, which the generator does not take (symbolic)"
+        return ""
 
     def take(self, part: Part) -> None:
         """Make the ops of a region unavailable to further generators."""
@@ -350,7 +368,8 @@ class Claim:
     def _is_free(self, number: int) -> bool:
         """Return True if an op may be part of a group."""
         claims = self.claims
-        return not (claims.is_taken[number] or self.home[number] >= 0 or claims.excluded[number])
+        return not (claims.is_taken[number] or self.home[number] >= 0
+                    or claims.barred(number, self.generator.symbolic))
 
     def _matched(self, found: Found, pattern: Pattern) -> bool:
         """Make a match a group of the generator, if possible."""
@@ -419,11 +438,14 @@ class Claim:
         for number, i in enumerate(claims.instructions):
             if claims.is_taken[number] or self.home[number] >= 0 or number in left:
                 continue
-            reason = claims.excluded[number]
+            reason = claims.barred(number, self.generator.symbolic)
             if reason:
                 self.no(number, No(reason, deliberate=True))
                 continue
-            key = (i.spec, i.operand_types, tuple(map(value_of, i.operands)))
+            key: tuple[object, ...] = (i.spec, i.operand_types, tuple(map(value_of, i.operands)))
+            if claims.extents is not None:
+                key += (tuple(sizes_of(claims.extents, o) for o in i.operands),
+                        claims.extents.results[number])
             answer = answers.get(key)
             if answer is None:
                 call = claims.wiring.call(number)
@@ -549,7 +571,18 @@ class Claim:
         results = [claims.instructions[n].types[r] for n, r in outputs]
         logical = tuple(tuple(range(t.ndim)) for t in (*types, *results))
         return Part(self.generator, members, tuple(operands), tuple(outputs),
-                    Region(program, composites, logical))
+                    Region(program, composites, logical, self._extents(members, operands)))
+
+    def _extents(self, members: Sequence[int], operands: Iterable[Operand]) -> Extents | None:
+        """Return what varies in a region, None if nothing does."""
+        whole = self.claims.extents
+        if whole is None:
+            return None
+        found = Extents(
+            whole.lowest, whole.largest, tuple(sizes_of(whole, o) for o in operands),
+            tuple(whole.results[n] for n in members))
+        inside = (*found.leaves, *(sizes for each in found.results for sizes in each))
+        return found if any(map(varies, inside)) else None
 
 
 class _Arrays:

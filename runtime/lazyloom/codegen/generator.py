@@ -14,10 +14,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..errors import ArgumentError
 from ..program.program import Program
 from ..program.stream import Leaf, Result
 from ..types import TensorType
 from .answers import YES, Answer, Call, No, Only, Wiring
+from .extents import Extents, shape_at
 from .patterns import Pattern
 
 #: for each axis of an array in memory, slowest first, the tensor's axis that is there
@@ -34,11 +36,14 @@ class Region(NamedTuple):
         composites: for each group that a pattern matched, its name and its instructions, in order.
         layouts: the order in memory of each operand and then of each result, logical order unless
             :meth:`Generator.layouts` asked for another.
+        extents: what varies from run to run, in a region that is for many extents; else None. Its
+            types and attributes are then those at the largest.
     """
 
     program: Program
     composites: tuple[tuple[str, tuple[int, ...]], ...]
     layouts: tuple[Layout, ...]
+    extents: Extents | None = None
 
     @property
     def calls(self) -> list[Call]:
@@ -47,7 +52,7 @@ class Region(NamedTuple):
         arrays: list[Leaf | Result] = [Leaf(k) for k in range(len(self.operands))]
         arrays += [Result(n, r) for n, r in self.program.outputs]
         wiring = Wiring(instructions, self.program.outputs,
-                        dict(zip(arrays, self.layouts, strict=True)))
+                        dict(zip(arrays, self.layouts, strict=True)), self.extents)
         return [wiring.call(n) for n in range(len(instructions))]
 
     @property
@@ -60,6 +65,18 @@ class Region(NamedTuple):
         """The logical types of the results."""
         instructions = self.program.structure.instructions
         return tuple(instructions[n].types[r] for n, r in self.program.outputs)
+
+    def shapes(self, extents: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return the logical shape of each operand and then each result, at the extents of a run.
+
+        Raises ArgumentError for a region that is not for many extents.
+        """
+        found = self.extents
+        if found is None:
+            raise ArgumentError("shapes: this region has the same extents in each run; its types "
+                                "have them")
+        sizes = [*found.leaves, *(found.results[n][r] for n, r in self.program.outputs)]
+        return [shape_at(each or (), extents) for each in sizes]
 
     def in_memory(self) -> tuple[tuple[TensorType, tuple[int, ...]], ...]:
         """The logical type and the shape in memory of each operand, then of each result."""
@@ -139,6 +156,10 @@ class Generator(ABC):
         tolerance: its contract on precision: by how many units in the last place of float32 (of
             float64 for results of float64 and complex128) a result may differ from XLA's, relative
             to the result's largest magnitude. :func:`lazyloom.codegen.verify` checks it.
+        symbolic: whether it does ops whose extents vary from run to run (:attr:`Region.extents`).
+            Arrays have the largest extents; the code of a region takes the extents of the run as a
+            further operand after the others, int64 with one for each symbol. It may not use what
+            lies beyond them in operands, and may write anything there in results.
         portable_engines: whether the bytes of its engines are right on every processor; if not,
             they are used on the same kind of processor, with the same versions of everything.
     """
@@ -148,6 +169,7 @@ class Generator(ABC):
     priority: int = 0
     merges: bool = True
     by_default: bool = True
+    symbolic: bool = False
     tolerance: float = 64.0
     portable_engines: bool = False
 

@@ -9,6 +9,9 @@ Generators are asked one after the other, in order of preference. Of each:
 3. It is asked about each region. What it wants only a part of, what is too large, and what it could
    not build is divided further; what it refuses is offered to the next generator.
 
+4. The functions of loops and branches that no generator does as an op are divided in turn
+   (:mod:`.bodies`).
+
 Ops with effects, ops that can fail while they run, checks, and ops with an empty operand or result
 are never offered. Time is linear in the program's size for each generator.
 """
@@ -17,14 +20,16 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from ..program.program import Instruction, Structure
 from ..program.regions import ProgramRegion
 from ..program.stream import Result
 from .answers import No, Only
+from .bodies import BodyProgram, loops_of
 from .claims import Claim, Claims, Outputs, Part, UnbuiltNo, region_of
+from .extents import Extents
 from .generator import Generator
 from .merging import UnitGraph, effects_of
 from .verdicts import MARGIN, NONE, Verdicts, in_time
@@ -45,14 +50,18 @@ class Partition:
         mapped: the mapped ops that a generator does for one element of their axis, but not mapped.
         deliberate: the instructions that XLA keeps on purpose: a generator that could do them says
             that XLA is better at it, or none is ever asked.
+        loops: the loops and branches that XLA runs, with the divisions of their functions.
+        unoffered: for each loop whose functions are offered to no generator, why.
     """
 
-    __slots__ = ("parts", "steps", "owner", "reasons", "failed", "deliberate", "mapped")
+    __slots__ = ("parts", "steps", "owner", "reasons", "failed", "deliberate", "mapped", "loops",
+                 "unoffered")
 
     def __init__(
         self, parts: list[Part], steps: list[int], owner: list[int], reasons: list[dict[str, str]],
         failed: Sequence[ProgramRegion] = (), deliberate: Iterable[int] = (),
-        mapped: Iterable[int] = (),
+        mapped: Iterable[int] = (), loops: Sequence[DividedLoop] = (),
+        unoffered: Mapping[int, str] | None = None,
     ) -> None:  # fmt: skip
         self.parts: Final = parts
         self.steps: Final = steps
@@ -61,22 +70,78 @@ class Partition:
         self.failed: Final = tuple(failed)
         self.deliberate: Final = frozenset(deliberate)
         self.mapped: Final = frozenset(mapped)
+        self.loops: Final = tuple(loops)
+        self.unoffered: Final = dict(unoffered or {})
+
+    def every_part(self) -> Iterator[Part]:
+        """Yield the regions, and then those in the functions of loops."""
+        yield from self.parts
+        for loop in self.loops:
+            for body in loop.bodies:
+                yield from body.partition.every_part()
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many ops are in regions, and of how many.
+
+        A loop whose functions are offered counts as their ops.
+        """
+        done, total = sum(p >= 0 for p in self.owner), len(self.owner)
+        for loop in self.loops:
+            total -= len(loop.instructions)
+            for body in loop.bodies:
+                inside, of = body.partition.counts()
+                done, total = done + inside, total + of
+        return done, total
 
     def left_behind(self, instructions: Sequence[Instruction]) -> list[int]:
         """Return the heavy ops that XLA keeps, not on purpose, while there are regions.
 
         Mapped ops that a generator does for one element are told of without regions, too.
         """
+        divided = {n for loop in self.loops for n in loop.instructions
+                   if any(any(body.partition.every_part()) for body in loop.bodies)}
+        regions = bool(self.parts or divided)
         return [n for n, p in enumerate(self.owner)
-                if p < 0 and instructions[n].spec.heavy and self.reasons[n]
-                and n not in self.deliberate and (self.parts or n in self.mapped)]
+                if p < 0 and instructions[n].spec.heavy and self.reasons[n] and n not in divided
+                and n not in self.deliberate and (regions or n in self.mapped)]
+
+    def left_in_bodies(self) -> list[str]:
+        """Return the heavy ops that XLA keeps in functions of loops: ``matmul in %3.body``."""
+        left: list[str] = []
+        for loop in self.loops:
+            for body in loop.bodies:
+                instructions = body.program.structure.instructions
+                left += [f"{instructions[n].spec.op.name} in {body.program.path}"
+                         for n in body.partition.left_behind(instructions)]
+                left += [f"{name} in {body.program.path}"
+                         for name in body.partition.left_in_bodies()]
+        return left
+
+
+class DividedBody(NamedTuple):
+    """A function of a loop, or its derivative, in regions."""
+
+    program: BodyProgram
+    partition: Partition
+
+
+class DividedLoop(NamedTuple):
+    """A loop or branch that XLA runs, whose functions are divided.
+
+    Attributes:
+        instructions: the loop; or the half of it that gives residuals, and those that take them.
+        bodies: its functions, and those of its derivative.
+    """
+
+    instructions: tuple[int, ...]
+    bodies: tuple[DividedBody, ...]
 
 
 def partition(
     structure: Structure, outputs: Outputs, generators: Sequence[Generator],
     refused: Iterable[tuple[str, str]] = (), verdicts: Verdicts = NONE,
     candidates: list[Part] | None = None, *, unbuilt: Iterable[tuple[str, str]] = (),
-    by_gain: bool = False,
+    by_gain: bool = False, extents: Extents | None = None,
 ) -> Partition:  # fmt: skip
     """Divide a program among generators; of two that do the same, the first one gets it.
 
@@ -88,11 +153,14 @@ def partition(
         unbuilt: regions that could not be built: halves of them are tried.
         by_gain: if two generators do the same group or region, the one that was measured to take
             less time gets it, or else the one that is estimated to; then the first one.
+        extents: what varies, in a program for many extents; generators that do not take symbols
+            are asked about what does not vary.
 
     If predicates or patterns raise an error, that is the reason why their op is left to XLA; it is
     reported once (:mod:`.faults`).
     """
-    claims = Claims(structure, outputs, verdicts, candidates, refused, unbuilt)
+    refused, unbuilt = list(refused), list(unbuilt)
+    claims = Claims(structure, outputs, verdicts, candidates, refused, unbuilt, extents)
     ordered = list(dict.fromkeys(generators))
     parts: list[Part] = []
     for at, generator in enumerate(ordered):
@@ -104,7 +172,13 @@ def partition(
         for part in made:
             claims.take(part)
         parts += made
-    return _ordered(structure, parts, claims)
+
+    def inside(body: BodyProgram) -> DividedBody:
+        return DividedBody(body, partition(
+            body.structure, body.outputs, ordered, refused, verdicts, candidates, unbuilt=unbuilt,
+            by_gain=by_gain))
+
+    return _ordered(structure, parts, claims, inside if ordered and extents is None else None)
 
 
 def _graph(claim: Claim, rivals: _Rivals) -> UnitGraph:
@@ -208,10 +282,27 @@ def without_regions(partition: Partition) -> Partition:
     n = len(partition.owner)
     return Partition(
         [], [-1 - k for k in range(n)], [-1] * n, partition.reasons,
-        (*(region_of(p.generator.name, p.region) for p in partition.parts), *partition.failed))
+        (*(region_of(p.generator.name, p.region) for p in partition.every_part()),
+         *partition.failed))
 
 
-def _ordered(structure: Structure, parts: list[Part], claims: Claims) -> Partition:
+def _loops(
+    structure: Structure, outputs: Outputs, owner: Sequence[int],
+    inside: Callable[[BodyProgram], DividedBody] | None,
+) -> tuple[list[DividedLoop], dict[int, str]]:
+    """Return the loops that XLA runs with their functions divided, and of others why not."""
+    if inside is None or not any(i.spec.op.root.signature.bodies for i in structure.instructions):
+        return [], {}
+    loops, why = loops_of(structure, outputs)
+    mine = [loop for loop in loops if all(owner[n] < 0 for n in loop.instructions)]
+    return ([DividedLoop(loop.instructions, tuple(map(inside, loop.bodies))) for loop in mine],
+            {n: reason for n, reason in why.items() if owner[n] < 0})
+
+
+def _ordered(
+    structure: Structure, parts: list[Part], claims: Claims,
+    inside: Callable[[BodyProgram], DividedBody] | None,
+) -> Partition:  # fmt: skip
     """Return the partition in an order in which it can run, close to the recorded order."""
     n = len(structure.instructions)
     owner = [-1] * n
@@ -248,5 +339,8 @@ def _ordered(structure: Structure, parts: list[Part], claims: Claims) -> Partiti
     renumbered = {old: new for new, old in enumerate(numbered)}
     owner = [renumbered[p] if p >= 0 else -1 for p in owner]
     steps = [owner[k] if owner[k] >= 0 else -1 - k for k in order]
-    return Partition([parts[p] for p in numbered], steps, owner, claims.reasons, claims.failed,
-                     {n for n, _ in claims.deliberate}, claims.mapped)
+    loops, unoffered = _loops(structure, list(claims.outputs), owner, inside)
+    failed = [*claims.failed, *(f for loop in loops for b in loop.bodies
+                                for f in b.partition.failed)]
+    return Partition([parts[p] for p in numbered], steps, owner, claims.reasons, failed,
+                     {n for n, _ in claims.deliberate}, claims.mapped, loops, unoffered)

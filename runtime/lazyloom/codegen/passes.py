@@ -20,6 +20,7 @@ from ..program.stream import Leaf, Operand, Result, ScalarSlot, encode_operand
 from ..trace.scalars import Baked, baked_constant
 from ..trace.specs import Spec, spec_of
 from ..types import TensorType, tensor_type
+from .extents import Extents
 from .faults import told
 from .generator import Generator, Pass, Region
 
@@ -140,7 +141,22 @@ class RegionRewriter:
         layouts = (*self.source.layouts[:operands_before],
                    *(tuple(range(t.ndim)) for t in further),
                    *self.source.layouts[operands_before:])
-        return Region(program, composites, layouts)
+        return Region(program, composites, layouts, self._extents(outputs, sorted(used), further))
+
+    def _extents(
+        self, outputs: Sequence[Result], used: Sequence[int], further: Sequence[TensorType]
+    ) -> Extents | None:
+        """Return what varies: of operands and results the same, of inner results nothing."""
+        before = self.source.extents
+        if before is None:
+            return None
+        given = {item: before.results[n][r] for item, (n, r) in zip(
+            outputs, self.source.program.outputs, strict=True)}
+        return before._replace(
+            leaves=(*before.leaves[: len(self.source.operands)],
+                    *(tuple(map(str, t.shape)) for t in further)),
+            results=tuple(tuple(given.get(Result(n, r)) for r in range(len(self._types[n])))
+                          for n in used))
 
     def _add(self, spec: Spec, operands: tuple[Operand, ...]) -> list[Result]:
         if any(isinstance(o, ScalarSlot) for o in operands):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from ..program.program import Program
@@ -17,6 +18,8 @@ class Described(Protocol):
     def program(self) -> Program: ...
     @property
     def partition(self) -> Partition: ...
+    @property
+    def bodies(self) -> Mapping[str, Described]: ...
     def generator(self, number: int) -> str: ...
     def left_behind(self) -> list[int]: ...
     def line(self, number: int) -> str: ...
@@ -45,7 +48,19 @@ def drawing_of(report: Described) -> GraphDrawing:
         DrawnRegion(report.describe(p), report.describe(p), part.generator.name, part.members,
                     list(dict.fromkeys(k for k, _ in part.outputs)))
         for p, part in enumerate(partition.parts)]
-    return GraphDrawing(boxes, needs, regions, report.summary(), legend_of(partition))
+    legend = legend_of(partition)
+    for path, body in report.bodies.items():
+        inside = drawing_of(body)
+        first = len(boxes)
+        boxes += [box._replace(name=f"{path}.{box.name.removeprefix('%')}",
+                               title=f"{path}: {box.title}") for box in inside.boxes]
+        needs += [[first + n for n in each] for each in inside.needs]
+        regions += [region._replace(
+            label=f"{path}, {region.label}", title=f"{path}, {region.title}",
+            members=[first + n for n in region.members],
+            outputs=[first + n for n in region.outputs]) for region in inside.regions]
+        legend += [(name, f"{path}, {text}") for name, text in inside.legend if name or text]
+    return GraphDrawing(boxes, needs, regions, report.summary(), legend)
 
 
 def legend_of(partition: Partition) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..errors import ArgumentError, type_name
@@ -39,19 +39,29 @@ class Report:
     Attributes:
         program: the program.
         partition: its division into regions.
+        bodies: reports of the functions of loops and branches that are offered, by where they
+            stand: ``%3.body`` is the attribute ``body`` of instruction 3, and ``%3.body.vjp`` its
+            derivative.
     """
 
-    __slots__ = ("program", "partition")
+    __slots__ = ("program", "partition", "bodies")
 
     def __init__(self, program: Program, partition: Partition) -> None:
         self.program: Final = program
         self.partition: Final = partition
+        self.bodies: Final[dict[str, Report]] = {
+            b.program.path: Report(Program(b.program.structure, b.program.outputs, []), b.partition)
+            for b in sorted((b for loop in partition.loops for b in loop.bodies),
+                            key=lambda b: b.program.instruction)}
 
     @property
     def coverage(self) -> float:
-        """The fraction of the program's ops that are in regions."""
-        owner = self.partition.owner
-        return sum(p >= 0 for p in owner) / max(len(owner), 1)
+        """The fraction of the program's ops that are in regions.
+
+        A loop whose functions are offered counts as the ops of these.
+        """
+        done, total = self.partition.counts()
+        return done / max(total, 1)
 
     def generator(self, number: int) -> str:
         """Return the generator that runs an instruction, "xla" for XLA.
@@ -68,7 +78,8 @@ class Report:
     def left_behind(self) -> list[int]:
         """Return the heavy ops (products, convolutions, ...) that XLA runs while regions exist.
 
-        Except those that a generator leaves to XLA on purpose: ``No(reason, deliberate=True)``.
+        Except those that a generator leaves to XLA on purpose: ``No(reason, deliberate=True)``, and
+        loops with regions in their functions, of which :attr:`bodies` tell.
         """
         return self.partition.left_behind(self.program.structure.instructions)
 
@@ -82,6 +93,9 @@ class Report:
             return f"{head} -> {self.generator(number)}, region {p}"
         reasons = self.partition.reasons[number]
         why = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+        inside = self.partition.unoffered.get(number)
+        if inside is not None:
+            why += f"{'; ' if why else ''}not offered: {inside}"
         return f"{head} -> xla{f' ({why})' if why else ''}"
 
     def summary(self) -> str:
@@ -150,7 +164,14 @@ class Report:
         for n in self.left_behind():
             lines.append(f"  warning: %{n}, {self.program.structure.instructions[n].spec.op.name}, "
                          "is heavy work that no generator does")
+        lines += self._of_bodies(Report.text)
         return "\n".join(lines)
+
+    def _of_bodies(self, told: Callable[[Report], str]) -> list[str]:
+        lines: list[str] = []
+        for path, report in self.bodies.items():
+            lines += [f"  {path}:", *(f"    {line}" for line in told(report).split("\n"))]
+        return lines
 
     def grouped(self) -> str:
         """Return how many ops of each name run where, and of XLA's why, by reason.
@@ -168,6 +189,8 @@ class Report:
             else:
                 reasons = partition.reasons[n]
                 reason = "; ".join(f"{g}: {_alike(r, op)}" for g, r in reasons.items())
+                if n in partition.unoffered:
+                    reason += f"; not offered: {partition.unoffered[n]}"
                 why.setdefault(reason, Counter())[op] += 1
         lines = [self.summary()]
         for name, ops in done.items():
@@ -182,13 +205,18 @@ class Report:
         left = Counter(instructions[n].spec.op.name for n in self.left_behind())
         if left:
             lines.append(f"  warning: {_counts(left)}: heavy work that no generator does")
+        lines += self._of_bodies(Report.grouped)
         return "\n".join(lines)
 
     def __str__(self) -> str:
         """Return :meth:`text`, or for programs of more than 32 ops :meth:`grouped`."""
-        if len(self.partition.owner) <= LONG:
+        if self._length() <= LONG:
             return self.text()
         return f"{self.grouped()}\n  report.text() has a line for each op"
+
+    def _length(self) -> int:
+        return len(self.partition.owner) + sum(
+            report._length() for report in self.bodies.values())
 
     def svg(self) -> str:
         """Return the program's graph as SVG, with regions in the colours of their generators.
@@ -297,7 +325,7 @@ def candidates(program: Program, chosen: Sequence[Generator]) -> list[Candidate]
     for asked in (chosen, *([[g] for g in chosen] if len(chosen) > 1 else ())):
         small: list[Part] = []
         regions += [Candidate(p.generator, p.region, True) for p in partition(
-            structure, outputs, asked, failed, unbuilt=unbuilt).parts]
+            structure, outputs, asked, failed, unbuilt=unbuilt).every_part()]
         partition(structure, outputs, asked, failed, candidates=small, unbuilt=unbuilt)
         regions += [Candidate(p.generator, p.region, False) for p in small]
     found: dict[str, Candidate] = {}

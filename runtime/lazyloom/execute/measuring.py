@@ -78,7 +78,7 @@ def watch(program: Any, request: Request) -> None:
     of it changes no program of this process.
     """
     if memory.on(VARIABLE) and disk.enabled() and request.generators and not (
-        request.verify or request.segmented
+        request.verify or request.segmented or request.structure.padding is not None
     ):
         program.further = _Watch(program, request)
 

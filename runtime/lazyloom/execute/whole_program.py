@@ -29,8 +29,7 @@ def run_whole(
     entry: memory.Entry, info: memory.DispatchInfo, plan: Plan, donate: bool, started: float
 ) -> None:
     """Run the plan's own program. Raises FallbackError."""
-    if watching[0] and info.regions.failed and strict.asked("fallbacks"):
-        _tell(plan, info)
+    tell_failed(plan, info)
     looked = time.perf_counter()
     arguments: list[Any] = []
     placement = entry.placement
@@ -65,8 +64,13 @@ def run_whole(
     evaluation.timings[DISPATCH] = time.perf_counter() - looked
 
 
-def _tell(plan: Plan, info: memory.DispatchInfo) -> None:
-    """Tell the strict mode "fallbacks" of regions that XLA runs since their generator failed."""
+def tell_failed(plan: Plan, info: memory.DispatchInfo) -> None:
+    """Tell the strict mode "fallbacks" of regions that XLA runs since their generator failed.
+
+    Raises FallbackError where it is "error".
+    """
+    if not (watching[0] and info.regions.failed and strict.asked("fallbacks")):
+        return
     for region in info.regions.failed:
         ops = ", ".join(region.ops[:6]) + (", ..." if len(region.ops) > 6 else "")
         strict.occurred(

@@ -267,8 +267,16 @@ def _parse(text: str) -> Body:
     return _Reader(text).body()
 
 
+class ReplacedText(str):
+    """The text of a body that is computed otherwise: :func:`parsed` gives that body."""
+
+    body: Body
+
+
 def parsed(op: OpDef, text: str) -> Body:
     """The body of that text. Raises ArgumentError."""
+    if isinstance(text, ReplacedText):
+        return text.body
     try:
         return _parse(text)
     except (ValueError, IndexError, KeyError, TypeError, LoomError, struct.error) as error:

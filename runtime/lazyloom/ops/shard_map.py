@@ -131,7 +131,8 @@ def _samples(entry: OpDef) -> Iterator[Sample]:
 
 @op(_mapped, source="jax.shard_map", execution=HEAVY,
     derivative=Derivative(residuals=True, irreversible=_irreversible),
-    signature=Signature(lists=True, bodies=("body",)), samples=_samples, tolerance=4.0)
+    signature=Signature(lists=True, bodies=("body",), over_mesh=True), samples=_samples,
+    tolerance=4.0)
 def shard_map(
     *operands: AnyType, body: str, mesh: str, in_specs: str, out_specs: str
 ) -> tuple[Array, ...] | Array:

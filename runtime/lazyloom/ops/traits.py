@@ -45,26 +45,28 @@ class Signature:
         optional_outputs: outputs that are there only where the attribute of that name is set.
         output_notes: what to say about outputs whose number depends on the call.
         bodies: the attributes that hold a recorded function (:mod:`lazyloom.ops.bodies`).
+        over_mesh: each device of a mesh runs these functions, on its own parts of values.
         messages: the attributes that errors tell of and results do not depend on.
         of_numbers: operands are mostly plain numbers: C has a form for these, even for only one.
         factors: attributes of earlier C ABIs, by each of which an operand at a position was scaled.
     """
 
     __slots__ = ("outputs", "lists", "optional_outputs", "output_notes", "bodies", "messages",
-                 "of_numbers", "factors")  # fmt: skip
+                 "of_numbers", "factors", "over_mesh")  # fmt: skip
 
     def __init__(
         self, *, outputs: tuple[str, ...] = ("result",), lists: bool = False,
         optional_outputs: Mapping[str, str] | None = None,
         output_notes: Mapping[str, str] | None = None, bodies: tuple[str, ...] = (),
         messages: tuple[str, ...] = (), of_numbers: bool = False,
-        factors: Mapping[str, int] | None = None,
+        factors: Mapping[str, int] | None = None, over_mesh: bool = False,
     ) -> None:  # fmt: skip
         self.outputs: Final = outputs
         self.lists: Final = lists
         self.optional_outputs: Final[Mapping[str, str]] = optional_outputs or {}
         self.output_notes: Final[Mapping[str, str]] = output_notes or {}
         self.bodies: Final = bodies
+        self.over_mesh: Final = over_mesh
         self.messages: Final = messages
         self.of_numbers: Final = of_numbers
         self.factors: Final[Mapping[str, int]] = factors or {}

@@ -22,6 +22,7 @@ from .layouts import Layout, identity, relayout
 from .lowering import lower
 from .overlaps import separated
 from .padding.program import padded_ops
+from .regions.region_op import takes_extents
 from .statements import call, constant
 from .statements import constants as vectors
 from .unforeseen import Unforeseen
@@ -50,13 +51,16 @@ def module_text(
     structure: Structure, outputs: Sequence[tuple[int, int]], aliases: Mapping[int, int],
     placement: Placement | None = None, contracted: list[Instruction] | None = None,
     first: Sequence[str] = (), tokens: int = 0,
-    scalars: Mapping[DType, Sequence[Any]] | None = None,
+    scalars: Mapping[DType, Sequence[Any]] | None = None, origins: Sequence[int] = (),
+    whole_outputs: Sequence[tuple[int, int]] = (),
 ) -> str:
     """Return the StableHLO module of a program.
 
     ``contracted`` are its instructions with regions of other generators among them; ``outputs``
-    then refers to their results. ``first`` are statements to begin with. ``tokens`` is how many
-    additional leaves these have, int64 numbers that are the last parameters.
+    then refers to their results, ``whole_outputs`` to those of the program, and ``origins`` has
+    for each the instruction of the program that it is, -1 for a region.
+    ``first`` are statements to begin with. ``tokens`` is how many additional leaves these have,
+    int64 numbers that are the last parameters.
 
     Its parameters are the leaves in order, then one vector of run-time scalars per dtype, in
     the order of their first use, and for a structure with padding the vector of extents.
@@ -79,9 +83,13 @@ def module_text(
         assigned = assign_layouts(instructions, outputs)
         lowerings = [a.lowered for a in assigned]
     else:
-        ops = padded_ops(structure, outputs)
-        assigned = [in_row_major(i, op.lowered) for op, i in zip(ops, instructions, strict=True)]
-        dynamic = {number for number, op in enumerate(ops) if op.takes_extents}
+        ops = padded_ops(structure, outputs if contracted is None else whole_outputs)
+        at = range(len(ops)) if contracted is None else origins
+        assigned = [
+            in_row_major(i, lower(i.spec, i.operand_types) if n < 0 else ops[n].lowered)
+            for n, i in zip(at, instructions, strict=True)]
+        dynamic = {number for number, (n, i) in enumerate(zip(at, instructions, strict=True))
+                   if (takes_extents(i.spec) if n < 0 else ops[n].takes_extents)}
         lowerings = [lower(i.spec, i.operand_types) for i in instructions]
     leaf_types = (*structure.leaf_types, *[tensor_type((), int64)] * tokens)
     apart = separated(

@@ -29,6 +29,7 @@ from . import jax_compat, lowering, partitioned, placing
 from .assemble import loops_of, module_text
 from .jax_targets import DeviceTarget, of_processes
 from .layout_assignment import assign_layouts
+from .padding.program import extents_of
 from .regions import engines
 from .regions.comparison import Comparison
 from .regions.constants import Constants
@@ -97,7 +98,7 @@ def engines_of(
         partition = divided(structure, outputs, generators)
         built: list[Engine] = []
         try:
-            for part in [] if partition is None else partition.parts:
+            for part in [] if partition is None else partition.every_part():
                 callee = called(spec_of_region(part.generator, part.region))
                 assert isinstance(callee, Called)
                 built.append(engine_of(callee))
@@ -119,8 +120,11 @@ def loops(program: Program) -> list[tuple[int, int]]:
 def _in_regions(request: Request, started: float) -> Executable:
     # what was built stays until the program has it
     built: list[object] = []
+    extents = None
+    if request.structure.padding is not None and request.generators:
+        extents = extents_of(request.structure, request.outputs)
     while True:
-        partition = divided(request.structure, request.outputs, request.generators)
+        partition = divided(request.structure, request.outputs, request.generators, extents)
         try:
             return _whole(request, partition, started)
         except NotBuilt as error:
@@ -129,13 +133,13 @@ def _in_regions(request: Request, started: float) -> Executable:
             continue
         except Exception as error:
             reraise_from_handler(error)
-            if partition is None or not partition.parts:
+            if partition is None or not any(partition.every_part()):
                 raise
             why = told(error)
         # raises if the program fails by itself, without regions
         executable = _whole(request, without_regions(partition), started)
         program = Program(request.structure, list(request.outputs), [])
-        regions = [region_of(p.generator.name, p.region) for p in partition.parts]
+        regions = [region_of(p.generator.name, p.region) for p in partition.every_part()]
         failed(not_compiled(program.key, regions, why))
         return executable
 
@@ -199,10 +203,11 @@ def _module(request: Request, parts: Partition | None) -> tuple[str, Calls]:
         return module_text(structure, outputs, aliases, first=first), Calls()
     # a segment of a segmented program does not choose the form of its inputs
     division = contracted(
-        structure, outputs, parts, request.verify, None if request.segmented else aliases)
+        structure, outputs, parts, request.verify,
+        None if request.segmented or structure.padding is not None else aliases)
     text = module_text(
         structure, division.outputs, aliases, None, division.instructions, first,
-        len(division.sites))
+        len(division.sites), None, division.origins, outputs)
     return text, Calls(engines_for(text, division.instructions), division.regions, division.sites)
 
 

@@ -212,7 +212,7 @@ def generators_of(entry: memory.Entry) -> tuple[str, ...]:
     names = entry.choice.names
     if names is None:
         names = registry.chosen_at_first()
-    return () if entry.structure.padding is not None or entry.placement is not None else names
+    return () if entry.placement is not None else names
 
 
 def compiled(request: Request) -> Executable:

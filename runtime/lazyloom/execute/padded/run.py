@@ -16,7 +16,7 @@ from ...program.plan import Plan
 from ...program.program import Structure
 from ..compiling import programs
 from ..history import history_of
-from ..whole_program import compare, feed, launch, wait
+from ..whole_program import compare, feed, launch, tell_failed, wait
 from .choice import Chosen
 
 #: extents that are kept on the device
@@ -42,6 +42,7 @@ def run_padded(chosen: Chosen, plan: Plan, donate: bool) -> bool:
         evaluation.found = "memory"
         counters["program_hits"] += 1
     evaluation.backend = info.backend
+    tell_failed(plan, info)
     started = time.perf_counter()
     arguments: list[Any] = []
     try:
@@ -67,6 +68,7 @@ def run_padded(chosen: Chosen, plan: Plan, donate: bool) -> bool:
     if history.to_compare > 0:
         compare(plan, entry, started)
     evaluation.bytes_out = sum(plan.nodes[n].types[r].nbytes for n, r in plan.wanted)
+    evaluation.regions = info.regions
     evaluation.ran_padded(
         plan.structure, plan.wanted, plan.donatable if donate else [],
         target.padding, chosen.values)

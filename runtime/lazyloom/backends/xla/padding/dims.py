@@ -15,11 +15,16 @@ from __future__ import annotations
 import ast
 import functools
 import math
-import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
+from ....program.sizes import FUNCTIONS as FUNCTIONS
+from ....program.sizes import compiled as compiled
+from ....program.sizes import is_static as is_static
+from ....program.sizes import named as named
+from ....program.sizes import python as python
+from ....program.sizes import size_at as size_at
 from ...backend import NotPadded as NotPadded
 
 #: the factors of a dimension, row-major; or ANY and its size
@@ -28,14 +33,8 @@ Description = tuple[str, ...]
 ANY: Final = "any"
 
 SYMBOL: Final = re.compile(r"\be\d+\b")
-_POWER: Final = re.compile(r"\^")
 #: extents at which no relation of sizes holds by chance
 _GENERIC: Final = ((1009, 9973, 31337), (7, 5, 11))
-
-
-def is_static(text: str) -> bool:
-    """Return True if a size is a number."""
-    return text.isdigit()
 
 
 def is_any(description: Description) -> bool:
@@ -47,37 +46,9 @@ def is_dynamic(description: Description) -> bool:
     return not is_static(description[-1])
 
 
-def python(text: str) -> str:
-    """Return a size as JAX prints it, in Python syntax."""
-    return _POWER.sub("**", text)
-
-
-@functools.lru_cache(maxsize=4096)
-def compiled(text: str) -> Any:
-    return compile(python(text), "<size>", "eval")
-
-
-#: functions in the texts of sizes and conditions
-FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
-    "floordiv": operator.floordiv, "mod": operator.mod, "max": max, "min": min,
-}  # fmt: skip
-
-
-def size_at(text: str, values: Mapping[str, int]) -> int:
-    """Return the value of a size at these extents."""
-    if is_static(text):
-        return int(text)
-    return int(eval(compiled(text), {**FUNCTIONS, **values}))
-
-
 def elements(description: Description, values: Mapping[str, int]) -> int:
     """Return the product of the factors at these extents."""
     return math.prod(size_at(f, values) for f in description if f != ANY)
-
-
-def named(extents: Sequence[int]) -> dict[str, int]:
-    """Return extents by the names of their symbols."""
-    return {f"e{k}": int(n) for k, n in enumerate(extents)}
 
 
 def generic(symbols: Sequence[str]) -> list[dict[str, int]]:

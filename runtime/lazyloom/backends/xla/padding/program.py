@@ -7,11 +7,12 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from ....codegen.extents import Extents, Sizes
 from ....program.extents import attributes_outline, may_vary
 from ....program.program import Structure
 from ....program.stream import Leaf, Result
 from ...backend import NotPadded
-from .dims import FUNCTIONS, Description, compiled, is_any, is_dynamic
+from .dims import ANY, FUNCTIONS, Description, compiled, is_any, is_dynamic, is_static
 from .lower import Padded, lower_padded
 
 #: the most extents at which a condition is evaluated: a program for more is not padded
@@ -53,6 +54,34 @@ def padded_ops(structure: Structure, outputs: Sequence[tuple[int, int]]) -> list
                     f"valid elements along a dimension, {'*'.join(description)}, are not the first")
     _check(conditions, padding.lowest, padding.bucket)
     return ops
+
+
+def extents_of(structure: Structure, outputs: Sequence[tuple[int, int]]) -> Extents:
+    """Return what varies in a structure with padding, for code generators. Raises NotPadded."""
+    padding = structure.padding
+    assert padding is not None
+    ops = padded_ops(structure, outputs)
+    varying = tuple(n for n, sizes in padding.numbers if not all(
+        is_static(size.removeprefix("-")) for size in sizes))
+    return Extents(padding.lowest, padding.bucket, padding.leaves, tuple(
+        tuple(_sizes(dims) for dims in op.dims) for op in ops), varying)
+
+
+def _sizes(dims: Sequence[Description]) -> Sizes | None:
+    """Return the sizes of a result; None unless its valid elements are the first of each axis.
+
+    Of an axis along which it does not vary, padding included, other ops rely on that.
+    """
+    sizes: list[str] = []
+    for description in dims:
+        factors = [f for f in description if f != ANY]
+        if len(description) == 1:
+            sizes.append(description[0])
+        elif all(map(is_static, factors)):
+            sizes.append(str(math.prod(map(int, factors))))
+        else:
+            return None
+    return tuple(sizes)
 
 
 def _check(conditions: set[str], lowest: Sequence[int], bucket: Sequence[int]) -> None:

@@ -11,9 +11,10 @@ from typing import Any, Final, NamedTuple
 from ....codegen import registry
 from ....codegen.check import check
 from ....codegen.claims import Part, not_built, region_of
+from ....codegen.extents import Extents
 from ....codegen.faults import refused, unbuilt
 from ....codegen.mapped import with_batches
-from ....codegen.partition import Partition, partition
+from ....codegen.partition import DividedBody, Partition, partition
 from ....codegen.verdicts import current
 from ....dtypes import int64
 from ....foreign import Foreign
@@ -24,6 +25,7 @@ from ....program.stream import Leaf, Operand, Result
 from ....types import tensor_type
 from ..jax_compat import on_other_device
 from . import engines, pages
+from .bodies import callees, replaced
 from .comparison import Comparison, comparison_of
 from .constants import RegionSite
 from .engines import Engine, NotBuilt, engine_of, failure
@@ -39,12 +41,14 @@ class Contracted(NamedTuple):
         instructions, outputs: these.
         regions: the record of the regions among them, and of those that are missing.
         sites: where constants may be bound; each adds a leaf after those of the program.
+        origins: for each instruction that of the program that it is; -1 for a region.
     """
 
     instructions: list[Instruction]
     outputs: Outputs
     regions: ProgramRegions
     sites: tuple[RegionSite, ...]
+    origins: tuple[int, ...] = ()
 
 
 class Calls(NamedTuple):
@@ -62,20 +66,27 @@ class Calls(NamedTuple):
 
 
 def divided(
-    structure: Structure, outputs: Sequence[tuple[int, int]], names: tuple[str, ...]
+    structure: Structure, outputs: Sequence[tuple[int, int]], names: tuple[str, ...],
+    extents: Extents | None = None,
 ) -> Partition | None:
-    """Divide a program into regions of named generators; None where no generator is asked."""
+    """Divide a program into regions of named generators; None where no generator is asked.
+
+    ``extents`` are what varies in a program with padding.
+    """
     chosen = registry.generators(names)
-    if not chosen or structure.padding is not None or engines.available() or on_other_device():
+    if not chosen or engines.available() or on_other_device():
         return None
-    structure = with_batches(structure)
+    if structure.padding is None:
+        structure = with_batches(structure)
+    elif extents is None:
+        return None
     while True:
         with Foreign("a code generator that was asked about ops"):
             division = partition(
                 structure, outputs, chosen, refused(), current(), unbuilt=unbuilt(),
-                by_gain=registry.by_gain(names))
+                by_gain=registry.by_gain(names), extents=extents)
         check(structure, outputs, division)
-        for part in division.parts:
+        for part in division.every_part():
             try:
                 with Foreign("a code generator that was asked about a region"):
                     spec_of_region(part.generator, part.region)
@@ -103,18 +114,30 @@ def contracted(
     sites: dict[RegionSite, Leaf] = {}
     place: dict[tuple[int, int], Result] = {}
     instructions: list[Instruction] = []
+    origins: list[int] = []
 
     def moved(item: Operand) -> Operand:
         return place[item.instruction, item.number] if isinstance(item, Result) else item
 
-    def add(i: Instruction) -> list[Result]:
+    def add(i: Instruction, origin: int = -1) -> list[Result]:
         instructions.append(i)
+        origins.append(origin)
         return [Result(len(instructions) - 1, r) for r in range(len(i.types))]
+
+    def inside(body: DividedBody) -> tuple[Sequence[Instruction], Outputs]:
+        of_body = contracted(body.program.structure, body.program.outputs, body.partition, verify)
+        return of_body.instructions, of_body.outputs
+
+    #: for each part of a loop whose functions have regions, its op with these
+    loops = {n: found for loop in division.loops
+             for n, found in replaced(structure, loop, verify, inside).items()}
 
     def as_it_is(n: int) -> None:
         i = structure.instructions[n]
-        results = add(i._replace(operands=tuple(map(moved, i.operands))))
-        place.update({(n, r): result for r, result in enumerate(results)})
+        i = i._replace(operands=tuple(map(moved, i.operands)))
+        results = add(i if n not in loops else loops[n](i, instructions), n)
+        # a divided loop has other residuals, which its other half finds by itself
+        place.update({(n, r): results[min(r, len(results) - 1)] for r in range(len(i.types))})
 
     for step in division.steps:
         if step < 0:
@@ -144,10 +167,11 @@ def contracted(
     return Contracted(
         instructions, tuple((result.instruction, result.number) for result in output_results),
         ProgramRegions(tuple(region_of(p.generator.name, p.region, p.verdict)
-                             for p in division.parts),
-                       division.failed, verify and bool(division.parts),
-                       tuple(structure.instructions[n].spec.op.name for n in left_numbers)),
-        tuple(sites))
+                             for p in division.every_part()),
+                       division.failed, verify and any(division.every_part()),
+                       (*(structure.instructions[n].spec.op.name for n in left_numbers),
+                        *division.left_in_bodies())),
+        tuple(sites), tuple(origins))
 
 
 def _bindable(part: Part, donated: Container[int]) -> tuple[tuple[int, int], ...]:
@@ -170,7 +194,8 @@ def engines_for(
     """Return the engines that a module's text calls. Raises NotBuilt, when all others are built."""
     engines.call_them()
     keys = {int(key) for key in _CALL.findall(text)}
-    called_by_key = {c.key: c for c in (called(i.spec) for i in instructions) if c is not None}
+    called_by_key = {c.key: c for i in instructions for spec in callees(i.spec)
+                     if (c := called(spec)) is not None}
     built: list[Engine | Comparison] = []
     first: NotBuilt | None = None
     for each in (called_by_key[key] for key in sorted(keys)):

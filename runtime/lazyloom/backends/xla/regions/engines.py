@@ -22,15 +22,16 @@ from ....host.c_source.library import CompilerError
 from ....host.find import kernel_of
 from ....host.subnormals import flushing
 from ....interrupts import at_end, reraise_from_handler
+from ....program.program import Instruction
 from ....program.stream import Leaf, Result
 from ....settings import tuning
 from ....trace.scalars import Baked
-from ....types import TensorType
+from ....types import TensorType, tensor_type
 from ...backend import NotLoaded
 from ..jax_compat import know_call
 from . import stored
 from .c_compiler import library_of
-from .region_op import TARGET, Called, Compared
+from .region_op import TARGET, Called, Compared, extents_type
 from .time_limit import within
 
 
@@ -115,6 +116,10 @@ def native_engine(
     """Return the object that a program's calls of a number reach, as long as it lives."""
     arrays = [(t.dtype.numpy, shape) for t, shape in called.region.in_memory()]
     operands = len(called.region.operands)
+    extents = extents_type(called)
+    if extents is not None:
+        arrays.insert(operands, (extents.dtype.numpy, extents.shape))
+        operands += 1
     return _regions.Engine(
         key, tuple(arrays[:operands]), tuple(arrays[operands:]), function, state, owner, failed,
         kept)
@@ -178,12 +183,13 @@ def _checked(called: Called, function: Any) -> Any:
     """Wrap a function of operands as one of operands and results that checks what it returns."""
     region = called.region
     operands = len(region.operands)
+    inputs = operands + (region.extents is not None)
     owner = f"the code generator {called.generator.name!r}, which runs a region,"
     expected = [(t.dtype.numpy, shape) for t, shape in region.in_memory()[operands:]]
 
     def run(*arrays: Any) -> None:
         with Foreign(owner):
-            returned = function(*arrays[:operands])
+            returned = function(*arrays[:inputs])
         results = returned if isinstance(returned, (tuple, list)) else (returned,)
         if len(results) != len(expected):
             raise ValueError(f"{len(results)} results were given, expected {len(expected)}")
@@ -192,7 +198,7 @@ def _checked(called: Called, function: Any) -> Any:
             if array.dtype != dtype or array.shape != shape:
                 raise ValueError(
                     f"a result is {array.dtype}{list(array.shape)}, expected {dtype}{list(shape)}")
-        for result, out in zip(results, arrays[operands:], strict=True):
+        for result, out in zip(results, arrays[inputs:], strict=True):
             out[...] = result
 
     return run
@@ -220,8 +226,16 @@ class _Fallback:
             forget_programs_with(self.called)
         region = self.called.region
         count = len(region.operands)
+        shapes = None
+        if region.extents is not None:
+            shapes = region.shapes([int(n) for n in arrays[count]])
+            arrays = (*arrays[:count], *arrays[count + 1 :])
         logical = [_logical(x, layout)
                    for x, layout in zip(arrays, region.layouts, strict=True)]
+        if shapes is not None:
+            # what lies beyond the extents is anything
+            logical = [x[tuple(slice(n) for n in shape)]
+                       for x, shape in zip(logical, shapes, strict=True)]
         _falling_back.on = True
         try:
             with np.errstate(all="ignore"), flushing():
@@ -261,6 +275,8 @@ def by_kernels(called: Called, operands: Sequence[Any]) -> list[Any]:
     program = called.region.program
     values: list[Any] = []
     for i in program.structure.instructions:
+        if called.region.extents is not None:
+            i = _at_the_shapes(i, operands, values)
         kernel = kernel_of(i.spec, i.operand_types)
         if kernel is None:
             raise NotImplementedError(f"{i.spec.op.name} has no kernel of the host")
@@ -278,6 +294,18 @@ def by_kernels(called: Called, operands: Sequence[Any]) -> list[Any]:
         result = kernel.run(*arguments)
         values.append(result if len(i.types) > 1 else (result,))
     return [values[n][r] for n, r in program.outputs]
+
+
+def _at_the_shapes(
+    i: Instruction, operands: Sequence[Any], values: Sequence[Any]
+) -> Instruction:
+    """Return an instruction of a region for many extents with the types of a run."""
+    types: list[TensorType | None] = []
+    for item, t in zip(i.operands, i.operand_types, strict=True):
+        x = operands[item.number] if isinstance(item, Leaf) else (
+            values[item.instruction][item.number] if isinstance(item, Result) else None)
+        types.append(t if x is None or t is None else tensor_type(np.shape(x), t.dtype))
+    return i._replace(operand_types=tuple(types), types=i.spec.infer(tuple(types)))
 
 
 def _shape(t: TensorType | None) -> tuple[int, ...]:

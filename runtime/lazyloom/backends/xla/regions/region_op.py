@@ -8,9 +8,11 @@ import threading
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from ....codegen.extents import Extents
 from ....codegen.generator import Generator, Layout, Region
 from ....codegen.registry import available
 from ....codegen.registry import identity as identity_of
+from ....dtypes import int64
 from ....ops.spec import OpDef, Operand
 from ....ops.traits import HEAVY, NOT_DIFFERENTIABLE, Signature
 from ....program.program import Program
@@ -47,7 +49,8 @@ class Called(NamedTuple):
             "key": self.key, "generator": self.generator.name,
             "version": identity_of(self.generator),
             "program": self.region.program.serialized.decode(),
-            "composites": self.region.composites, "layouts": self.region.layouts}
+            "composites": self.region.composites, "layouts": self.region.layouts,
+            "extents": self.region.extents}
 
     @staticmethod
     def unpacked(fields: Any) -> Called:
@@ -58,7 +61,8 @@ class Called(NamedTuple):
         region = Region(
             Program.parse(fields["program"].encode()),
             tuple((str(name), tuple(map(int, members))) for name, members in fields["composites"]),
-            tuple(tuple(map(int, layout)) for layout in fields["layouts"]))
+            tuple(tuple(map(int, layout)) for layout in fields["layouts"]),
+            None if fields["extents"] is None else Extents.unpacked(fields["extents"]))
         return Called(int(fields["key"]), generator, region)
 
 
@@ -72,6 +76,10 @@ class Arrays(NamedTuple):
     def layouts(self) -> tuple[Layout, ...]:
         """The logical order of each operand and then of each result."""
         return tuple(identity(t.ndim) for t in (*self.operands, *self.results))
+
+    @property
+    def extents(self) -> None:
+        """None: it is not for many extents."""
 
     def in_memory(self) -> tuple[tuple[TensorType, tuple[int, ...]], ...]:
         """The type and the shape of each operand, then of each result."""
@@ -94,7 +102,7 @@ class Compared(NamedTuple):
     token: bool = False
 
 
-_specs: Final[dict[tuple[str, str, str, Any, bool], Spec]] = {}
+_specs: Final[dict[tuple[str, str, str, Any, bool, Extents | None], Spec]] = {}
 _called: Final[dict[Spec, Called | Compared]] = {}
 _comparisons: Final[dict[Spec, Spec]] = {}
 #: a signal handler that computes arrays may get here while it is held
@@ -104,7 +112,8 @@ _lock: Final = threading.RLock()
 def spec_of_region(generator: Generator, region: Region, token: bool = False) -> Spec:
     """Return the op of a region; the same one for equal regions of a generator."""
     program = region.program
-    identified = (generator.name, identity_of(generator), program.key, region.composites, token)
+    identified = (generator.name, identity_of(generator), program.key, region.composites, token,
+                  region.extents)
     with _lock:
         spec = _specs.get(identified)
         if spec is None:
@@ -160,7 +169,7 @@ def _op(name: str, region: Region | Arrays, token: bool = False) -> Spec:
 def key_of(generator: Generator, region: Region) -> int:
     """Return the number that a call of a region names."""
     text = json.dumps([generator.name, identity_of(generator), region.program.key,
-                       region.composites, region.layouts])
+                       region.composites, region.layouts, *filter(None, [region.extents])])
     return _number(text)
 
 
@@ -181,6 +190,18 @@ def _layouts(generator: Generator, region: Region) -> tuple[Layout, ...]:
             f"{generator.name}: layouts {layouts} were given, expected an order of its axes for "
             f"each of {', '.join(t.text for t in types)}")
     return layouts
+
+
+def extents_type(callee: Called | Compared) -> TensorType | None:
+    """Return the type of the extents of a run, which a region for many extents takes; or None."""
+    extents = callee.region.extents
+    return None if extents is None else tensor_type((len(extents.largest),), int64)
+
+
+def takes_extents(spec: Spec) -> bool:
+    """Return True for a region for many extents, whose function takes those of a run first."""
+    callee = called(spec)
+    return callee is not None and callee.region.extents is not None
 
 
 def lowered_region(spec: Spec) -> Lowered:
@@ -209,6 +230,22 @@ def placed_region(spec: Spec, layouts: Sequence[Layout | None]) -> Placed:
     return Placed(_function(callee, inputs, out), out, moved, tuple(preferred))
 
 
+def _row_major(types: Sequence[str]) -> str:
+    """Return row-major layouts of arrays, as a call states them.
+
+    XLA gives what is not stated the layout of a neighbour, such as of a transpose that it makes
+    part of another call.
+    """
+    layouts = []
+    for text in types:
+        inside = text[text.index("<") + 1 :]
+        # "complex<f64>" and other element types have no x before the last dimension
+        rank = sum(part.isdigit() for part in inside.split("x"))
+        axes = ", ".join(map(str, reversed(range(rank))))
+        layouts.append(f"dense<{f'[{axes}]' if rank > 1 else axes}> : tensor<{rank}xindex>")
+    return ", ".join(layouts)
+
+
 def _in_memory(t: TensorType, layout: Layout) -> str:
     return tensor_type(tuple(t.shape[d] for d in layout), t.dtype).mlir
 
@@ -219,6 +256,7 @@ def _function(
     """Return the function of a region with operands and results in given layouts."""
     operands, results = callee.region.operands, callee.region.results
     inside = callee.region.layouts
+    extents = extents_type(callee)
     name = hashlib.sha256(f"{callee.key} {callee.token} {inputs} {out}".encode()).hexdigest()[:16]
     parameters, lines, arguments, types = [], [], [], []
     for k, (t, now, then) in enumerate(zip(operands, inputs, inside, strict=False)):
@@ -230,6 +268,11 @@ def _function(
                 t.shape, t.dtype.mlir, now, then).format(f"%arg{k}"))
         arguments.append(argument)
         types.append(_in_memory(t, then))
+    if extents is not None:
+        # the program passes them first, as to the ops of a padded program
+        parameters.insert(0, f"%extents: {extents.mlir}")
+        arguments.append("%extents")
+        types.append(extents.mlir)
     if callee.token:
         parameters.append("%token: tensor<i64>")
         arguments.append("%token")
@@ -240,7 +283,8 @@ def _function(
     lines.append(
         f"    %r{f':{count}' if count > 1 else ''} = stablehlo.custom_call @{TARGET}"
         f"({', '.join(arguments)}) {{api_version = 4 : i32, backend_config = "
-        f"{{region = {callee.key} : i64{', token = 1 : i64' if callee.token else ''}}}}} : "
+        f"{{region = {callee.key} : i64{', token = 1 : i64' if callee.token else ''}}}, "
+        f"operand_layouts = [{_row_major(types)}], result_layouts = [{_row_major(outputs)}]}} : "
         f"({', '.join(types)}) -> "
         f"{outputs[0] if count == 1 else '(' + ', '.join(outputs) + ')'}")
     returned = []

@@ -120,7 +120,7 @@ def segmented(request: Request, partition: Partition | None, compile: Compile) -
         if isinstance(each, int):
             parts.append((at, _region(partition.parts[each], request.verify, compile)))
         else:
-            step = _of_xla(structure, each, wanted, compile)
+            step = _of_xla(structure, each, wanted, partition, request.verify, compile)
             if step.results:
                 parts.append((at, step))
     steps = [step for _, step in sorted(parts, key=lambda part: part[0])]
@@ -206,8 +206,9 @@ def _region(part: Part, verify: bool, compile: Compile) -> _Step:
 
 
 def _of_xla(
-    structure: Structure, members: Sequence[int], wanted: set[Result], compile: Compile
-) -> _Step:
+    structure: Structure, members: Sequence[int], wanted: set[Result], partition: Partition,
+    verify: bool, compile: Compile,
+) -> _Step:  # fmt: skip
     """Compile some instructions as a program of their own."""
     renumbered = {old: new for new, old in enumerate(members)}
     operands: dict[Operand, int] = {}
@@ -233,7 +234,15 @@ def _of_xla(
     outputs = tuple((renumbered[result.instruction], result.number) for result in results)
     if not outputs:
         return _Step("xla", ops, None, (), (), ())  # type: ignore[arg-type]
-    executable = compile(Request(Structure(tuple(stream), tuple(types)), outputs, {}), None)
+    # of a loop in two halves, each knows the other's residuals only where both are in the part
+    loops = [
+        loop._replace(instructions=tuple(renumbered[n] for n in loop.instructions))
+        for loop in partition.loops if all(n in renumbered for n in loop.instructions)]
+    m = len(members)
+    inside = Partition([], [-1 - k for k in range(m)], [-1] * m, [{} for _ in range(m)],
+                       loops=loops) if loops else None
+    executable = compile(
+        Request(Structure(tuple(stream), tuple(types)), outputs, {}, (), verify, True), inside)
     return _Step("xla", ops, executable, tuple(operands), tuple(results), ())
 
 
