@@ -37,6 +37,10 @@ class OnnxRuntime(Generator):
         """Answer by a table of ops."""
         return ops.supports(call)
 
+    def numbers(self, call: Call) -> Sequence[int]:
+        """Return where slices begin, so that they are slices that ONNX Runtime folds and fuses."""
+        return range(1, len(call.operands)) if call.op == "dynamic_slice" else ()
+
     def worthwhile(self, region: Region) -> Answer:
         """Return YES for regions with products or convolutions of some size, or why not."""
         size = sum(t.nbytes for t in region.operands)

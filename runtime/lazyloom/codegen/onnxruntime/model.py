@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +16,8 @@ IR_VERSION, OPSET = 10, 20
 DTYPES: Final = {
     "float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9,
 }  # fmt: skip
+#: operators that ONNX Runtime has beside the standard's, and their version
+CONTRIB: Final = "com.microsoft", 1
 #: AttributeProto.AttributeType
 _FLOAT, _INT, _STRING, _INTS = 1, 2, 3, 7
 
@@ -71,6 +73,7 @@ class OnnxGraph:
         self._constants: Final[list[bytes]] = []
         self._known: Final[dict[tuple[str, tuple[int, ...], bytes], str]] = {}
         self._count = 0
+        self._contrib = False
 
     def _name(self) -> str:
         self._count += 1
@@ -82,11 +85,22 @@ class OnnxGraph:
 
     def several(self, count: int, op: str, *inputs: str, **attributes: Any) -> list[str]:
         """Add a node; return the names of its results."""
+        return self._several(count, op, inputs, attributes, b"")
+
+    def contrib(self, op: str, *inputs: str, **attributes: Any) -> str:
+        """Add a node that ONNX Runtime has beside the standard's; return its result's name."""
+        self._contrib = True
+        return self._several(1, op, inputs, attributes, data(7, CONTRIB[0]))[0]
+
+    def _several(
+        self, count: int, op: str, inputs: Sequence[str], attributes: Mapping[str, Any],
+        domain: bytes,
+    ) -> list[str]:  # fmt: skip
         results = [self._name() for _ in range(count)]
         self._nodes.append(b"".join([
             *(data(1, name) for name in inputs), *(data(2, name) for name in results),
             data(3, f"{op}_{results[0]}"), data(4, op),
-            *(data(5, _attribute(name, value)) for name, value in attributes.items())]))
+            *(data(5, _attribute(name, value)) for name, value in attributes.items()), domain]))
         return results
 
     def constant(self, array: Any) -> str:
@@ -117,6 +131,7 @@ class OnnxGraph:
             *(data(5, tensor) for tensor in self._constants),
             *(data(11, _value(*each)) for each in inputs),
             *(data(12, _value(*each)) for each in outputs)])
+        domains = [("", OPSET), *([CONTRIB] if self._contrib else [])]
         return b"".join([
             number(1, IR_VERSION), data(2, "lazyloom"), data(7, graph),
-            data(8, data(1, "") + number(2, OPSET))])
+            *(data(8, data(1, name) + number(2, version)) for name, version in domains)])

@@ -156,6 +156,10 @@ def _cast(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     return g.add("Cast", x[0], to=DTYPES[call.results[0].dtype.name])
 
 
+#: ops that compute each element of their result from those at its place
+ELEMENTWISE: Final = frozenset(_RULES)
+
+
 # Products
 
 
@@ -374,15 +378,19 @@ def _attention(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
                    g.float(scale))
     if call.attributes["causal"]:
         size = (q.shape[-2], k.shape[-2])
-        hidden = np.where(np.tri(*size, dtype=bool), 0, -np.inf)
-        scores = g.add("Add", scores, g.constant(hidden.astype(np.float32)))
+        # a sum with -inf would keep NaN
+        scores = g.add("Where", g.constant(np.tri(*size, dtype=bool)), scores, g.float(-math.inf))
     return g.add("MatMul", g.add("Softmax", scores, axis=-1), x[2])
 
 
 # Shapes
 
 
-@_rule("reshape", "expand_dims", "squeeze", "identity", dtypes=_ANY)
+#: ops that give their operand another shape
+RESHAPES: Final = ("reshape", "expand_dims", "squeeze", "identity")
+
+
+@_rule(*RESHAPES, dtypes=_ANY)
 def _reshape(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     return g.add("Reshape", x[0], g.ints(call.results[0].shape))
 
@@ -427,11 +435,28 @@ def _slice(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
                  g.ints(_spread(call, "strides", t.ndim, 1)))
 
 
+def known_starts(call: Call) -> list[int] | None:
+    """Return where a dynamic slice begins, if its starts are constants of the program."""
+    starts = []
+    for start, n, size in zip(
+        call.values[1:], _type(call, 0).shape, call.attributes["sizes"], strict=True
+    ):
+        if start is None:
+            return None
+        starts.append(min(max(int(start) + (n if start < 0 else 0), 0), n - size))
+    return starts
+
+
 @_rule("dynamic_slice", dtypes=_ANY, check=lambda call: (
     YES if _type(call, 0).ndim else No("of a scalar")))
 def _dynamic_slice(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     """Starts below 0 count from the end; then the block is moved inside."""
     shape, sizes = _type(call, 0).shape, call.attributes["sizes"]
+    known = known_starts(call)
+    if known is not None:
+        return g.add("Slice", x[0], g.ints(known),
+                     g.ints([at + size for at, size in zip(known, sizes, strict=True)]),
+                     g.ints(range(len(shape))))
     moved = []
     for k, name in enumerate(x[1:]):
         start = name if _type(call, k + 1).dtype.name == "int64" else g.add("Cast", name, to=7)
