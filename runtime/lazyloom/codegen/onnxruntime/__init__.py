@@ -87,7 +87,7 @@ def weights(region: Region) -> list[int]:
         name = i.spec.op.name
         moved[n] = name in ops.MOVES and 0 < used[n] == well[n]
         for k, item in enumerate(i.operands):
-            as_weight = moved[n] if name in ops.MOVES else (
+            as_weight = moved[n] if name in ops.MOVES and k == 0 else (
                 k in ops.WEIGHTS.get(name, ()) or _bias(Call.of(i), k))
             if isinstance(item, Leaf):
                 leaves[item.number] = leaves.get(item.number, True) and as_weight

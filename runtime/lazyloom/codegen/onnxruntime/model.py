@@ -69,8 +69,9 @@ class OnnxGraph:
     """A graph under construction: each node's results have new names."""
 
     def __init__(self) -> None:
-        self._nodes: Final[list[bytes]] = []
-        self._constants: Final[list[bytes]] = []
+        #: each node with its operands and its results
+        self._nodes: Final[list[tuple[tuple[str, ...], list[str], bytes]]] = []
+        self._constants: Final[dict[str, bytes]] = {}
         self._known: Final[dict[tuple[str, tuple[int, ...], bytes], str]] = {}
         self._count = 0
         self._contrib = False
@@ -93,14 +94,14 @@ class OnnxGraph:
         return self._several(1, op, inputs, attributes, data(7, CONTRIB[0]))[0]
 
     def _several(
-        self, count: int, op: str, inputs: Sequence[str], attributes: Mapping[str, Any],
+        self, count: int, op: str, inputs: tuple[str, ...], attributes: Mapping[str, Any],
         domain: bytes,
     ) -> list[str]:  # fmt: skip
         results = [self._name() for _ in range(count)]
-        self._nodes.append(b"".join([
+        self._nodes.append((inputs, results, b"".join([
             *(data(1, name) for name in inputs), *(data(2, name) for name in results),
             data(3, f"{op}_{results[0]}"), data(4, op),
-            *(data(5, _attribute(name, value)) for name, value in attributes.items()), domain]))
+            *(data(5, _attribute(name, value)) for name, value in attributes.items()), domain])))
         return results
 
     def constant(self, array: Any) -> str:
@@ -109,7 +110,7 @@ class OnnxGraph:
         name = self._known.get(key) if key else None
         if name is None:
             name = self._name()
-            self._constants.append(_tensor(name, array))
+            self._constants[name] = _tensor(name, array)
             if key:
                 self._known[key] = name
         return name
@@ -125,10 +126,16 @@ class OnnxGraph:
     def model(
         self, inputs: Sequence[tuple[str, TensorType]], outputs: Sequence[tuple[str, TensorType]]
     ) -> bytes:
-        """Return the model with some inputs and outputs."""
+        """Return the model with some inputs and outputs, without what they do not need."""
+        needed = {name for name, _ in outputs}
+        nodes = []
+        for operands, results, node in reversed(self._nodes):
+            if not needed.isdisjoint(results):
+                needed.update(operands)
+                nodes.append(node)
         graph = b"".join([
-            *(data(1, node) for node in self._nodes), data(2, "region"),
-            *(data(5, tensor) for tensor in self._constants),
+            *(data(1, node) for node in reversed(nodes)), data(2, "region"),
+            *(data(5, tensor) for name, tensor in self._constants.items() if name in needed),
             *(data(11, _value(*each)) for each in inputs),
             *(data(12, _value(*each)) for each in outputs)])
         domains = [("", OPSET), *([CONTRIB] if self._contrib else [])]

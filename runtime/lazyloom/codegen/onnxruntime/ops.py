@@ -15,6 +15,7 @@ import numpy as np
 
 from ...types import TensorType
 from ..answers import YES, Answer, Call, No
+from . import int8
 from .model import DTYPES, OnnxGraph
 
 #: from names of the operands ("" for one that is absent) to names of the results
@@ -51,7 +52,8 @@ def supports(call: Call) -> Answer:
     for t in (*call.operands, *call.results):
         if t is not None and t.dtype.name not in rule.dtypes:
             return No(f"dtype {t.dtype.name}, expected {' or '.join(rule.dtypes)}")
-    return rule.check(call)
+    answer = rule.check(call)
+    return answer and int8.supports(call)
 
 
 def emit(graph: OnnxGraph, call: Call, operands: Sequence[str]) -> list[str]:
@@ -158,6 +160,20 @@ def _cast(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
 
 #: ops that compute each element of their result from those at its place
 ELEMENTWISE: Final = frozenset(_RULES)
+
+
+def _dequantize_check(call: Call) -> Answer:
+    zero = call.operands[2] if len(call.operands) > 2 else None
+    if zero is not None and zero.dtype.name == "int32":
+        return No("a zero point of int32")
+    return YES
+
+
+# quantisation: :mod:`.int8` adds these
+
+_RULES["quantize"] = Rule(_node("QuantizeLinear"), dtypes=("float32", "int8", "uint8"))
+_RULES["dequantize"] = Rule(_node("DequantizeLinear"), check=_dequantize_check,
+                            dtypes=("float32", "int8", "uint8", "int32"))
 
 
 # Products
@@ -502,11 +518,12 @@ def _take(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
 
 #: ops that move weights, whose results are weights, too
 MOVES: Final = frozenset({"reshape", "expand_dims", "squeeze", "transpose", "broadcast_to",
-                          "slice", "cast", "identity"})
+                          "slice", "cast", "identity", "dequantize"})
 #: positions of operands that are weights
 WEIGHTS: Final[Mapping[str, tuple[int, ...]]] = {
     "conv": (1,), "batch_norm_infer": (1, 2, 3, 4), "layer_norm": (1, 2), "group_norm": (1, 2),
     "rms_norm": (1,), "embedding": (0,), "matmul": (1,), "dot_general": (1,),
+    "quantize": (1, 2), "dequantize": (1, 2),
 }
 
 

@@ -18,6 +18,7 @@ from ...types import TensorType, tensor_type
 from ..answers import Call
 from ..generator import Region
 from . import attention, ops, views
+from .int8 import Integers
 from .model import OnnxGraph
 from .rows import of_rows
 from .views import View, whole
@@ -48,6 +49,7 @@ class _Writer:
             whole(self.graph.constant(values[k]) if k in values else input_of(k), t.shape)
             for k, t in enumerate(region.operands)]
         self.results: Final[list[list[View]]] = []
+        self.integers: Final = Integers(self.graph, self.name)
         #: what was added for each view
         self._names: Final[dict[View, str]] = {}
 
@@ -61,11 +63,12 @@ class _Writer:
     def add(self, call: Call) -> None:
         """Add an op after those before it."""
         operands = [self._view(item) for item in call.wired]
-        found = (self._moved(call, operands) or self._elementwise(call, operands)
-                 or self._by_rows(call, operands))
-        if found is None and call.op == attention.OP:
-            view = attention.fused(self.graph, call, [x for x in operands if x], self.name)
-            found = view and [view]
+        one = self.integers.add(call, operands) or self.integers.product(call, operands)
+        if one is None and call.op == attention.OP:
+            one = attention.fused(self.graph, call, [x for x in operands if x], self.name)
+        found = [one] if one else (
+            self._moved(call, operands) or self._elementwise(call, operands)
+            or self._by_rows(call, operands))
         if found is None:
             names = ["" if x is None else self.name(x) for x in operands]
             found = [whole(name, t.shape) for name, t in zip(
