@@ -11,12 +11,13 @@ import lazyloom
 import lazyloom_torch as torch
 from lazyloom import codegen
 from lazyloom.backends.xla.regions import engines
-from lazyloom.codegen.onnxruntime import made, session, weights
+from lazyloom.codegen import Leaf, Result
+from lazyloom.codegen.onnxruntime import bounds, made, session, weights
 from lazyloom.dtypes import int8, uint8
 from lazyloom.quantization import quantize
 from tests.codegen.test_onednn_int8 import _dequantize, _number, _quantize
 from tests.codegen.test_onnxruntime import All, region_of
-from tests.codegen.test_onnxruntime_views import nodes
+from tests.codegen.test_onnxruntime_views import added, nodes
 
 _generator = made()
 pytestmark = [
@@ -102,11 +103,12 @@ def test_the_sums_are_exact() -> None:
     assert (out == 127.0 * 127 * 4096).all()
 
 
+@pytest.mark.parametrize("size", [1.0, 0.0])
 @pytest.mark.parametrize("kind", [int8, uint8])
-def test_what_is_out_of_range_is_limited_and_nan_is_zero(kind: Any) -> None:
-    values = numpy.array([numpy.nan, numpy.inf, -numpy.inf, 1e30, -1e30, -0.0, 0.5, 1.5, -0.5,
+def test_what_is_out_of_range_is_limited_and_nan_is_zero(kind: Any, size: float) -> None:
+    values = numpy.array([numpy.nan, numpy.inf, -numpy.inf, 1e30, -1e30, -0.0, 0.0, 0.5, 1.5, -0.5,
                           126.5, 300.0, -300.0] * 6, "float32")
-    x, scale = torch.tensor(values), _number(1.0)
+    x, scale = torch.tensor(values), _number(size)
     lazyloom.sync(x, scale)
     with codegen.use(All.name), lazyloom.options(reproducible=True):
         found = _quantize(x, scale, kind).numpy()
@@ -158,3 +160,82 @@ def test_a_quantised_model_is_one_region_with_its_weights_bound() -> None:
         # one integer of the values between may differ
         assert abs(each - expected).max() < 0.01 * expected.std()
     assert not codegen.failures()
+
+
+def test_only_what_may_be_nan_is_looked_through_for_it() -> None:
+    torch.manual_seed(2)
+
+    class Block(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.last = torch.nn.Linear(64, 64), torch.nn.Linear(64, 32)
+            self.norm = torch.nn.LayerNorm(64)
+
+        def forward(self, x: Any) -> Any:
+            return self.last(self.norm(x + torch.nn.functional.gelu(self.first(x))))
+
+    x = torch.randn(6, 64)
+    fast = quantize(Block().eval(), [x])
+    region = region_of(fast(x))
+    fixed = weights(region)
+    stored = {k: numpy.full(region.operands[k].shape, 2, region.operands[k].dtype.numpy)
+              for k in fixed}
+    # the argument, and the sum that it is in
+    assert [added(region, {}).count("IsNaN"), added(region, stored).count("IsNaN")] == [2, 2]
+    of_integers = region_of(torch.tanh(_dequantize(_quantize(
+        torch.relu(_dequantize(integers(x), _number(0.5))), _number(0.1), uint8), _number(0.1))))
+    assert added(of_integers, {}).count("IsNaN") == 1
+    known = {k: numpy.float32(0.5) for k in weights(of_integers)}
+    assert added(of_integers, known).count("IsNaN") == 0
+
+    values = x.numpy()
+    values[2, 5] = numpy.nan
+    found = {}
+    for name in ("xla", All.name):
+        with codegen.use(name), lazyloom.options(reproducible=True):
+            found[name] = [fast(torch.tensor(values)).numpy() for _ in range(3)]
+    for a, b in zip(*found.values(), strict=True):
+        numpy.testing.assert_array_equal(numpy.isnan(a), numpy.isnan(b))
+        assert numpy.nanmax(abs(a - b)) < 0.02
+
+
+def integers(x: Any) -> Any:
+    made = torch.tensor(x.numpy().astype("int8"))
+    lazyloom.sync(made)
+    return made
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_hold(seed: int) -> None:
+    random = numpy.random.default_rng(seed)
+    x = (random.standard_normal((5, 16)) * 10.0**random.integers(-3, 4)).astype("float32")
+    w = random.standard_normal((16, 16)).astype("float32")
+    row = w[0].copy()
+    ops: dict[str, Any] = {
+        "matmul": lambda a, b, c: a @ b, "add": lambda a, b, c: a + c,
+        "multiply": lambda a, b, c: a * c, "subtract": lambda a, b, c: a - c,
+        "layer_norm": lambda a, b, c: torch.nn.functional.layer_norm(a, (16,), c, c),
+        "norm": lambda a, b, c: torch.nn.functional.layer_norm(a, (16,)),
+        "gelu": lambda a, b, c: torch.nn.functional.gelu(a),
+        "silu": lambda a, b, c: torch.nn.functional.silu(a),
+        "softmax": lambda a, b, c: torch.softmax(a, -1), "tanh": lambda a, b, c: torch.tanh(a),
+        "slice": lambda a, b, c: torch.tanh(a[1:4] * c),
+        "attention": lambda a, b, c: torch.nn.functional.scaled_dot_product_attention(a, b, b),
+    }
+    for name, op in ops.items():
+        a, b, c = torch.tensor(x), torch.tensor(w), torch.tensor(row)
+        lazyloom.sync(a, b, c)
+        y = op(a, b, c)
+        region = region_of(y)
+        arrays = {(5, 16): x, (16, 16): w, (16,): row}
+        known: dict[Any, float | None] = {}
+        for n, call in enumerate(region.calls):
+            given = [known[i.instruction] if isinstance(i, Result) else 0.0
+                     if not isinstance(i, Leaf) or not (shape := region.operands[i.number].shape)
+                     else bounds.of_array(arrays[shape]) for i in call.wired]
+            known[n] = bounds.of_result(call, given)
+        found, most = abs(y.numpy()).max(), known[max(known)]
+        assert most is not None and found <= most, name
+    assert bounds.of_array(numpy.array([1.0, numpy.nan], "float32")) is None
+    assert bounds.of_array(numpy.array([1.0, -numpy.inf], "float32")) is None
+    assert bounds.of_array(numpy.array([-7], "int8")) == 7

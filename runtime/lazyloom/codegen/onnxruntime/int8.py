@@ -75,8 +75,11 @@ class Integers:
         #: for dequantised values by name, their integers and their scale
         self._integers: Final[dict[str, tuple[str, str]]] = {}
 
-    def add(self, call: Call, operands: Sequence[View | None]) -> View | None:
-        """Add a quantisation or what undoes it, on what the operand is a view of."""
+    def add(self, call: Call, operands: Sequence[View | None], bounded: bool) -> View | None:
+        """Add a quantisation or what undoes it, on what the operand is a view of.
+
+        An operand that is bounded has no NaN. Returns None for another op.
+        """
         if call.op not in ("quantize", "dequantize"):
             return None
         x, scale = operands[:2]
@@ -84,13 +87,16 @@ class Integers:
         if call.attributes["axis"] is not None:
             x = whole(self.name(x), x.shape)
         zero = operands[2] if len(operands) > 2 else None
-        one = self._quantize if call.op == "quantize" else self._dequantize
-        return x.on(one(call, x.name, self.name(scale), "" if zero is None else self.name(zero)))
+        given = self.name(scale), "" if zero is None else self.name(zero)
+        return x.on(self._quantize(call, x.name, *given, bounded) if call.op == "quantize" else
+                    self._dequantize(call, x.name, *given))
 
-    def _quantize(self, call: Call, x: str, scale: str, zero: str) -> str:
+    def _quantize(self, call: Call, x: str, scale: str, zero: str, bounded: bool) -> str:
         g, axis = self.graph, call.attributes["axis"]
         # NaN becomes the zero point
-        finite = g.add("Where", g.add("IsNaN", x), g.float(0), x)
+        finite = x if bounded else g.add("Where", g.add("IsNaN", x), g.float(0), x)
+        # 0 / 0 would be NaN, too
+        scale = g.add("Where", g.add("Equal", scale, g.float(0)), g.float(2.0**-126), scale)
         dtype, each = call.results[0].dtype.numpy, call.operands[1]
         assert each is not None
         made = g.add("QuantizeLinear", finite, scale,

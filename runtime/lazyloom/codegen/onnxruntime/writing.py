@@ -17,7 +17,7 @@ from ...trace.scalars import Baked
 from ...types import TensorType, tensor_type
 from ..answers import Call
 from ..generator import Region
-from . import attention, ops, views
+from . import attention, bounds, ops, views
 from .int8 import Integers
 from .model import OnnxGraph
 from .rows import of_rows
@@ -49,6 +49,10 @@ class _Writer:
             whole(self.graph.constant(values[k]) if k in values else input_of(k), t.shape)
             for k, t in enumerate(region.operands)]
         self.results: Final[list[list[View]]] = []
+        #: bounds of the operands, and of the results of each op, where there are any
+        self._of_operands: Final = [bounds.of_array(values[k]) if k in values else None
+                                    for k in range(len(region.operands))]
+        self._of_results: Final[list[float | None]] = []
         self.integers: Final = Integers(self.graph, self.name)
         #: what was added for each view
         self._names: Final[dict[View, str]] = {}
@@ -63,7 +67,10 @@ class _Writer:
     def add(self, call: Call) -> None:
         """Add an op after those before it."""
         operands = [self._view(item) for item in call.wired]
-        one = self.integers.add(call, operands) or self.integers.product(call, operands)
+        known = [self._bound(item, t) for item, t in zip(call.wired, call.operands, strict=True)]
+        self._of_results.append(bounds.of_result(call, known))
+        bounded = bool(known) and known[0] is not None
+        one = self.integers.add(call, operands, bounded) or self.integers.product(call, operands)
         if one is None and call.op == attention.OP:
             one = attention.fused(self.graph, call, [x for x in operands if x], self.name)
         found = [one] if one else (
@@ -84,6 +91,15 @@ class _Writer:
             return whole(self.graph.constant(np.array(item.number, item.dtype.numpy)), ())
         assert item is None, "a region has no scalars of the program's"
         return None
+
+    def _bound(self, item: Operand, t: TensorType | None) -> float | None:
+        """Return a bound of an operand's magnitudes; None where there is none."""
+        if isinstance(item, Leaf):
+            found = self._of_operands[item.number]
+            return bounds.of_type(t) if found is None else found
+        if isinstance(item, Result):
+            return self._of_results[item.instruction]
+        return abs(float(item.number)) if isinstance(item, Baked) else 0.0
 
     def _moved(self, call: Call, operands: Sequence[View | None]) -> list[View] | None:
         """Return the result of an op that only moves elements as a view."""
