@@ -23,7 +23,7 @@ from ..tree import TreeDef, flatten
 from ..types import TensorType
 from .calibration import Ranges
 from .folding import fold_batch_norms
-from .graph import OpGraph, OpOutput, recorded
+from .graph import OpGraph, OpOutput, Recorder, recorded
 from .placing import Placing, Scale, Weights, quantized, scale_of, weights_of
 from .pruning import pruned
 
@@ -99,6 +99,7 @@ class _Recorded(NamedTuple):
     """A function as recorded for arguments of certain types."""
 
     graph: OpGraph
+    recorder: Recorder
     nesting: TreeDef
     like: list[Tensor]
 
@@ -128,7 +129,7 @@ class Quantized:
         record = self._known.get(types)
         if record is None:
             record = self._known[types] = self._quantized(self._record(leaves, arguments))
-        results = record.graph.run([t.value for t in leaves])
+        results = record.recorder.record([t.value for t in leaves])
         return record.nesting.build([
             wrap_as(like, v) for like, v in zip(record.like, results, strict=True)])
 
@@ -160,7 +161,8 @@ class Quantized:
         name = getattr(self._function, "__name__", type(self._function).__name__)
         call = BodyCall(NAME, user_site(), f"function {name}", False)
         graph = recorded(body, [t.value.type for t in leaves], call)
-        return _Recorded(fold_batch_norms(graph), structures[0], results)
+        graph = fold_batch_norms(graph)
+        return _Recorded(graph, Recorder(graph), structures[0], results)
 
     def _calibrate(self, batches: Iterable[Any], percentile: float | None) -> None:
         ranges: Ranges | None = None
@@ -215,8 +217,8 @@ class Quantized:
                 f"{NAME}: the function records {len(ops)} ops for arguments of these types, "
                 f"expected the {len(self._ops)} of the batches; quantise it with such batches")
         placing = Placing(record.graph, self._skip)
-        return record._replace(
-            graph=pruned(quantized(placing, self._scales, self._weights)))
+        graph = pruned(quantized(placing, self._scales, self._weights))
+        return record._replace(graph=graph, recorder=Recorder(graph))
 
 
 def _tensors(arguments: tuple[Any, ...]) -> tuple[list[Tensor], tuple[TensorType, ...]]:

@@ -14,6 +14,7 @@ from ..trace.graph import MAPPED, Node, Value, by_sequence
 from ..trace.mapping import BodyCall, placeholder
 from ..trace.recording import record_spec
 from ..trace.scalars import Scalar
+from ..trace.source import user_site
 from ..trace.specs import Spec, spec_of
 from ..trace.switches import grad_mode
 from ..trace.tape import Recomputed, value_of
@@ -111,21 +112,61 @@ class OpGraph(NamedTuple):
 
     def run(self, arguments: Sequence[Value], also: Sequence[Source] = ()) -> list[Any]:
         """Record the ops on arguments; return the results, and then the values of ``also``."""
-        values: dict[Source, Any] = {}
+        return Recorder(self, also).record(arguments)
 
-        def of(x: Source | None) -> Any:
-            if isinstance(x, Constant):
-                return x.value
-            if isinstance(x, Given):
-                return arguments[x.number]
-            return values[x] if isinstance(x, OpOutput) else x
 
+class Recorder:
+    """Records the ops of a graph on arguments, as often as one likes.
+
+    Values are numbered once, so that a call records and does little else.
+    """
+
+    def __init__(self, graph: OpGraph, also: Sequence[Source] = ()) -> None:
+        numbers: dict[Source, int] = {}
+        #: each value that is no result of an op
+        self._given: Final[list[Any]] = []
+        #: for each of these that is an argument, its number here and as an argument
+        self._arguments: Final[list[tuple[int, int]]] = []
+
+        def number(x: Source | None) -> int:
+            if x is None:
+                return 0
+            if x not in numbers:
+                assert not isinstance(x, OpOutput), "ops come before those that use their results"
+                numbers[x] = len(self._given)
+                self._given.append(x.value if isinstance(x, Constant) else x)
+                if isinstance(x, Given):
+                    self._arguments.append((numbers[x], x.number))
+            return numbers[x]
+
+        self._given.append(None)
+        sources = [x for op in graph.ops for x in op.operands] + [*graph.results, *also]
+        for x in sources:
+            if not isinstance(x, OpOutput):
+                number(x)
+        at = len(self._given)
+        for op in graph.ops:
+            for n in range(len(op.types)):
+                numbers[OpOutput(op, n)] = at
+                at += 1
+        #: the values of each op's operands by number
+        self._ops: Final = [(op.spec, tuple(map(number, op.operands))) for op in graph.ops]
+        self._results: Final = [number(x) for x in (*graph.results, *also)]
+
+    def record(self, arguments: Sequence[Value]) -> list[Any]:
+        """Record the ops; return the results, and then the values of ``also``."""
+        values = self._given.copy()
+        for at, k in self._arguments:
+            values[at] = arguments[k]
+        site = user_site()
         with grad_mode(False):
-            for op in self.ops:
-                results = record_spec(op.spec, [of(x) for x in op.operands])
-                for n, value in enumerate(results if isinstance(results, tuple) else (results,)):
-                    values[OpOutput(op, n)] = value
-        return [of(x) for x in (*self.results, *also)]
+            for spec, operands in self._ops:
+                results = record_spec(spec, [values[k] for k in operands], site=site)
+                if isinstance(results, tuple):
+                    values.extend(results)
+                else:
+                    values.append(results)
+        return [values[k] for k in self._results]
 
 
 def made_by(kind: str | OpDef, operands: Sequence[Source | None], **attributes: Any) -> Op:

@@ -5,12 +5,22 @@ and those that fill it. Nothing here needs the package ``onnx``.
 """
 
 from . import control_flow, elementwise, indexing, networks, recurrent, reductions, shapes
-from .graph import DTYPES, IR_VERSIONS, NEWEST_OPSET, OLDEST_OPSET, OPSET, OnnxGraph, OnnxNode
+from .elementwise import ELEMENTWISE
+from .graph import (
+    CONTRIB,
+    DTYPES,
+    IR_VERSIONS,
+    NEWEST_OPSET,
+    OLDEST_OPSET,
+    OPSET,
+    OnnxGraph,
+    OnnxNode,
+)
 from .rules import RULES, claims, emit, exports
 
 _FILL = (control_flow, elementwise, indexing, networks, recurrent, reductions, shapes)
 
 __all__ = [
-    "DTYPES", "IR_VERSIONS", "NEWEST_OPSET", "OLDEST_OPSET", "OPSET", "OnnxGraph", "OnnxNode",
-    "RULES", "claims", "emit", "exports",
+    "CONTRIB", "DTYPES", "ELEMENTWISE", "IR_VERSIONS", "NEWEST_OPSET", "OLDEST_OPSET", "OPSET",
+    "OnnxGraph", "OnnxNode", "RULES", "claims", "emit", "exports",
 ]  # fmt: skip

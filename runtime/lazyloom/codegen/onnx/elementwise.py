@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 import ml_dtypes
 
@@ -26,6 +27,7 @@ from .rules import (
     rule,
 )
 
+_OTHERS = frozenset(RULES)
 #: the numbers that are claimed for comparisons and choices
 _CLAIMED = ("float32", "int32", "int64", "bool")
 _REAL = (*NUMBERS, "bool")
@@ -468,3 +470,7 @@ def _cast(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     if source.is_floating and target.kind in "iu" and target.name not in ("int32", "int64"):
         name = g.cast(name, "int32" if target.itemsize < 4 else "int64")
     return g.cast(name, target)
+
+
+#: ops that compute each element of their result from those at its place
+ELEMENTWISE: Final = frozenset(RULES) - _OTHERS

@@ -20,6 +20,8 @@ DTYPES: Final = {
 OLDEST_OPSET, NEWEST_OPSET, OPSET = 17, 23, 20
 #: the versions of the file format that came with these, of ONNX 1.12 and later
 IR_VERSIONS: Final = {17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}
+#: the domain of operators that ONNX Runtime has beside the standard's
+CONTRIB: Final = "com.microsoft"
 
 #: the largest number of elements of constants that are looked for among those there are
 _SHARED_SIZE: Final = 16
@@ -36,12 +38,14 @@ class OnnxNode(NamedTuple):
         inputs: names of values; "" for one that is absent.
         outputs: the names of the results.
         attributes: by name; an :class:`OnnxGraph` for a body.
+        domain: of the operator; "" for ONNX's own.
     """
 
     op: str
     inputs: tuple[str, ...]
     outputs: list[str]
     attributes: Mapping[str, Attribute]
+    domain: str = ""
 
 
 class OnnxGraph:
@@ -100,6 +104,12 @@ class OnnxGraph:
         results = [self.name() for _ in range(count)]
         self.nodes.append(OnnxNode(op, inputs, results, attributes))
         return list(results)
+
+    def contrib(self, op: str, *inputs: str, **attributes: Attribute) -> str:
+        """Add a node that ONNX Runtime has beside the standard's; return its result's name."""
+        result = self.name()
+        self.nodes.append(OnnxNode(op, inputs, [result], attributes, CONTRIB))
+        return result
 
     def body(self) -> OnnxGraph:
         """Return a graph for the body of a loop or branch."""

@@ -372,13 +372,22 @@ def _along(call: Call) -> dict[str, Any]:
     return {} if axis is None or not operand(call, 1).ndim else {"axis": axis}
 
 
-@rule("quantize", dtypes=("float32", "int8", "uint8"), check=_quantized_check)
+@rule("quantize", dtypes=("float32", "int8", "uint8"), check=_quantized_check,
+      claimed=("float32", "int8", "uint8"))
 def _quantize(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     t = operand(call, 1)
     zero = given(x, 2) or g.constant(np.zeros(t.shape, call.results[0].dtype.numpy))
     return g.add("QuantizeLinear", x[0], x[1], zero, **_along(call))
 
 
-@rule("dequantize", dtypes=("float32", "int8", "uint8", "int32"), check=_quantized_check)
+def _dequantize_claim(call: Call) -> Answer:
+    zero = call.operands[2] if len(call.operands) > 2 else None
+    if zero is not None and zero.dtype.name == "int32":
+        return No("a zero point of int32")
+    return YES
+
+
+@rule("dequantize", dtypes=("float32", "int8", "uint8", "int32"), check=_quantized_check,
+      claimed=("float32", "int8", "uint8", "int32"), claim=_dequantize_claim)
 def _dequantize(g: OnnxGraph, call: Call, x: Sequence[str]) -> str:
     return g.add("DequantizeLinear", *[name for name in x if name], **_along(call))

@@ -16,7 +16,7 @@ from ..answers import Answer, Call, No
 from ..generator import Code, Generator, PythonCode, Region
 from ..onnx import claims
 from ..worth import at_least
-from . import ops, session
+from . import int8, ops, session
 
 #: the number of multiplications from which on a region is worth a call
 SMALL: Final = 1_000_000
@@ -36,7 +36,11 @@ class OnnxRuntime(Generator):
 
     def supports(self, call: Call) -> Answer:
         """Answer by a table of ops."""
-        return claims(call)
+        return claims(call) and int8.supports(call)
+
+    def numbers(self, call: Call) -> Sequence[int]:
+        """Return where slices begin, so that they are slices that ONNX Runtime folds and fuses."""
+        return range(1, len(call.operands)) if call.op == "dynamic_slice" else ()
 
     def worthwhile(self, region: Region) -> Answer:
         """Return YES for regions with products or convolutions of some size, or why not."""
@@ -84,7 +88,7 @@ def weights(region: Region) -> list[int]:
         name = i.spec.op.name
         moved[n] = name in ops.MOVES and 0 < used[n] == well[n]
         for k, item in enumerate(i.operands):
-            as_weight = moved[n] if name in ops.MOVES else (
+            as_weight = moved[n] if name in ops.MOVES and k == 0 else (
                 k in ops.WEIGHTS.get(name, ()) or _bias(Call.of(i), k))
             if isinstance(item, Leaf):
                 leaves[item.number] = leaves.get(item.number, True) and as_weight

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ...types import TensorType
-from ..onnx import DTYPES, IR_VERSIONS, OnnxGraph, OnnxNode
+from ..onnx import CONTRIB, DTYPES, IR_VERSIONS, OnnxGraph, OnnxNode
 
+#: the version of the operators that ONNX Runtime has beside the standard's
+CONTRIB_VERSION: Final = 1
 #: AttributeProto.AttributeType
 _FLOAT, _INT, _STRING, _INTS = 1, 2, 3, 7
 
@@ -63,19 +65,30 @@ def model(
     graph: OnnxGraph, inputs: Sequence[tuple[str, TensorType]],
     outputs: Sequence[tuple[str, TensorType]],
 ) -> bytes:
-    """Return a graph with some inputs and outputs as a model."""
+    """Return a graph with some inputs and outputs as a model, without what they do not need."""
+    needed = {name for name, _ in outputs}
+    nodes = []
+    for node in reversed(graph.nodes):
+        if not needed.isdisjoint(node.outputs):
+            needed.update(node.inputs)
+            nodes.append(node)
+    nodes.reverse()
     written = b"".join([
-        *(data(1, _node(node)) for node in graph.nodes), data(2, "region"),
-        *(data(5, _tensor(name, array)) for name, array in graph.constants.items()),
+        *(data(1, _node(node)) for node in nodes), data(2, "region"),
+        *(data(5, _tensor(name, array)) for name, array in graph.constants.items()
+          if name in needed),
         *(data(11, _value(*each)) for each in inputs),
         *(data(12, _value(*each)) for each in outputs)])
     return b"".join([
         number(1, IR_VERSIONS[graph.opset]), data(2, "lazyloom"), data(7, written),
-        data(8, data(1, "") + number(2, graph.opset))])
+        data(8, data(1, "") + number(2, graph.opset)),
+        *([data(8, data(1, CONTRIB) + number(2, CONTRIB_VERSION))]
+          if any(node.domain for node in nodes) else [])])
 
 
 def _node(node: OnnxNode) -> bytes:
     return b"".join([
         *(data(1, name) for name in node.inputs), *(data(2, name) for name in node.outputs),
         data(3, f"{node.op}_{node.outputs[0]}"), data(4, node.op),
-        *(data(5, _attribute(name, value)) for name, value in node.attributes.items())])
+        *(data(5, _attribute(name, value)) for name, value in node.attributes.items()),
+        *([data(7, node.domain)] if node.domain else [])])

@@ -8,12 +8,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...program.stream import Leaf, Result
-from ...trace.scalars import Baked
-from ..answers import Call
 from ..generator import Region
-from ..onnx import OnnxGraph, emit
-from .model import model as written
+from .writing import input_of, model
 
 #: the most bytes of a model: protocol buffers have at most 2 GiB
 MOST: Final = 1 << 30
@@ -26,37 +22,6 @@ SLOWER: Final = ("SkipLayerNormFusion",)
 def runtime() -> Any:
     """Return the library; importing it is slow, and nothing needs it before a region is built."""
     return importlib.import_module("onnxruntime")
-
-
-def input_of(k: int) -> str:
-    """Return a model's name for an operand of the region."""
-    return f"x{k}"
-
-
-def model(region: Region, values: Mapping[int, Any]) -> tuple[bytes, list[str]]:
-    """Return a region's model, in which operands with values are initializers, and its outputs."""
-    import numpy as np
-
-    graph = OnnxGraph()
-    constants = {k: graph.constant(value) for k, value in values.items()}
-    results: list[list[str]] = []
-    for i in region.program.structure.instructions:
-        names = []
-        for item in i.operands:
-            if isinstance(item, Leaf):
-                names.append(constants.get(item.number, input_of(item.number)))
-            elif isinstance(item, Result):
-                names.append(results[item.instruction][item.number])
-            elif isinstance(item, Baked):
-                names.append(graph.constant(np.array(item.number, item.dtype.numpy)))
-            else:
-                assert item is None, "a region has no scalars of the program's"
-                names.append("")
-        results.append(emit(graph, Call.of(i), names))
-    # each has its own name: a result may be an output twice, and no output may be an input
-    outputs = [graph.add("Identity", results[n][r]) for n, r in region.program.outputs]
-    inputs = [(input_of(k), t) for k, t in enumerate(region.operands) if k not in values]
-    return written(graph, inputs, list(zip(outputs, region.results, strict=True))), outputs
 
 
 class Session:
