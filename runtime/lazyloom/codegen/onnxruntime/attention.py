@@ -12,14 +12,15 @@ from typing import Final
 
 from ..answers import Call
 from ..onnx import OnnxGraph
-from .views import View, whole
+from .views import FactoredView, whole
 
 OP: Final = "scaled_dot_product_attention"
 
 
 def fused(
-    graph: OnnxGraph, call: Call, operands: Sequence[View], name: Callable[[View], str]
-) -> View | None:
+    graph: OnnxGraph, call: Call, operands: Sequence[FactoredView],
+    name: Callable[[FactoredView], str],
+) -> FactoredView | None:  # fmt: skip
     """Add attention on queries, keys and values that lie as products give them.
 
     Returns None where they would have to be moved for it, and for causal attention: the operator
@@ -46,9 +47,9 @@ def fused(
     return parted.transposed((0, 2, 1, 3))
 
 
-def _side_by_side(x: View) -> View | None:
+def _side_by_side(x: FactoredView) -> FactoredView | None:
     """Return (N, L, H * E) of a value (N, H, L, E) or (N, L, E), if nothing moves for it."""
-    found: View | None = x
+    found: FactoredView | None = x
     if len(x.shape) == 4:
         n, h, length, e = x.shape
         found = x.transposed((0, 2, 1, 3)).reshaped((n, length, h * e))

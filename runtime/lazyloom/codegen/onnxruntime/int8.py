@@ -15,7 +15,7 @@ import numpy as np
 from ...dtypes import float32
 from ..answers import YES, Answer, Call, No
 from ..onnx import OnnxGraph
-from .views import View, whole
+from .views import FactoredView, whole
 
 PRODUCTS: Final = ("conv", "dot_general", "matmul")
 _NARROW: Final = ("int8", "uint8")
@@ -68,7 +68,7 @@ def _form(call: Call, x: Call, y: Call) -> Answer:
 class Integers:
     """The integers of a model: what is known of them beside their names."""
 
-    def __init__(self, graph: OnnxGraph, name: Callable[[View], str]) -> None:
+    def __init__(self, graph: OnnxGraph, name: Callable[[FactoredView], str]) -> None:
         self.graph: Final = graph
         self.name: Final = name
         #: for int8 values by name, the same ones as uint8 with 128 as their zero
@@ -76,7 +76,9 @@ class Integers:
         #: for dequantised values by name, their integers and their scale
         self._integers: Final[dict[str, tuple[str, str]]] = {}
 
-    def add(self, call: Call, operands: Sequence[View | None], bounded: bool) -> View | None:
+    def add(
+        self, call: Call, operands: Sequence[FactoredView | None], bounded: bool
+    ) -> FactoredView | None:
         """Add a quantisation or what undoes it, on what the operand is a view of.
 
         An operand that is bounded has no NaN. Returns None for another op.
@@ -114,7 +116,7 @@ class Integers:
         self._integers[result] = x, scale
         return result
 
-    def product(self, call: Call, operands: Sequence[View | None]) -> View | None:
+    def product(self, call: Call, operands: Sequence[FactoredView | None]) -> FactoredView | None:
         """Add a product of what was dequantised; None for another op or product."""
         if call.op not in PRODUCTS or call.op == "conv":
             return None

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..onnx import OnnxGraph
 
 
-class View(NamedTuple):
+class FactoredView(NamedTuple):
     """A value as its base, with the base's axes divided into factors that are put in order.
 
     Attributes:
@@ -41,24 +41,24 @@ class View(NamedTuple):
         return (self.shape[-1] == self.base[-1]
                 and self.order[total - n:] == tuple(range(total - n, total)))
 
-    def like(self, other: View) -> bool:
+    def like(self, other: FactoredView) -> bool:
         """Return True if another value has the same elements of its base in the same places."""
         return self[1:] == other[1:]
 
-    def on(self, name: str) -> View:
+    def on(self, name: str) -> FactoredView:
         """Return the same view of another base of the same shape."""
         return self._replace(name=name)
 
-    def with_rows(self, name: str, size: int) -> View:
+    def with_rows(self, name: str, size: int) -> FactoredView:
         """Return the view of a base whose rows have another size. Only where :attr:`rows`."""
         n = _count(self.factors, self.base[-1])
         leading = len(self.factors) - n
         last = (size,) if size > 1 else ()
-        return View(name, (*self.base[:-1], size), self.factors[:leading] + last,
+        return FactoredView(name, (*self.base[:-1], size), self.factors[:leading] + last,
                     self.order[:leading] + tuple(range(leading, leading + len(last))),
                     (*self.shape[:-1], size))
 
-    def transposed(self, axes: Sequence[int]) -> View:
+    def transposed(self, axes: Sequence[int]) -> FactoredView:
         """Return this value with its axes in another order."""
         groups: list[tuple[int, ...]] = []
         at = 0
@@ -71,7 +71,7 @@ class View(NamedTuple):
         return self._replace(order=tuple(k for d in axes for k in groups[d]),
                              shape=tuple(self.shape[d] for d in axes))
 
-    def reshaped(self, shape: Sequence[int]) -> View | None:
+    def reshaped(self, shape: Sequence[int]) -> FactoredView | None:
         """Return this value in another shape; None if that divides no factors evenly."""
         parts: list[list[int]] = [[] for _ in self.factors]
         left = list(self.factors)
@@ -89,15 +89,15 @@ class View(NamedTuple):
         first = [0]
         for each in parts:
             first.append(first[-1] + len(each))
-        return View(self.name, self.base, tuple(p for each in parts for p in each),
+        return FactoredView(self.name, self.base, tuple(p for each in parts for p in each),
                     tuple(first[k] + n for k in self.order for n in range(len(parts[k]))),
                     tuple(shape))
 
 
-def whole(name: str, shape: Sequence[int]) -> View:
+def whole(name: str, shape: Sequence[int]) -> FactoredView:
     """Return a value of the graph as the view of itself."""
     factors = tuple(d for d in shape if d != 1)
-    return View(name, tuple(shape), factors, tuple(range(len(factors))), tuple(shape))
+    return FactoredView(name, tuple(shape), factors, tuple(range(len(factors))), tuple(shape))
 
 
 def _count(factors: Sequence[int], size: int) -> int:
@@ -108,7 +108,7 @@ def _count(factors: Sequence[int], size: int) -> int:
     return n
 
 
-def add(graph: OnnxGraph, view: View) -> str:
+def add(graph: OnnxGraph, view: FactoredView) -> str:
     """Add what moves a base's elements to where a view has them; return the result's name."""
     # neighbours that stay neighbours move as one
     runs: list[list[int]] = []

@@ -22,7 +22,7 @@ from . import attention, bounds, ops, views
 from .int8 import Integers
 from .model import model as written
 from .rows import of_rows
-from .views import View, whole
+from .views import FactoredView, whole
 
 
 def input_of(k: int) -> str:
@@ -49,16 +49,16 @@ class _Writer:
         self.operands: Final = [
             whole(self.graph.constant(values[k]) if k in values else input_of(k), t.shape)
             for k, t in enumerate(region.operands)]
-        self.results: Final[list[list[View]]] = []
+        self.results: Final[list[list[FactoredView]]] = []
         #: bounds of the operands, and of the results of each op, where there are any
         self._of_operands: Final = [bounds.of_array(values[k]) if k in values else None
                                     for k in range(len(region.operands))]
         self._of_results: Final[list[float | None]] = []
         self.integers: Final = Integers(self.graph, self.name)
         #: what was added for each view
-        self._names: Final[dict[View, str]] = {}
+        self._names: Final[dict[FactoredView, str]] = {}
 
-    def name(self, view: View) -> str:
+    def name(self, view: FactoredView) -> str:
         """Return the name of a value, which is moved if it is a view of another."""
         found = self._names.get(view)
         if found is None:
@@ -83,7 +83,7 @@ class _Writer:
                 emit(self.graph, call, names), call.results, strict=True)]
         self.results.append(found)
 
-    def _view(self, item: Operand) -> View | None:
+    def _view(self, item: Operand) -> FactoredView | None:
         if isinstance(item, Leaf):
             return self.operands[item.number]
         if isinstance(item, Result):
@@ -102,7 +102,9 @@ class _Writer:
             return self._of_results[item.instruction]
         return abs(float(item.number)) if isinstance(item, Baked) else 0.0
 
-    def _moved(self, call: Call, operands: Sequence[View | None]) -> list[View] | None:
+    def _moved(
+        self, call: Call, operands: Sequence[FactoredView | None]
+    ) -> list[FactoredView] | None:
         """Return the result of an op that only moves elements as a view."""
         if call.op not in ops.RESHAPES and call.op != "transpose":
             return None
@@ -118,7 +120,9 @@ class _Writer:
         return [x.reshaped(shape) or whole(
             self.graph.add("Reshape", self.name(x), self.graph.ints(shape)), shape)]
 
-    def _elementwise(self, call: Call, operands: Sequence[View | None]) -> list[View] | None:
+    def _elementwise(
+        self, call: Call, operands: Sequence[FactoredView | None]
+    ) -> list[FactoredView] | None:
         """Add an elementwise op on what its operands are views of, if they are alike."""
         if call.op not in ELEMENTWISE:
             return None
@@ -146,7 +150,9 @@ class _Writer:
         there = Call(call.op, call.attributes, types, results, call.values[:len(types)])
         return [view.on(name) for name in emit(self.graph, there, on)]
 
-    def _by_rows(self, call: Call, operands: Sequence[View | None]) -> list[View] | None:
+    def _by_rows(
+        self, call: Call, operands: Sequence[FactoredView | None]
+    ) -> list[FactoredView] | None:
         """Add an op that works row by row on what its first operand is a view of."""
         x = operands[0] if operands else None
         if x is None or _plain(x) or not x.base or not x.rows:
@@ -160,11 +166,11 @@ class _Writer:
                 for name, t in zip(names, there.results, strict=True)]
 
 
-def _plain(view: View) -> bool:
+def _plain(view: FactoredView) -> bool:
     return view.shape == view.base and view.order == tuple(range(len(view.factors)))
 
 
-def _small(x: View, view: View) -> View | None:
+def _small(x: FactoredView, view: FactoredView) -> FactoredView | None:
     """Return an operand of an elementwise op that is a number, or a row beside a view's rows, in
     a shape that fits the view's base; None for another one."""
     if not x.factors:
