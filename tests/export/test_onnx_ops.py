@@ -10,7 +10,7 @@ import pytest
 
 import lazyloom
 from lazyloom import codegen
-from lazyloom.codegen.onnx import RULES, exports
+from lazyloom.codegen.onnx import NEWEST_OPSET, OLDEST_OPSET, RULES, exports
 from lazyloom.codegen.precision import difference
 from lazyloom.generator_kit.programs import of_sample, tensor
 from lazyloom.generator_kit.samples import types_of
@@ -122,3 +122,19 @@ def test_samples(name: str) -> None:
         assert why is None, f"{dtypes}: {why}"
         tried += len(given)
     assert tried, "no sample was compared"
+
+
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in sorted(RULES)])
+def test_oldest_and_newest_versions_of_the_operators(name: str) -> None:
+    op = lookup(name)
+    given = [samples[0] for samples in exported(op).values()]
+    for version in (OLDEST_OPSET, NEWEST_OPSET):
+        kept = [s for s in given if (call := call_of(op, s)) and exports(call, version)]
+        assert kept or version < RULES[name].since
+        arrays = [x for s in kept for x in s.operands if x is not None] or [
+            numpy.zeros((), "float32")]
+        # the checker of onnx compares dtypes and attributes with the version's operators
+        running_onnx.written(
+            lambda *x, kept=kept: [x[0], *values(op, kept, x)], *map(tensor, arrays),
+            opset_version=version)

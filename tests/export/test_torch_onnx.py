@@ -111,6 +111,11 @@ def test_axes_that_vary_by_the_names_of_inputs() -> None:
         dynamic_shapes=({0: "n"}, (torch.export.Dim.DYNAMIC, torch.export.Dim.STATIC)))
     assert named is not None
     assert shapes(named.model.graph.outputs) == {"output": ["n", "y_dim_0"]}
+    auto = torch.export.Dim.AUTO
+    both = torch.onnx.export(
+        lambda x, y: x + y, (x, torch.ones(2, 3)), None, dynamic_shapes=({0: auto}, {0: auto}))
+    assert both is not None
+    assert shapes(both.model.graph.inputs) == {"x": ["x_dim_0", 3], "y": ["x_dim_0", 3]}
     with pytest.raises(ValueError, match="dynamic_axes has 'z', expected one of the names"):
         torch.onnx.export(function, (x, y), None, dynamic_axes={"z": [0]})
     with pytest.raises(ValueError, match="expected one of them"):

@@ -162,6 +162,8 @@ class _Symbols:
     def __init__(self) -> None:
         self.dynamic: dict[str, dict[int, str]] = {}
         self.bounds: dict[str, tuple[int, int | None]] = {}
+        #: the symbols that have no name of the caller's
+        self.unnamed: set[str] = set()
 
     def enter(self, name: str, given: Any) -> None:
         """Take what is given for an argument, which may hold several tensors."""
@@ -190,6 +192,7 @@ class _Symbols:
         if dim is Dim.AUTO or dim is Dim.DYNAMIC:
             plain = "".join(c if c.isalnum() else "_" for c in name)
             symbol = f"{plain}_dim_{axis}"
+            self.unnamed.add(symbol)
         elif isinstance(dim, Dim):
             symbol = dim.__name__
             self.bounds[symbol] = (0 if dim.min is None else dim.min, dim.max)
@@ -200,6 +203,15 @@ class _Symbols:
                 f"torch.onnx.export: dynamic_shapes has {dim!r:.60} for axis {axis} of {name}, "
                 "expected Dim(name), a name, Dim.DYNAMIC, Dim.AUTO, Dim.STATIC or None")
         self.dynamic.setdefault(name, {})[axis] = symbol
+
+    def equal(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, dict[int, str]] | None:
+        """The axes where unnamed symbols of one extent in the example are one; None if none are."""
+        firsts: dict[int, str] = {}
+        found = {
+            name: {axis: firsts.setdefault(shapes[name][axis], symbol)
+                   if symbol in self.unnamed else symbol for axis, symbol in axes.items()}
+            for name, axes in self.dynamic.items() if name in shapes}
+        return None if found == self.dynamic else found
 
 
 def _of_axes(
@@ -269,12 +281,23 @@ def exported(
             model.train(training)
     _going += 1
     try:
-        made = lazyloom.export_onnx(
-            model, None, *args, kwargs=given, parameters=parameters, input_names=input_names,
-            output_names=output_names, dynamic=symbols.dynamic, bounds=symbols.bounds,
-            opset_version=opset_version)
+        def made(dynamic: Any) -> Any:
+            return lazyloom.export_onnx(
+                model, None, *args, kwargs=given, parameters=parameters, input_names=input_names,
+                output_names=output_names, dynamic=dynamic, bounds=symbols.bounds,
+                opset_version=opset_version)
+
+        try:
+            found = made(symbols.dynamic)
+        except (ValueError, RuntimeError):
+            shapes = dict(zip(names, [x.shape for x in _tensors((args, given))], strict=True))
+            equal = symbols.equal(shapes)
+            if equal is None:
+                raise
+            # extents that a module takes only if they are equal, as those of a sum
+            found = made(equal)
     finally:
         _going -= 1
         for module, mode in modes:
             module.training = mode
-    return ONNXProgram(made, (args, given))
+    return ONNXProgram(found, (args, given))
