@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import html
+import io
 import json
+import platform
 import re
 import shutil
 import subprocess
@@ -16,6 +18,8 @@ import pytest
 
 import lazyloom
 import lazyloom_numpy as np
+from docs import profile_pictures
+from docs.pages import ROOT
 from lazyloom.profiling.page import page
 
 BROWSER = next(filter(None, map(shutil.which, (
@@ -79,6 +83,23 @@ def browse(tmp_path: Path) -> Callable[..., dict[str, Any]]:
         return seen
 
     return run
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no chromium is installed")
+def test_the_pictures_of_the_pages_are_drawn(data: dict[str, Any]) -> None:
+    image = pytest.importorskip("PIL.Image")
+    sizes = {}
+    colours = {}
+    named = profile_pictures.anonymous(data)
+    assert named["machine"]["name"].startswith(platform.machine())
+    for name in profile_pictures.PICTURES:
+        drawn = image.open(io.BytesIO(profile_pictures.picture(named, name)))
+        # those of the documentation are as large, and are none that failed to be drawn
+        with image.open(ROOT / "docs" / f"{name}.png") as kept:
+            sizes[name] = drawn.size == kept.size
+        colours[name] = len(drawn.convert("RGB").getcolors(1 << 20))
+    assert all(sizes.values()) and min(colours.values()) > 40
+    assert profile_pictures.PROGRAM.is_file()
 
 
 def test_keys_do_what_the_mouse_does(data: dict[str, Any], browse: Any) -> None:

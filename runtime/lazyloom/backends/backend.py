@@ -148,6 +148,16 @@ class Backend(ABC):
 
     Attributes:
         name: part of the disk cache's keys, so that no backend finds another's programs.
+
+    Example:
+
+        >>> class Unfinished(lazyloom.Backend):
+        ...     name = "unfinished"
+        >>> try:
+        ...     Unfinished()
+        ... except TypeError:
+        ...     print(sorted(Unfinished.__abstractmethods__)[:3])  # what it has to have
+        ['compile', 'copy', 'describe']
     """
 
     name: str

@@ -39,6 +39,20 @@ class Check:
         site: the place in the user's program where it was recorded.
         passed: it was examined, and nothing is wrong.
         error: what is wrong.
+
+    Example:
+
+        >>> def odd(flag, check):
+        ...     return lazyloom.errors.ArgumentError(f"{check.of}, {check.info[0]} of them: odd")
+        >>> lazyloom.register_check("odd", odd)
+        >>> x, flag = lazyloom.from_host([1, 2]), lazyloom.from_host([True])
+        >>> attributes = {"kind": "odd", "of": "numbers", "info": (2,)}
+        >>> checked, _ = lazyloom.record("checked", [x, flag], attributes)
+        >>> try:
+        ...     checked.read()
+        ... except lazyloom.errors.ArgumentError as error:
+        ...     print(error)
+        numbers, 2 of them: odd
     """
 
     __slots__ = ("flag", "type", "kind", "of", "info", "site", "passed", "error")

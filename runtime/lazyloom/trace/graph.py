@@ -368,6 +368,15 @@ class Value:
     """One immutable result: of a recorded op, or given from the host.
 
     Functions such as :func:`lazyloom.record` and :func:`lazyloom.from_host` return it.
+
+    Example:
+
+        >>> x = lazyloom.from_host(numpy.array([1.0, 2.0]))
+        >>> y = lazyloom.record("square", [x])
+        >>> isinstance(y, lazyloom.Value), y.type.text
+        (True, 'float64[2]')
+        >>> y.read()
+        array([1., 4.])
     """
 
     __slots__ = ("node", "index", "requires_grad")
