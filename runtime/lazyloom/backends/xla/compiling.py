@@ -7,13 +7,14 @@ the first time.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...codegen.claims import region_of
 from ...codegen.faults import failed, not_compiled, told
 from ...codegen.generator import Generator, Region
 from ...codegen.partition import Partition, without_regions
+from ...codegen.verdicts import in_force
 from ...errors import PlacementError
 from ...interrupts import reraise_from_handler
 from ...jaxprs import tracing
@@ -76,16 +77,18 @@ def compile(request: Request) -> Executable:
 
 def load(data: bytes, request: Request) -> jax_compat.LoadedProgram:
     """Load a program from machine code that was stored under this fingerprint."""
-    calls, code = unpacked(data)
+    calls, code = unpacked(data, request.verdicts)
     target = _target(request)
     return _program(request, jax_compat.deserialize(code, target), {}, calls, target)
 
 
-def timed(generator: Generator, region: Region) -> list[tuple[float, float]]:
+def timed(
+    generator: Generator, region: Region, ends: Callable[[], bool] | None = None
+) -> list[tuple[float, float]]:
     """Time programs whose arrays lie in memory as the generator wants them."""
     if engines.available() or jax_compat.on_other_device():
         raise NotImplementedError("no region is called here")
-    return timed_by_turns(generator, region, _compiled)
+    return timed_by_turns(generator, region, _compiled, ends)
 
 
 def engines_of(
@@ -94,7 +97,7 @@ def engines_of(
     """Build the engines of a program's regions; return the entries of the disk cache that hold
     them, and how many regions there are. One that cannot be built is left to XLA."""
     while True:
-        partition = divided(structure, outputs, generators)
+        partition = divided(structure, outputs, generators, in_force())
         built: list[Engine] = []
         try:
             for part in [] if partition is None else partition.parts:
@@ -120,7 +123,8 @@ def _in_regions(request: Request, started: float) -> Executable:
     # what was built stays until the program has it
     built: list[object] = []
     while True:
-        partition = divided(request.structure, request.outputs, request.generators)
+        partition = divided(
+            request.structure, request.outputs, request.generators, request.verdicts)
         try:
             return _whole(request, partition, started)
         except NotBuilt as error:

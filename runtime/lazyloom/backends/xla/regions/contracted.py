@@ -14,7 +14,7 @@ from ....codegen.claims import Part, not_built, region_of
 from ....codegen.faults import refused, unbuilt
 from ....codegen.mapped import with_batches
 from ....codegen.partition import Partition, partition
-from ....codegen.verdicts import current
+from ....codegen.verdicts import NONE, Verdicts
 from ....dtypes import int64
 from ....foreign import Foreign
 from ....interrupts import reraise_from_handler
@@ -62,9 +62,13 @@ class Calls(NamedTuple):
 
 
 def divided(
-    structure: Structure, outputs: Sequence[tuple[int, int]], names: tuple[str, ...]
-) -> Partition | None:
-    """Divide a program into regions of named generators; None where no generator is asked."""
+    structure: Structure, outputs: Sequence[tuple[int, int]], names: tuple[str, ...],
+    verdicts: Verdicts | None,
+) -> Partition | None:  # fmt: skip
+    """Divide a program into regions of named generators; None where no generator is asked.
+
+    ``verdicts`` decide about regions that were measured; None leaves all to estimates.
+    """
     chosen = registry.generators(names)
     if not chosen or structure.padding is not None or engines.available() or on_other_device():
         return None
@@ -72,7 +76,7 @@ def divided(
     while True:
         with Foreign("a code generator that was asked about ops"):
             division = partition(
-                structure, outputs, chosen, refused(), current(), unbuilt=unbuilt(),
+                structure, outputs, chosen, refused(), verdicts or NONE, unbuilt=unbuilt(),
                 by_gain=registry.by_gain(names))
         check(structure, outputs, division)
         for part in division.parts:
@@ -199,8 +203,8 @@ def packed(calls: Calls, code: bytes) -> bytes:
     return _MAGIC + _LENGTH.pack(len(head)) + head + code
 
 
-def unpacked(data: bytes) -> tuple[Calls, bytes]:
-    """Return what machine code calls, built, and the code.
+def unpacked(data: bytes, verdicts: Verdicts | None) -> tuple[Calls, bytes]:
+    """Return what machine code calls, built, and the code; its record has the times of verdicts.
 
     Raises NotBuilt, and LookupError, ValueError or TypeError for data that is not understood here.
     """
@@ -221,7 +225,8 @@ def unpacked(data: bytes) -> tuple[Calls, bytes]:
         if (callee.generator.name, callee.region.program.key) in failed_before:
             raise NotBuilt("it failed here before")
         built.append(engine_of(callee, "load"))
-    measured = {(e.called.generator.name, e.called.region.program.key): current().of(
+    known = verdicts or NONE
+    measured = {(e.called.generator.name, e.called.region.program.key): known.of(
         e.called.generator, e.called.region) for e in built if isinstance(e, Engine)}
     regions = []
     for name, ops, key, _ in head["regions"]:
