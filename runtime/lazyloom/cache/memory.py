@@ -27,12 +27,15 @@ class Choice(NamedTuple):
         segmented: parts of a program run one by one.
         coverage: the least part of a program's ops that they have to run, NaN for one that the
             environment gives and that is no number from 0 to 1.
+        estimated: of the entry that runs with ``reproducible=True`` have where others go by
+            measurements: they get parts by their estimates alone.
     """
 
     names: tuple[str, ...] | None = None
     verify: bool = False
     segmented: bool = False
     coverage: float = 0.0
+    estimated: bool = False
 
     @property
     def watched(self) -> bool:
@@ -55,7 +58,7 @@ class DispatchInfo:
         backend: the name of the backend that compiled it, for the record.
         regions: the parts of the program that other code generators run, for the record.
         segmented: the program reports how long each of its parts took.
-        measured: that of :class:`Entry`.
+        measured: measurements may have divided the program otherwise than estimates.
         unchecked: the program's outputs until a run of it has returned what they should be.
     """
 
@@ -101,12 +104,8 @@ class Entry:
         used: when it was last used, by :data:`_clock`.
         lock: held while the program is looked up on disk or compiled.
         looked: it was looked up on disk.
-        estimated: it is that of runs with ``reproducible=True`` where others go by measurements:
-            code generators get parts of it by their estimates alone.
-        request: what its program was compiled for, a
-            :class:`~lazyloom.backends.backend.Request`, or None.
-        measured: measurements may have divided its program otherwise than estimates.
-        watch: what counts the runs of its program, until its parts have been measured, or None.
+        verdicts: the :class:`~lazyloom.codegen.verdicts.Verdicts` that may have divided its program
+            otherwise than estimates, or None.
         choice: which code generators may take parts of it, and how.
         placement: of whole values where its leaves are, if not on the default device: then it is
             never run op by op or padded.
@@ -117,15 +116,12 @@ class Entry:
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "first_run", "looked", "choice",
-                 "history", "placement", "estimated", "request", "measured", "watch")
+                 "history", "verdicts", "placement")
 
     def __init__(self, structure: Structure, donate: bool, estimated: bool = False) -> None:
         self.structure = structure
         self.donate = donate
-        self.estimated = estimated
-        self.request: Any = None
-        self.measured = False
-        self.watch: Any = None
+        self.verdicts: Any = None
         self.outputs: tuple[tuple[int, int], ...] = ()
         self.position: dict[tuple[int, int], int] = {}
         self.aliases: dict[int, int] = {}
@@ -137,6 +133,8 @@ class Entry:
         self.first_run: tuple[int, Any] | None = None
         self.looked = False
         self.choice: Choice = _selected[0]
+        if estimated:
+            self.choice = self.choice._replace(estimated=True)
         self.history: Any = None
         self.placement: Final[Placement | None] = common_placement(structure.leaf_types)
 
@@ -160,7 +158,7 @@ class Entry:
 
     def set(
         self, outputs: tuple[tuple[int, int], ...], aliases: dict[int, int], program: Any,
-        request: Any = None, measured: bool = False,
+        verdicts: Any = None,
     ) -> None:  # fmt: skip
         """Take over a program; the caller holds the lock."""
         global _loaded
@@ -169,8 +167,7 @@ class Entry:
         self.position = {pair: i for i, pair in enumerate(outputs)}
         self.aliases = aliases
         self.outputs = outputs
-        self.request = request
-        self.measured = measured
+        self.verdicts = verdicts
         self.program = program
 
 

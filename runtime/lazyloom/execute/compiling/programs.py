@@ -54,10 +54,10 @@ def prepared(entry: memory.Entry, plan: Plan, donate: bool) -> memory.DispatchIn
     """
     plan.evaluation.backend = backend().name
     estimates = by_estimates()
-    if not (estimates and (entry.measured or _to_be_measured(entry))):
+    if not (estimates and (entry.verdicts is not None or _to_be_measured(entry))):
         with entry.lock:
             # another thread may have put one there meanwhile
-            if not (estimates and entry.measured):
+            if not (estimates and entry.verdicts is not None):
                 return _prepared(entry, plan, donate)
     entry = estimated(entry)
     with entry.lock:
@@ -76,12 +76,12 @@ def _prepared(entry: memory.Entry, plan: Plan, donate: bool) -> memory.DispatchI
 
 def estimated(entry: memory.Entry) -> memory.Entry:
     """The entry of a program for runs with ``reproducible=True``: divided by estimates alone."""
-    return entry if entry.estimated else memory.entry_of(entry.structure, entry.donate, True)
+    return entry if entry.choice.estimated else memory.entry_of(entry.structure, entry.donate, True)
 
 
 def _to_be_measured(entry: memory.Entry) -> bool:
     """Whether the program that an entry is to have is divided by measurements."""
-    if entry.program is not None or entry.estimated:
+    if entry.program is not None or entry.choice.estimated:
         return False
     return bool(verdicts.current().key(entry.structure, generators_of(entry)))
 
@@ -100,7 +100,7 @@ def dispatch_of(
     record = program_of_plan(structure, wanted, donatable if donate else [])
     found = memory.DispatchInfo(
         wanted, donatable, entry.program, [position[p] for p in wanted], taken, copied, record,
-        backend().name, entry.outputs, entry.measured)
+        backend().name, entry.outputs, entry.verdicts is not None)
     entry.keep(found)
     return found
 
@@ -201,7 +201,7 @@ def text_of(entry: memory.Entry, evaluation: Evaluation) -> str:
 
 def _verdicts(entry: memory.Entry) -> verdicts.Verdicts:
     """The verdicts by which this thread has an entry's program divided."""
-    return verdicts.NONE if entry.estimated else verdicts.in_force()
+    return verdicts.NONE if entry.choice.estimated else verdicts.in_force()
 
 
 def look(
@@ -277,14 +277,17 @@ def take(entry: memory.Entry, request: Request, executable: Executable) -> None:
 
 def put(entry: memory.Entry, request: Request, executable: Executable) -> None:
     """Give the entry a program, as that which it had; the caller holds its lock."""
-    entry.set(request.outputs, dict(request.aliases), executable, request,
-              bool(_measured(request)))
-
-
-def _measured(request: Request) -> str:
-    """What tells a program that measurements divide from one that they do not, or ""."""
     by: verdicts.Verdicts | None = request.verdicts
-    return "" if by is None else by.key(request.structure, request.generators)
+    if by is not None and not by.key(request.structure, request.generators):
+        by = None
+    entry.set(request.outputs, dict(request.aliases), executable, by)
+
+
+def request_of(entry: memory.Entry) -> Request:
+    """What an entry's program was compiled for; the caller holds its lock."""
+    return Request(entry.structure, entry.outputs, dict(entry.aliases), generators_of(entry),
+                   entry.choice.verify, entry.choice.segmented and entry.placement is None,
+                   entry.verdicts)
 
 
 def keep(
@@ -336,11 +339,10 @@ def stored(entry: memory.Entry) -> tuple[bytes, bytes] | None:
     """
     with entry.lock:
         executable, outputs, aliases = entry.program, entry.outputs, dict(entry.aliases)
-        request = entry.request
+        by = entry.verdicts
     if executable is None or entry.choice.watched or executable.regions.failed:
         return None
-    description = _description(
-        entry.structure, entry.donate, generators_of(entry), request.verdicts)
+    description = _description(entry.structure, entry.donate, generators_of(entry), by)
     if description is None:
         return None
     return fingerprint.fingerprint() + description, _packed(

@@ -32,7 +32,7 @@ from ...program.plan import Plan
 from ...program.program import Program
 from ...settings import tuning
 from .. import costs, measuring
-from ..history import History
+from ..history import History, history_of
 from . import background, programs
 
 #: says what is measured beside programs: "0" nothing; "1" all regions, of each program that has
@@ -76,27 +76,24 @@ def _asked() -> str:
 
 def watch(entry: memory.Entry, info: memory.DispatchInfo, plan: Plan) -> None:
     """Have an entry's program count its runs, where parts of it may be measured beside it."""
-    known: _Watch | _Settled | None = entry.watch
-    request: Request | None = entry.request
-    if known is not None and known.knows(info.loaded) or entry.estimated or request is None or (
-        info.loaded is not entry.program
-    ):
-        return
     asked = _asked()
-    if asked == "0" or not tuning.measuring_seconds or not request.generators or (
-        request.verify or request.segmented or not disk.enabled()
+    generators = programs.generators_of(entry)
+    if asked == "0" or not tuning.measuring_seconds or not generators or (
+        entry.choice.watched or entry.choice.estimated or not disk.enabled()
     ):
         return
-    if not asked and not any(map(_has_classes, registry.generators(request.generators))):
+    if not asked and not any(map(_has_classes, registry.generators(generators))):
         return
-    history: History | None = entry.history
-    estimate = None if history is None else history.run_estimate
-    heavy = (estimate or costs.run_estimate(plan)).heavy
-    if asked:
-        entry.watch = _Watch(entry, info.loaded, request, heavy, RUNS, True)
-    elif heavy >= WORTH:
-        every = max(RUNS, math.ceil(tuning.measuring_after / heavy))
-        entry.watch = _Watch(entry, info.loaded, request, heavy, every, False)
+    history = history_of(entry)
+    heavy = (history.run_estimate or costs.run_estimate(plan)).heavy
+    if not asked and heavy < WORTH:
+        return
+    with entry.lock:
+        known: _Watch | _Settled | None = history.watch
+        if info.loaded is entry.program and (known is None or not known.knows(info.loaded)):
+            every = RUNS if asked else max(RUNS, math.ceil(tuning.measuring_after / heavy))
+            history.watch = _Watch(
+                entry, info.loaded, programs.request_of(entry), heavy, every, bool(asked))
 
 
 def _has_classes(generator: Generator) -> bool:
@@ -347,7 +344,7 @@ class _Trial:
             else:
                 programs.put(entry, old.request, old.program)
                 entry.dispatches = old.dispatches
-            entry.watch = _Settled(entry.program)
+            history_of(entry).watch = _Settled(entry.program)
         background.when_idle(lambda: self._judge(found))
 
     def _end(self) -> None:
