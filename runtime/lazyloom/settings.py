@@ -284,9 +284,9 @@ NUMBERS: Final[dict[str, Number]] = {number.name: number for number in (
            "What measuring regions beside programs may take of a process: once it has taken "
            "this, no further one is begun. With 0 none is.", 0),
     Number("measuring_after", "seconds",
-           "The heavy ops of a program are estimated to have run for so long before one of them "
-           "is measured beside it, and before the next one is, each of a class that was not "
-           "measured on this machine.", 0),
+           "The heavy ops of a program are estimated to have run for so long, and so long has "
+           "passed by the clock, before one of them is measured beside it, and before the next "
+           "one is, each of a class that was not measured on this machine.", 0),
 )}  # fmt: skip
 
 _local = threading.local()

@@ -120,14 +120,16 @@ class _Watch:
 
     Attributes:
         heavy: seconds that the heavy ops of a run are estimated to take.
-        every: after how many runs something is done.
+        every: after how many runs something is done, if the clock says so, too: what heavy ops are
+            estimated to take is that of a slow processor.
+        began, before: by the clock, when the first run was and when something was done last.
         all: all regions are measured, not one of each class, and there is no trial.
         left: what is to be measured, None before that was looked for.
         queued: it waits for the thread, or is there.
     """
 
     __slots__ = ("entry", "program", "other", "request", "further", "heavy", "every", "all",
-                 "runs", "due", "left", "queued")
+                 "runs", "due", "began", "before", "left", "queued")
 
     def __init__(
         self, entry: memory.Entry, program: Any, request: Request, heavy: float,
@@ -143,6 +145,7 @@ class _Watch:
         self.all: Final = all_regions
         self.runs = 0
         self.due = every
+        self.began = self.before = clock()
         self.left: list[verdicts.Candidate] | None = None
         self.queued = False
         program.further = self
@@ -155,11 +158,20 @@ class _Watch:
         if verdicts.applies():
             self.runs += 1
             if self.runs > self.due and not self.queued:
-                self.queued = True
-                self.due = self.runs + self.every
-                background.when_idle(self.work)
+                self._is_due()
         further = self.further
         return [] if further is None else further(arguments, private)
+
+    def _is_due(self) -> None:
+        now = clock()
+        if not self.all and now - self.before < tuning.measuring_after:
+            # not for each run that comes until then
+            self.due = self.runs + RUNS
+            return
+        self.queued = True
+        self.due = self.runs + self.every
+        self.before = now
+        background.when_idle(self.work)
 
     def work(self) -> None:
         """Do what is due, on the thread that compiles."""
@@ -237,7 +249,7 @@ class _Watch:
         if not changes:
             return False
         estimate = costs.compile_estimate(len(structure.instructions))
-        if self.runs * self.heavy < PAYS * estimate:
+        if min(self.runs * self.heavy, clock() - self.began) < PAYS * estimate:
             return True
         anew = request._replace(verdicts=supposing)
         program: Any = background.compile_anew(self.entry, anew)
