@@ -190,7 +190,7 @@ class _Watch:
         while self.left and _spent[0] < tuning.measuring_seconds:
             one = self.left.pop()
             name = verdicts.signature(one.generator, one.region)
-            if name in _failed or name in verdicts.current().found:
+            if name in _failed or self._is_known(name, verdicts.current()):
                 continue
             if not self._measured(name, one):
                 # something else is to be done first
@@ -201,12 +201,19 @@ class _Watch:
         return not self.all and self._try()
 
     def _candidates(self) -> list[verdicts.Candidate]:
-        known = verdicts.joined({}).found
+        known = verdicts.joined({})
         with Foreign("a code generator that was asked what can be measured"):
             found = candidates(Program(self.request.structure, list(self.request.outputs), []),
                                registry.generators(self.request.generators))
-            return [c for c in found if verdicts.signature(c.generator, c.region) not in known
-                    and (self.all or verdicts.class_key(c.generator, c.region))]
+            return [
+                c for c in found if (self.all or verdicts.class_key(c.generator, c.region))
+                and not self._is_known(verdicts.signature(c.generator, c.region), known)]
+
+    def _is_known(self, name: str, known: verdicts.Verdicts) -> bool:
+        """Whether a region need not be measured; one whose verdict is to decide without a trial is
+        where it is supposed."""
+        found = known.found.get(name)
+        return found is not None and not (self.all and found.supposed)
 
     def _measured(self, name: str, one: verdicts.Candidate) -> bool:
         """Measure a region; False where that was given up for something else."""
