@@ -326,8 +326,8 @@ def options() -> str:
         "(codegen_plugin.md), by paths or names, separated by colons |",
         "| `LAZYLOOM_CODEGEN_VERIFY` | `1` [compares](codegen.md#verifying) what they give with "
         "what XLA gives |",
-        "| `LAZYLOOM_CODEGEN_MEASURE` | `1` [measures](codegen.md#measuring) regions while "
-        "programs run, for later processes |",
+        "| `LAZYLOOM_CODEGEN_MEASURE` | `1` [measures](codegen.md#measuring) all regions while "
+        "programs run, for later processes; `0` measures nothing beside programs |",
         "| `LAZYLOOM_CODEGEN_SEGMENTED` | `1` runs programs "
         "[in parts](codegen.md#what-each-part-takes), each of which is timed |",
         "| `LAZYLOOM_CODEGEN_COVERAGE` | the [least part](codegen.md#no-less-than) of each "

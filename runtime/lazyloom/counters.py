@@ -30,6 +30,8 @@ counters: Final[dict[str, int]] = {
     "engines_built": 0,  # engines of regions that code generators built
     "engines_restored": 0,  # engines of regions that were made from stored bytes
     "regions_in_c_compiled": 0,  # texts in C of regions that the C compiler compiled
+    "regions_measured": 0,  # regions that were measured beside programs
+    "programs_divided_anew": 0,  # programs compiled anew since a measurement changed their regions
     "constants_bound": 0,  # operands of regions whose values were built into an engine
     "compile_wait_us": 0,  # microseconds for which compiling blocked the program
     "reads": 0,  # values copied to the host

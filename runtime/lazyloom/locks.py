@@ -73,7 +73,7 @@ GUARDED: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "lazyloom.trace.source._counting": {"trace.source._Known": ("named",)},
     "Entry.lock": {
         "cache.memory.Entry": (
-            "outputs", "position", "aliases", "program", "dispatches", "looked",
+            "outputs", "position", "aliases", "program", "dispatches", "looked", "verdicts",
         ),
     },
     "Storage.lock": {"tensor.storage.Storage": ("value", "version", "overwritten")},

@@ -162,7 +162,7 @@ class Tuning:
         "compared_programs", "history_results", "moves_traced", "overwrites_kept",
         "overwrites_held", "array_types_kept", "memory_known_from", "memory_asked_from",
         "run_room", "compile_room", "compiled_beside", "constants_kept", "function_after",
-        "build_seconds", "measuring_seconds",
+        "build_seconds", "measuring_seconds", "measuring_after",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -194,6 +194,7 @@ class Tuning:
         self.function_after: int = 2000
         self.build_seconds: int = 30
         self.measuring_seconds: int = 10
+        self.measuring_after: int = 10
 
 
 tuning: Final = Tuning()
@@ -280,9 +281,12 @@ NUMBERS: Final[dict[str, Number]] = {number.name: number for number in (
            "A code generator that takes longer to build a region, or to bind its constants, is "
            "given up, and XLA does the region. A C compiler that it runs is killed."),
     Number("measuring_seconds", "seconds",
-           "What measuring regions beside programs may take of a process, where "
-           "`LAZYLOOM_CODEGEN_MEASURE` asks for it: once it has taken this, no further one is "
-           "begun. With 0 none is.", 0),
+           "What measuring regions beside programs may take of a process: once it has taken "
+           "this, no further one is begun. With 0 none is.", 0),
+    Number("measuring_after", "seconds",
+           "The heavy ops of a program are estimated to have run for so long, and so long has "
+           "passed by the clock, before one of them is measured beside it, and before the next "
+           "one is, each of a class that was not measured on this machine.", 0),
 )}  # fmt: skip
 
 _local = threading.local()

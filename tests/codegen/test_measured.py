@@ -22,7 +22,7 @@ from lazyloom.backends.xla.regions import engines, timing
 from lazyloom.cache import memory
 from lazyloom.codegen import Generator, Region, verdicts
 from lazyloom.codegen.check import check
-from lazyloom.execute import measuring
+from lazyloom.execute.compiling import background, trials
 from lazyloom_capi.client import Client
 from tests.codegen.generators import InNumPy
 
@@ -36,8 +36,14 @@ A = numpy.linspace(-2, 2, 30, dtype="float32").reshape(5, 6)
 
 
 @pytest.fixture
-def no_verdicts() -> Iterator[None]:
-    """None at first, and none of the test's after it."""
+def no_verdicts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """None at first, and none of the test's after it; nothing was measured beside programs.
+
+    Programs run whole, as if they were reproducible, and are divided by what was measured.
+    """
+    monkeypatch.setattr(verdicts, "reproducible", lambda: False)
+    monkeypatch.setattr(trials, "_failed", set())
+    monkeypatch.setattr(trials, "_spent", [0.0])
     verdicts.adopt(None)
     yield
     verdicts.adopt(None)
@@ -251,36 +257,35 @@ def test_regions_are_measured_while_programs_run_where_a_variable_says_so(
 ) -> None:
     asked = []
 
-    def timed(self: Xla, generator: Generator, region: Region) -> list[tuple[float, float]]:
+    def timed(
+        self: Xla, generator: Generator, region: Region, ends: Any = None
+    ) -> list[tuple[float, float]]:
         asked.append(region.calls[0].op)
         if fails:
             raise OSError("cannot be measured")
         return [(0.5 if region.calls[0].op == "tanh" else 2.0, 1.0)] * 9
 
     monkeypatch.setattr(Xla, "timed", timed)
-    monkeypatch.setattr(measuring, "AFTER", 3)
-    # programs run whole in these tests, as if they were reproducible
-    monkeypatch.setattr(measuring, "reproducible", lambda: False)
-    monkeypatch.setattr(measuring, "_tried", set())
-    monkeypatch.setenv(measuring.VARIABLE, "1")
+    monkeypatch.setattr(trials, "RUNS", 3)
+    monkeypatch.setenv(trials.VARIABLE, "1")
     for _ in range(3):
         assert record() == "2 by in_numpy"
     assert asked == [], "its first runs are as they are"
     for _ in range(5):
         # this process goes on as it began
         assert record() == "2 by in_numpy"
-    measuring.settled()
+    background.settle()
     assert sorted(asked) == ["exp", "tanh"], "each is measured once"
     memory.clear()
     assert record() == "2 by in_numpy"
-    measuring.settled()
+    background.settle()
     # one that is loaded from disk, in a process that knows what was measured
     verdicts.adopt(None)
     memory.clear()
     for _ in range(5):
         assert record() == "2 by in_numpy" if fails else (
             "1 by in_numpy (1 measured: 500 ms, without 1e+03 ms)")
-    measuring.settled()
+    background.settle()
     assert len(asked) == 2
 
 
@@ -290,18 +295,17 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     now = [0.0]
 
-    def timed(self: Xla, generator: Generator, region: Region) -> list[tuple[float, float]]:
+    def timed(
+        self: Xla, generator: Generator, region: Region, ends: Any = None
+    ) -> list[tuple[float, float]]:
         found.append((region.calls[0].op, threading.current_thread().name))
         now[0] += 4.0
         return [(0.5, 1.0)] * 9
 
     monkeypatch.setattr(Xla, "timed", timed)
-    monkeypatch.setattr(measuring, "clock", lambda: now[0])
-    monkeypatch.setattr(measuring, "AFTER", 1)
-    monkeypatch.setattr(measuring, "_tried", set())
-    monkeypatch.setattr(measuring, "_spent", [0.0])
-    monkeypatch.setattr(measuring, "reproducible", lambda: False)
-    monkeypatch.setenv(measuring.VARIABLE, "1")
+    monkeypatch.setattr(trials, "clock", lambda: now[0])
+    monkeypatch.setattr(trials, "RUNS", 1)
+    monkeypatch.setenv(trials.VARIABLE, "1")
     return found
 
 
@@ -313,29 +317,29 @@ def test_what_is_measured_beside_takes_no_more_than_it_may(
     try:
         for _ in range(4):
             record()
-        measuring.settled()
+        background.settle()
     finally:
         lazyloom.set_option("measuring_seconds", 10)
     assert len(asked) == count
-    assert all(thread.startswith("lazyloom-measuring") for _, thread in asked)
+    assert all(thread == "lazyloom-compiler" for _, thread in asked)
 
 
 def test_reproducible_runs_measure_nothing(
     generator: InNumPy, asked: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measuring, "reproducible", settings.reproducible)
+    monkeypatch.setattr(verdicts, "reproducible", settings.reproducible)
     with lazyloom.options(reproducible=True):
         for _ in range(6):
             record()
-    measuring.settled()
+    background.settle()
     assert asked == []
 
 
 def test_without_the_variable_nothing_is_measured(
     generator: InNumPy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(measuring.VARIABLE, raising=False)
-    monkeypatch.setattr(measuring, "AFTER", 1)
+    monkeypatch.delenv(trials.VARIABLE, raising=False)
+    monkeypatch.setattr(trials, "RUNS", 1)
     monkeypatch.setattr(Xla, "timed", lambda *given: pytest.fail("it was measured"))
     for _ in range(4):
         assert record() == "2 by in_numpy"

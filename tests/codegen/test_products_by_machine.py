@@ -27,9 +27,13 @@ pytestmark = [
 
 
 @pytest.fixture
-def no_verdicts() -> Iterator[None]:
-    """None at first, and none of the test's after it; the generator is oneDNN."""
+def no_verdicts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """None at first, and none of the test's after it; the generator is oneDNN.
+
+    Programs run whole, as if they were reproducible, and are divided by what was measured.
+    """
     assert _generator is not None
+    monkeypatch.setattr(verdicts, "reproducible", lambda: False)
     codegen.register(_generator)
     verdicts.adopt(None)
     with codegen.use("onednn"):

@@ -56,7 +56,7 @@ def slots(module: str, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("module", "name", "most"), [
-    ("cache/memory", "Entry", 15),
+    ("cache/memory", "Entry", 16),
     ("trace/graph", "Node", 28),
     ("trace/graph", "Component", 12),
 ])

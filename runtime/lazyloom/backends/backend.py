@@ -43,6 +43,8 @@ class Request(NamedTuple):
             (:mod:`lazyloom.codegen`), in order of preference.
         verify: compare their results with the backend's, at each run.
         segmented: run their parts, and what lies between, one by one.
+        verdicts: the :class:`~lazyloom.codegen.verdicts.Verdicts` by which they get their parts;
+            None for their estimates alone.
     """
 
     structure: Structure
@@ -51,6 +53,7 @@ class Request(NamedTuple):
     generators: tuple[str, ...] = ()
     verify: bool = False
     segmented: bool = False
+    verdicts: Any = None
 
 
 class PortableModule(NamedTuple):
@@ -294,11 +297,14 @@ class Backend(ABC):
         """
         return None
 
-    def timed(self, generator: Any, region: Any) -> list[tuple[float, float]]:
+    def timed(
+        self, generator: Any, region: Any, ends: Callable[[], bool] | None = None
+    ) -> list[tuple[float, float]]:
         """Return seconds of runs of a region by its generator, and of its ops by the backend, in
         alternation.
 
-        Raises whatever prevents the measurement.
+        Raises whatever prevents the measurement, and TimeoutError, between two runs, once
+        ``ends()``.
         """
         raise NotImplementedError(f"the backend {self.name} measures no regions")
 

@@ -27,12 +27,15 @@ class Choice(NamedTuple):
         segmented: parts of a program run one by one.
         coverage: the least part of a program's ops that they have to run, NaN for one that the
             environment gives and that is no number from 0 to 1.
+        estimated: of the entry that runs with ``reproducible=True`` have where others go by
+            measurements: they get parts by their estimates alone.
     """
 
     names: tuple[str, ...] | None = None
     verify: bool = False
     segmented: bool = False
     coverage: float = 0.0
+    estimated: bool = False
 
     @property
     def watched(self) -> bool:
@@ -55,19 +58,21 @@ class DispatchInfo:
         backend: the name of the backend that compiled it, for the record.
         regions: the parts of the program that other code generators run, for the record.
         segmented: the program reports how long each of its parts took.
+        measured: measurements may have divided the program otherwise than estimates.
         unchecked: the program's outputs until a run of it has returned what they should be.
     """
 
     __slots__ = ("wanted", "donatable", "loaded", "position", "taken", "copied", "bytes_in",
                  "bytes_out", "bytes_donated", "program", "needs", "backend", "unchecked",
-                 "regions", "segmented")
+                 "regions", "segmented", "measured")
 
     def __init__(
         self, wanted: list[tuple[int, int]], donatable: list[int], loaded: Any,
         position: list[int], taken: list[int], copied: list[int], program: Program, backend: str,
-        outputs: tuple[tuple[int, int], ...],
+        outputs: tuple[tuple[int, int], ...], measured: bool = False,
     ) -> None:  # fmt: skip
         self.backend = backend
+        self.measured = measured
         self.regions: ProgramRegions = loaded.regions
         self.segmented: bool = loaded.segmented
         self.unchecked: tuple[tuple[int, int], ...] | None = outputs
@@ -99,6 +104,8 @@ class Entry:
         used: when it was last used, by :data:`_clock`.
         lock: held while the program is looked up on disk or compiled.
         looked: it was looked up on disk.
+        verdicts: the :class:`~lazyloom.codegen.verdicts.Verdicts` that may have divided its program
+            otherwise than estimates, or None.
         choice: which code generators may take parts of it, and how.
         placement: of whole values where its leaves are, if not on the default device: then it is
             never run op by op or padded.
@@ -109,11 +116,12 @@ class Entry:
 
     __slots__ = ("structure", "donate", "outputs", "position", "aliases", "program", "dispatches",
                  "scalars", "used", "lock", "first_run", "looked", "choice",
-                 "history", "placement")
+                 "history", "verdicts", "placement")
 
-    def __init__(self, structure: Structure, donate: bool) -> None:
+    def __init__(self, structure: Structure, donate: bool, estimated: bool = False) -> None:
         self.structure = structure
         self.donate = donate
+        self.verdicts: Any = None
         self.outputs: tuple[tuple[int, int], ...] = ()
         self.position: dict[tuple[int, int], int] = {}
         self.aliases: dict[int, int] = {}
@@ -125,13 +133,15 @@ class Entry:
         self.first_run: tuple[int, Any] | None = None
         self.looked = False
         self.choice: Choice = _selected[0]
+        if estimated:
+            self.choice = self.choice._replace(estimated=True)
         self.history: Any = None
         self.placement: Final[Placement | None] = common_placement(structure.leaf_types)
 
     def ran_first(self, evaluation: Any) -> None:
         """Note the evaluation that is about to run it first."""
         self.first_run = evaluation.number, evaluation.site
-        evaluation.ran_first(len(_entries[0]) + len(_entries[1]) - 1)
+        evaluation.ran_first(len(_entries[KEEPS]) + len(_entries[DONATES]) - 1)
 
     def dispatch_info(
         self, wanted: list[tuple[int, int]], donatable: list[int]
@@ -147,8 +157,9 @@ class Entry:
         self.dispatches = [info, *self.dispatches[: tuning.requests_kept - 1]]
 
     def set(
-        self, outputs: tuple[tuple[int, int], ...], aliases: dict[int, int], program: Any
-    ) -> None:
+        self, outputs: tuple[tuple[int, int], ...], aliases: dict[int, int], program: Any,
+        verdicts: Any = None,
+    ) -> None:  # fmt: skip
         """Take over a program; the caller holds the lock."""
         global _loaded
         _loaded += 1
@@ -156,12 +167,24 @@ class Entry:
         self.position = {pair: i for i, pair in enumerate(outputs)}
         self.aliases = aliases
         self.outputs = outputs
+        self.verdicts = verdicts
         self.program = program
 
 
-#: entries by structure: of programs that keep their inputs, and of those that may donate them
-_Tables = tuple[dict[Structure, Entry], dict[Structure, Entry]]
-_entries: _Tables = ({}, {})
+#: entries by structure: of programs that keep their inputs, and of those that may donate them; then
+#: of those of both that are divided by estimates alone, beside one that is not
+_Tables = tuple[
+    dict[Structure, Entry], dict[Structure, Entry], dict[Structure, Entry], dict[Structure, Entry]]
+KEEPS: Final = 0
+DONATES: Final = 1
+ESTIMATED: Final = 2
+
+
+def _tables() -> _Tables:
+    return {}, {}, {}, {}
+
+
+_entries: _Tables = _tables()
 #: environment variables that make programs be verified, and run in segments, from the start
 VERIFY: Final = "LAZYLOOM_CODEGEN_VERIFY"
 SEGMENTED: Final = "LAZYLOOM_CODEGEN_SEGMENTED"
@@ -216,10 +239,15 @@ def most_mappings() -> int:
         return 65_530
 
 
-def entry_of(structure: Structure, donate: bool) -> Entry:
-    """The entry of a structure, created if missing."""
+def entry_of(structure: Structure, donate: bool, estimated: bool = False) -> Entry:
+    """The entry of a structure, created if missing.
+
+    ``estimated``: the one that is divided by estimates alone, beside one that is not.
+    """
     global _clock, _loaded
-    table = _entries[1 if donate else 0]
+    table = _entries[DONATES if donate else KEEPS]
+    if estimated:
+        table = _entries[ESTIMATED + DONATES if donate else ESTIMATED + KEEPS]
     entry = table.get(structure)
     if entry is None:
         with _lock:
@@ -232,7 +260,7 @@ def entry_of(structure: Structure, donate: bool) -> Entry:
                     if mappings() > tuning.mappings_part * most_mappings():
                         for each in _entries:
                             _forget(each)
-                entry = table[structure] = Entry(structure, donate)
+                entry = table[structure] = Entry(structure, donate, estimated)
     _clock += 1
     entry.used = _clock
     return entry
@@ -240,7 +268,7 @@ def entry_of(structure: Structure, donate: bool) -> Entry:
 
 def known(structure: Structure, donate: bool) -> Entry | None:
     """The entry of a structure if there is one; the lookup does not count as a use."""
-    return _entries[1 if donate else 0].get(structure)
+    return _entries[DONATES if donate else KEEPS].get(structure)
 
 
 def _forget(table: dict[Structure, Entry]) -> None:
@@ -289,7 +317,8 @@ def select(choice: Choice) -> None:
     with _lock:
         if choice != _selected[0]:
             _others[_selected[0]] = _entries
-            _entries = _others.pop(choice, ({}, {}))
+            found = _others.pop(choice, None)
+            _entries = _tables() if found is None else found
             _selected[0] = choice
 
 

@@ -278,7 +278,7 @@ def explain(program: Program) -> Report:
     structure = with_batches(program.structure)
     names = registry.chosen()
     divided = partition(structure, program.outputs, registry.generators(names), faults.refused(),
-                        verdicts.current(), unbuilt=faults.unbuilt(),
+                        verdicts.in_force(), unbuilt=faults.unbuilt(),
                         by_gain=registry.by_gain(names))
     check(structure, program.outputs, divided)
     return Report(program, divided)

@@ -2,8 +2,13 @@
 
 A verdict is looked up by its region's signature. All of them are one entry of the disk cache, found
 if machine, threads and versions are those that it was measured with; a process reads it once,
-and learns what other processes measure meanwhile only when it measures itself. So a program that it
-compiles again is divided as before.
+and learns what other processes measure meanwhile only when it measures itself.
+
+What is measured beside programs is of a region by itself. Inside a program it may be otherwise: XLA
+fuses an op with its neighbours, and the threads of both compete. So such a verdict is supposed at
+first, and decides nothing, until a whole program has been run by turns with it and without.
+
+Programs with ``reproducible=True`` are divided by estimates alone.
 """
 
 from __future__ import annotations
@@ -12,13 +17,14 @@ import hashlib
 import json
 import statistics
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..counters import counters
 from ..hooks import hooks
 from ..interrupts import reraise_from_handler
 from ..program.program import Instruction, Structure
+from ..settings import reproducible
 from . import registry
 from .answers import Call
 from .generator import Generator, Region
@@ -45,6 +51,8 @@ class Verdict(NamedTuple):
         runs: how many alternating runs there were of each.
         clear: whether one was faster than the other by more than noise.
         estimated: whether the generator estimates the region to be worthwhile.
+        supposed: how often it may be tried yet in a whole program, by which it decides nothing
+            until one has confirmed it; 0 if it decides.
     """
 
     generator: str
@@ -54,12 +62,14 @@ class Verdict(NamedTuple):
     runs: int
     clear: bool
     estimated: bool
+    supposed: int = 0
 
     @property
     def overrules(self) -> bool:
         """True if it may reverse an estimate: the region is made although it was estimated not to
         be worthwhile, or vice versa. Of the ops of a class, some may be estimated otherwise."""
-        return self.clear and (bool(self.of_class) or self.quicker != self.estimated)
+        return self.clear and not self.supposed and (
+            bool(self.of_class) or self.quicker != self.estimated)
 
     @property
     def quicker(self) -> bool:
@@ -103,7 +113,7 @@ def verdict(
     pair."""
     mine, xla = (statistics.median(times) for times in zip(*pairs, strict=True))
     quicker = sum(a < b for a, b in pairs) / len(pairs)
-    whole = _class_key(generator, region)
+    whole = class_key(generator, region)
     margin = MARGIN_OF_CLASS if whole else MARGIN
     if xla >= mine:
         clear = xla > margin * mine and quicker >= AGREEING
@@ -116,12 +126,12 @@ def verdict(
 
 def signature(generator: Generator, region: Region) -> str:
     """Return the key of a verdict: the generator with its version, and the region."""
-    whole = _class_key(generator, region)
+    whole = class_key(generator, region)
     what = whole or f"{region.program.key}\n{region.composites}"
     return _hash(f"{generator.name}\n{registry.identity(generator)}\n{what}")
 
 
-def _class_key(generator: Generator, region: Region) -> str:
+def class_key(generator: Generator, region: Region) -> str:
     """Return the key of the class of a region's only op, or ""."""
     instructions = region.program.structure.instructions
     return _class_of(generator, instructions[0]) if len(instructions) == 1 else ""
@@ -150,19 +160,21 @@ def _hash(text: str) -> str:
 class Verdicts:
     """Immutable verdicts, by signature."""
 
-    __slots__ = ("found", "_quicker", "_overruling")
+    __slots__ = ("found", "_quicker", "_overruling", "_standing")
 
     def __init__(self, found: Mapping[str, Verdict]) -> None:
         self.found: Final = dict(found)
         self._overruling: Final = {s: v for s, v in found.items() if v.overrules}
+        self._standing: Final = {s: v for s, v in found.items() if not v.supposed}
         #: (generator, op) for ops that are worthwhile after all as a region by themselves
         self._quicker: Final = {
             (v.generator, v.calls[0]) for v in self._overruling.values()
             if v.quicker and len(v.calls) == 1}
 
     def of(self, generator: Generator, region: Region) -> Verdict | None:
-        """Return the verdict of a region, if it was measured."""
-        return self.found.get(signature(generator, region)) if self.found else None
+        """Return the verdict of a region, if it was measured and is not supposed."""
+        found = self.found.get(signature(generator, region)) if self.found else None
+        return None if found is None or found.supposed else found
 
     def tries(self, generator: Generator, i: Instruction) -> bool:
         """Return True if an op that its generator considers too small may be worthwhile."""
@@ -175,16 +187,42 @@ class Verdicts:
 
         It names the verdicts that overrule an estimate and have all their ops in the program.
         """
-        names = set(generators)
-        if not any(v.generator in names for v in self._overruling.values()):
-            return ""
+        return " ".join(sorted(f"{s}{'+' if v.quicker else '-'}" for s, v in self.overruling(
+            structure, generators).items()))
+
+    def overruling(
+        self, structure: Structure, generators: Iterable[str]
+    ) -> dict[str, Verdict]:
+        """Return the verdicts that may divide a program otherwise than estimates, by signature.
+
+        Where the quicker one of two generators gets an op, that are also those that agree with an
+        estimate.
+        """
+        names = tuple(generators)
+        found = self._among(self._overruling, structure, names)
+        if self.found and registry.by_gain(names):
+            compared = self._among(self._standing, structure, names)
+            if len({v.generator for v in compared.values()}) > 1:
+                return compared
+        return found
+
+    def _among(
+        self, some: Mapping[str, Verdict], structure: Structure, names: tuple[str, ...]
+    ) -> dict[str, Verdict]:
+        """Return those verdicts of some that have all their ops in a program."""
+        of_names = {s: v for s, v in some.items() if v.generator in names}
+        if not of_names:
+            return {}
         calls = {call_key(i) for i in structure.instructions}
-        of_classes = {v.generator for v in self._overruling.values() if v.of_class}
-        for generator in registry.generators(tuple(names & of_classes)):
+        of_classes = {v.generator for v in of_names.values() if v.of_class}
+        for generator in registry.generators(tuple(of_classes)):
             calls |= {_class_of(generator, i) for i in structure.instructions}
-        return " ".join(sorted(
-            f"{s}{'+' if v.quicker else '-'}" for s, v in self._overruling.items()
-            if v.generator in names and calls.issuperset(v.calls)))
+        return {s: v for s, v in of_names.items() if calls.issuperset(v.calls)}
+
+    def supposing(self, chosen: Callable[[Verdict], bool]) -> Verdicts:
+        """Return the same, of which chosen ones that are supposed decide, too."""
+        return Verdicts({s: v._replace(supposed=0) if v.supposed and chosen(v) else v
+                         for s, v in self.found.items()})
 
     def packed(self) -> str:
         """Return JSON as :func:`unpacked` takes it; only the newest if there are too many."""
@@ -200,9 +238,9 @@ def unpacked(text: str | bytes) -> Verdicts:
 
 
 def _checked(fields: Any) -> Verdict:
-    generator, calls, seconds, of_xla, runs, clear, estimated = fields
+    generator, calls, seconds, of_xla, runs, clear, estimated, supposed = fields
     return Verdict(str(generator), tuple(map(str, calls)), float(seconds), float(of_xla), int(runs),
-                   bool(clear), bool(estimated))
+                   bool(clear), bool(estimated), int(supposed))
 
 
 _current: Verdicts | None = None
@@ -220,6 +258,17 @@ def current() -> Verdicts:
     return _current
 
 
+def in_force() -> Verdicts:
+    """Return the verdicts by which this thread's programs are divided: none with
+    ``reproducible=True``."""
+    return current() if applies() else NONE
+
+
+def applies() -> bool:
+    """Return True if verdicts divide this thread's programs."""
+    return not reproducible()
+
+
 def _on_disk() -> Verdicts:
     data = hooks.verdicts()
     if data is None:
@@ -235,12 +284,17 @@ def joined(verdicts: Mapping[str, Verdict]) -> Verdicts:
     """Return some verdicts joined with those of this process and those now on disk.
 
     One of a class that decides nothing does not replace one that does: where times are close, the
-    choice stays as it is.
+    choice stays as it is. A supposed one replaces none.
     """
     known = {**current().found, **_on_disk().found}
     return Verdicts({**known, **{
-        s: v for s, v in verdicts.items()
-        if v.clear or not v.of_class or s not in known or not known[s].clear}})
+        s: v for s, v in verdicts.items() if s not in known or not v.supposed and (
+            v.clear or not v.of_class or not known[s].clear)}})
+
+
+def instead(verdicts: Mapping[str, Verdict]) -> Verdicts:
+    """Return some verdicts joined with others as :func:`joined` does, whatever was known before."""
+    return Verdicts({**current().found, **_on_disk().found, **verdicts})
 
 
 def union(packed: bytes, others: bytes) -> bytes | None:

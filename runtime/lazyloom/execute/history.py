@@ -74,6 +74,9 @@ class History:
             that of a run, and :data:`~.costs.LATE` goes back to one thread.
         look_began: when the present one of these times of the loop began, 0 before the first.
 
+    Of what is measured beside the program (:mod:`.compiling.trials`):
+        watch: what counts its runs, or knows that they need not be counted; None before that.
+
     Of padding:
         member: what it is among structures that differ in extents alone, a
             :class:`~.padded.members.Member`, or None.
@@ -85,7 +88,8 @@ class History:
         "compile_estimate", "least", "decided", "loops_searched", "queued",
         "loop_began", "round_began", "round_runs", "round_spent", "unpaid", "failure", "deadly",
         "to_compare", "compared", "slower", "demotions", "asked_disk", "turns", "accepted",
-        "until_turns", "several_threads", "bound", "late", "look_began", "member", "unpadded",
+        "until_turns", "several_threads", "bound", "late", "look_began", "watch", "member",
+        "unpadded",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -120,6 +124,7 @@ class History:
         self.bound = 0.0
         self.late = 0
         self.look_began = 0.0
+        self.watch: Any = None
         self.member: Any = None
         self.unpadded = ""
 

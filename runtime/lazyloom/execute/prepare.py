@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..backends.selection import backend
 from ..cache import disk, memory
+from ..codegen import verdicts
 from ..program.loops import SAVED, rolled_size
 from ..program.plan import Plan
 from ..settings import whole_only
@@ -39,7 +40,8 @@ def decide(entry: memory.Entry, plan: Plan, donate: bool) -> Decision:
             pass
         elif decision.step == choose.LOAD:
             with entry.lock:
-                if programs.look(entry, plan.wanted, donate, plan.evaluation) is None:
+                if programs.look(
+                    entry, plan.wanted, donate, plan.evaluation, verdicts.in_force()) is None:
                     return choose.LOADED
         else:
             history.next_round(ab_timing.clock())

@@ -42,7 +42,7 @@ class _Late:
         with Deferred(True):
             from ..host import functions_on_demand
             from . import ab_timing, choose, comparison, known_numbers, prepare
-            from .compiling import background, programs
+            from .compiling import background, programs, trials
             from .padded import choice
             from .padded.run import run_padded
 
@@ -61,6 +61,7 @@ class _Late:
         #: what programs that differ in nothing but extents, and comparisons, are told of a run
         self.ran_op_by_op: Any = comparison.ran_op_by_op
         self.run_padded: Any = run_padded
+        self.trials: Any = trials
 
 
 _late: _Late | None = None
@@ -138,11 +139,16 @@ def _run(entry: memory.Entry, plan: Plan, donate: bool, started: float) -> None:
         if _took_turn(entry, history, plan, donate, started):
             return
     info = entry.dispatch_info(plan.wanted, plan.donatable)
+    if info is not None and info.measured and _modules().programs.by_estimates():
+        entry = _modules().programs.estimated(entry)
+        info = entry.dispatch_info(plan.wanted, plan.donatable)
     if info is None:
         if entry.placement is None:
             if _ran_otherwise(entry, plan, donate, started):
                 return
-        info = _modules().programs.prepared(entry, plan, donate)
+        modules = _modules()
+        info = modules.programs.prepared(entry, plan, donate)
+        modules.trials.watch(entry, info, plan)
     else:
         evaluation: Evaluation = plan.evaluation
         evaluation.found = "memory"

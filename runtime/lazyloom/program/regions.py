@@ -57,12 +57,15 @@ class ProgramRegions(NamedTuple):
         verified: each run of those is compared with what XLA gives.
         left: the names of heavy ops that no generator does though there are regions, and that no
             generator leaves to XLA on purpose.
+        changed: which generator takes what since a measurement beside the program changed that,
+            in words; "" where none did in this process.
     """
 
     run: tuple[ProgramRegion, ...] = ()
     failed: tuple[ProgramRegion, ...] = ()
     verified: bool = False
     left: tuple[str, ...] = ()
+    changed: str = ""
 
     def text(self) -> str:
         """For the record of an evaluation: "2 by onednn"; "" where there is nothing to say."""
@@ -76,6 +79,8 @@ class ProgramRegions(NamedTuple):
         text = ", ".join(parts)
         if self.left:
             text += f"; heavy ops that no generator does: {counted(self.left)}"
+        if self.changed:
+            text += f"; a measurement changed which generator takes {self.changed}"
         return text
 
 

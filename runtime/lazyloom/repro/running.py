@@ -13,7 +13,7 @@ import numpy as np
 from ..backends.backend import NotLowered, Request
 from ..backends.data import given, scalar_of, scalar_vector
 from ..backends.selection import backend
-from ..codegen import registry
+from ..codegen import registry, verdicts
 from ..dtypes import DType
 from ..errors import printable
 from ..execute.compiling.programs import compiled as compile_program
@@ -196,7 +196,8 @@ def compiled(
     own = tuple(dict.fromkeys(wanted))
     donated = match_donations(structure, own, list(program.donated)) if outputs is None else {}
     try:
-        executable = compile_program(Request(structure, own, donated, registry.at_first()))
+        executable = compile_program(Request(
+            structure, own, donated, registry.at_first(), verdicts=verdicts.in_force()))
         timings = executable.timings
         best = math.inf
         results: list[Any] = []

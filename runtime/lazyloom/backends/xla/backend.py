@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...codegen.generator import Generator, Region
@@ -68,12 +68,14 @@ class Xla(Backend):
 
         return compiling.compile(request)
 
-    def timed(self, generator: Generator, region: Region) -> list[tuple[float, float]]:
+    def timed(
+        self, generator: Generator, region: Region, ends: Callable[[], bool] | None = None
+    ) -> list[tuple[float, float]]:
         """Time programs whose arrays lie in memory as the generator wants them."""
         with starting():
             from . import compiling
 
-        return compiling.timed(generator, region)
+        return compiling.timed(generator, region, ends)
 
     def region_kernel(
         self, spec: Spec, types: tuple[TensorType | None, ...]

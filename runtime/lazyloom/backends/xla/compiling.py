@@ -7,13 +7,14 @@ the first time.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...codegen.claims import region_of
 from ...codegen.faults import failed, not_compiled, told
 from ...codegen.generator import Generator, Region
 from ...codegen.partition import Partition, without_regions
+from ...codegen.verdicts import in_force
 from ...errors import PlacementError
 from ...interrupts import reraise_from_handler
 from ...jaxprs import tracing
@@ -77,16 +78,18 @@ def compile(request: Request) -> Executable:
 
 def load(data: bytes, request: Request) -> jax_compat.LoadedProgram:
     """Load a program from machine code that was stored under this fingerprint."""
-    calls, code = unpacked(data)
+    calls, code = unpacked(data, request.verdicts)
     target = _target(request)
     return _program(request, jax_compat.deserialize(code, target), {}, calls, target)
 
 
-def timed(generator: Generator, region: Region) -> list[tuple[float, float]]:
+def timed(
+    generator: Generator, region: Region, ends: Callable[[], bool] | None = None
+) -> list[tuple[float, float]]:
     """Time programs whose arrays lie in memory as the generator wants them."""
     if engines.available() or jax_compat.on_other_device():
         raise NotImplementedError("no region is called here")
-    return timed_by_turns(generator, region, _compiled)
+    return timed_by_turns(generator, region, _compiled, ends)
 
 
 def engines_of(
@@ -95,7 +98,7 @@ def engines_of(
     """Build the engines of a program's regions; return the entries of the disk cache that hold
     them, and how many regions there are. One that cannot be built is left to XLA."""
     while True:
-        partition = divided(structure, outputs, generators)
+        partition = divided(structure, outputs, generators, in_force())
         built: list[Engine] = []
         try:
             for part in [] if partition is None else partition.every_part():
@@ -124,7 +127,8 @@ def _in_regions(request: Request, started: float) -> Executable:
     if request.structure.padding is not None and request.generators:
         extents = extents_of(request.structure, request.outputs)
     while True:
-        partition = divided(request.structure, request.outputs, request.generators, extents)
+        partition = divided(request.structure, request.outputs, request.generators,
+                            request.verdicts, extents)
         try:
             return _whole(request, partition, started)
         except NotBuilt as error:

@@ -19,16 +19,16 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from ... import logs, startup
-from ...backends.backend import NotPadded, Request
+from ...backends.backend import Executable, NotPadded, Request
 from ...backends.selection import backend
 from ...cache import disk, memory
-from ...codegen import registry
+from ...codegen import registry, verdicts
 from ...counters import counters
 from ...interrupts import Deferred, reraise_from_handler, start
 from ...locks import closed_gate, open_gate
 from ...program.evaluations import Evaluation
 from ...settings import WITHOUT, tuning
-from ...trace.source import Site
+from ...trace.source import UNKNOWN, Site
 from .. import compile_costs, costs
 from ..history import history_of
 from . import programs
@@ -47,6 +47,8 @@ LOSSES: Final = 2
 TOGETHER: Final = 0.25
 #: in the place of a user's line, for functions in C
 _FUNCTIONS: Final = "kernels of the host"
+#: and for tasks
+_MEASURING: Final = "measuring beside programs"
 
 
 class _Stopped(Exception):
@@ -98,7 +100,8 @@ class _Compiler:
         queue: the programs that wait, in no order.
         functions: what knows the functions in C that wait, None before there were any.
         asked: whether they are to be compiled, after all programs.
-        busy: a program is being compiled.
+        tasks: what is to be done once nothing else is, in order.
+        busy: a program is being compiled, or a task done.
         stopped: nothing is begun: the process ends, or does without.
         errors: what could not be compiled, and why; the newest.
         begun: what compiles, as a rule, None before it was needed.
@@ -112,6 +115,7 @@ class _Compiler:
         self.queue: list[_Job] = []
         self.functions: FunctionQueue | None = None
         self.asked = False
+        self.tasks: list[Callable[[], None]] = []
         self.thread: threading.Thread | None = None
         self.busy = False
         self.stopped = "background" in WITHOUT
@@ -161,7 +165,7 @@ class _Compiler:
 
         There is none either where an interrupt kept it from starting.
         """
-        if (self.queue or self.asked) and not self.stopped and (
+        if (self.queue or self.asked or self.tasks) and not self.stopped and (
             self.thread is None or not self.thread.is_alive()
         ):
             self.thread = threading.Thread(target=self.run, name="lazyloom-compiler", daemon=True)
@@ -175,26 +179,32 @@ class _Compiler:
                     return  # it was taken for one that had not started
                 self.busy = False
                 self.changed()
-            self.wait_for(lambda: self.queue or self.asked or self.stopped, IDLE)
+            self.wait_for(
+                lambda: self.queue or self.asked or self.tasks or self.stopped, IDLE)
             if self.asked and not self.queue:
                 # others are mostly called as often by then
                 self.wait_for(lambda: self.queue or self.stopped, TOGETHER)
             job: _Job | None = None
+            task: Callable[[], None] | None = None
             with self.lock:
                 if self.stopped or self.thread is not threading.current_thread():
                     return
-                if not self.queue and not self.asked:
+                if not self.queue and not self.asked and not self.tasks:
                     self.thread = None
                     ended = None if self.begun is None else self.begun.close()
                     break
                 if self.queue:
                     job = max(self.queue, key=_cost)
                     self.queue.remove(job)
-                else:
+                elif self.asked:
                     self.asked = False
+                else:
+                    task = self.tasks.pop(0)
                 self.busy = True
             functions = self.functions
-            if job is None:
+            if task is not None:
+                self.do(task)
+            elif job is None:
                 if functions is not None:
                     self.compile_functions(functions)
             else:
@@ -207,6 +217,18 @@ class _Compiler:
 
             wait_for(ended)
 
+    def do(self, task: Callable[[], None]) -> None:
+        """Do a task; what it raises is noted."""
+        self.lower_priority()
+        try:
+            task()
+        except _Stopped:
+            pass
+        except Exception as error:
+            reraise_from_handler(error)
+            counters["background_failures"] += 1
+            self.note(_MEASURING, error)
+
     def compile(self, job: _Job) -> None:
         entry = job.entry
         history = history_of(entry)
@@ -216,11 +238,19 @@ class _Compiler:
                     raise NotCompiled(history.failure)
                 why = ""
                 with entry.lock:
-                    request = programs.asked(entry, job.wanted, job.donatable, job.donate)
+                    request = programs.asked(
+                        entry, job.wanted, job.donatable, job.donate, verdicts.current())
                     if logs.hears("compile", logs.INFO):
                         why = programs.why_new(entry)
-                if not self.elsewhere(job, request):
-                    self.here(job, request)
+                executable = self.elsewhere(job, request)
+                if executable is not None:
+                    with entry.lock:
+                        programs.take(entry, request, executable)
+                else:
+                    with self.inside:
+                        executable = self.here(job, request)
+                        with entry.lock:
+                            programs.keep(entry, request, job.donate, executable)
                 # of no run
                 startup.taken(math.inf)
                 counters["background_compiles"] += 1
@@ -277,41 +307,44 @@ class _Compiler:
         if entry.looked or not disk.enabled():
             return False
         with self.inside, entry.lock:
-            return programs.look(entry, job.wanted, job.donate, job.record) is None
+            return programs.look(
+                entry, job.wanted, job.donate, job.record, verdicts.current()) is None
 
-    def elsewhere(self, job: _Job, request: Request) -> bool:
-        """Have the program compiled by another process; False where that cannot be."""
-        if not backend().compiles_elsewhere() or not programs.storable(
-            request.structure
-        ) or not registry.elsewhere(request.generators):
-            return False
-        begun, before = counters["compilers_begun"], counters["compiler_process_us"]
+    def elsewhere(self, job: _Job, request: Request) -> Executable | None:
+        """Have the program compiled by another process; None where that cannot be."""
         try:
-            code = self.by_process(lambda: self.process.compile(request, job.donate))
+            return self.by_other(job, request)
         except CompilerLost as error:
             why = f"{error}, as did the one before it"
             programs.note_deadly(job.entry, job.donate, why)
             raise NotCompiled(why) from error
+
+    def by_other(self, job: _Job, request: Request) -> Executable | None:
+        """:meth:`elsewhere`; raises CompilerLost where that has ended two processes."""
+        if not backend().compiles_elsewhere() or not programs.storable(
+            request.structure
+        ) or not registry.elsewhere(request.generators):
+            return None
+        begun, before = counters["compilers_begun"], counters["compiler_process_us"]
+        try:
+            code = self.by_process(lambda: self.process.compile(request, job.donate))
         except NoCompilerError as error:
             if all(known is not error for _, known in self.errors):
                 self.note(job.site, error)
-            return False
+            return None
         finally:
             # one that has been begun for this has imported what it needs, too
             _cost_of(job, (counters["compiler_process_us"] - before) * 1e-6,
                      begun == counters["compilers_begun"])
         if code is None:
-            return False
+            return None
         with self.inside:
             try:
-                executable = programs.loaded(code, request)
+                return programs.loaded(code, request)
             except Exception as error:
                 reraise_from_handler(error)
                 # say, a region that cannot be built here
-                return False
-            with job.entry.lock:
-                programs.take(job.entry, request, executable)
-        return True
+                return None
 
     def by_process(self, compiled: Callable[[], _T]) -> _T:
         """What the process compiles, or another one if that is lost.
@@ -331,20 +364,22 @@ class _Compiler:
                 if losses == LOSSES:
                     raise
 
-    def here(self, job: _Job, request: Request) -> None:
-        """Compile the program on this thread."""
+    def here(self, job: _Job, request: Request) -> Executable:
+        """Compile the program on this thread, which holds :attr:`inside`."""
+        self.lower_priority()
+        before = time.thread_time()
+        executable = programs.compiled(request)
+        _cost_of(job, time.thread_time() - before, True)
+        return executable
+
+    def lower_priority(self) -> None:
+        """Have this thread give way to all others."""
         if not self.lowered:
             # before the priority goes down: the client's threads, which run programs, keep it
             backend().fingerprint()
             with contextlib.suppress(OSError, AttributeError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
             self.lowered = True
-        with self.inside:
-            before = time.thread_time()
-            executable = programs.compiled(request)
-            _cost_of(job, time.thread_time() - before, True)
-            with job.entry.lock:
-                programs.keep(job.entry, request, job.donate, executable)
 
 
 def _cost_of(job: _Job, seconds: float, alone: bool) -> None:
@@ -431,6 +466,56 @@ def request_functions(functions: FunctionQueue, begin: bool) -> None:
             c.changed()
 
 
+def when_idle(task: Callable[[], None]) -> None:
+    """Have a task done on the thread that compiles, once nothing is to be compiled.
+
+    It is not where nothing is compiled beside the program.
+    """
+    c = _compiler
+    with c.lock:
+        if not c.stopped:
+            c.tasks.append(task)
+            c.begin()
+            c.changed()
+
+
+def inside() -> contextlib.AbstractContextManager[Any]:
+    """What a task is within while it is in foreign code, which the end of the process waits for."""
+    return _compiler.inside
+
+
+def ends() -> bool:
+    """Whether a task is to return soon: the process ends, or a program waits to be compiled."""
+    return _compiler.stopped or bool(_compiler.queue)
+
+
+def compile_anew(entry: memory.Entry, request: Request) -> Executable:
+    """Compile the program of an entry that has one as a request says, for a task.
+
+    Raises NotLowered, NotCompiled, CompilerLost, and whatever the backend raises.
+    """
+    c = _compiler
+    job = _Job(entry, [], [], entry.donate, (entry.first_run or (0, UNKNOWN))[1])
+    executable = c.by_other(job, request)
+    if executable is None:
+        with c.inside:
+            if c.stopped:
+                raise _Stopped
+            executable = c.here(job, request)
+            programs.store_executable(request, entry.donate, executable)
+    counters["background_compiles"] += 1
+    return executable
+
+
+def settle() -> None:
+    """Wait until nothing is to be compiled, and all tasks are done."""
+    c = _compiler
+    with c.lock:
+        c.begin()
+        c.changed()
+    c.wait_for(lambda: c.stopped or not (c.busy or c.queue or c.asked or c.tasks), math.inf)
+
+
 def wait(timeout: float | None = None) -> bool:
     """Wait until nothing is being compiled beside the program; whether that is so."""
     c = _compiler
@@ -460,6 +545,7 @@ def _stop() -> None:
         for job in c.queue:
             history_of(job.entry).queued = False
         c.queue = []
+        c.tasks = []
         c.asked = False
         c.changed()
     if c.begun is not None:

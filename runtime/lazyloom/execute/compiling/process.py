@@ -23,7 +23,6 @@ from typing import Any, Final
 
 from ...backends.backend import NotPadded, Request
 from ...cache import disk, used
-from ...codegen import verdicts
 from ...counters import counters
 from . import compiler_start
 from .connection import Connection, SilentError
@@ -202,5 +201,5 @@ def _head(request: Request, donate: bool) -> bytes:
     return json.dumps({
         "outputs": request.outputs, "aliases": list(request.aliases.items()), "donate": donate,
         "generators": request.generators,
-        "verdicts": verdicts.current().packed() if request.generators else "[]",
+        "verdicts": request.verdicts.packed() if request.generators and request.verdicts else "[]",
         "environment": _environment()}).encode()

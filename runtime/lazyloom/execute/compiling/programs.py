@@ -27,7 +27,6 @@ from ...program.plan import Plan
 from ...program.program import Structure
 from ...startup import starting
 from ..history import History, history_of
-from ..measuring import watch
 from . import coverage, messages
 
 _LENGTH: Final = struct.Struct("<Q")
@@ -54,9 +53,37 @@ def prepared(entry: memory.Entry, plan: Plan, donate: bool) -> memory.DispatchIn
     Raises NotLowered, and whatever the backend raises that cannot compile the program.
     """
     plan.evaluation.backend = backend().name
+    estimates = by_estimates()
+    if not (estimates and (entry.verdicts is not None or _to_be_measured(entry))):
+        with entry.lock:
+            # another thread may have put one there meanwhile
+            if not (estimates and entry.verdicts is not None):
+                return _prepared(entry, plan, donate)
+    entry = estimated(entry)
     with entry.lock:
-        find(entry, plan.wanted, plan.donatable, donate, plan.evaluation, settings.watching[0])
-        return dispatch_of(entry, plan.wanted, plan.donatable, donate)
+        return _prepared(entry, plan, donate)
+
+
+def by_estimates() -> bool:
+    """Whether estimates alone divide this thread's programs, whatever was measured."""
+    return verdicts.in_force() is verdicts.NONE
+
+
+def _prepared(entry: memory.Entry, plan: Plan, donate: bool) -> memory.DispatchInfo:
+    find(entry, plan.wanted, plan.donatable, donate, plan.evaluation, settings.watching[0])
+    return dispatch_of(entry, plan.wanted, plan.donatable, donate)
+
+
+def estimated(entry: memory.Entry) -> memory.Entry:
+    """The entry of a program for runs with ``reproducible=True``: divided by estimates alone."""
+    return entry if entry.choice.estimated else memory.entry_of(entry.structure, entry.donate, True)
+
+
+def _to_be_measured(entry: memory.Entry) -> bool:
+    """Whether the program that an entry is to have is divided by measurements."""
+    if entry.program is not None or entry.choice.estimated:
+        return False
+    return bool(verdicts.current().key(entry.structure, generators_of(entry)))
 
 
 def dispatch_of(
@@ -73,7 +100,7 @@ def dispatch_of(
     record = program_of_plan(structure, wanted, donatable if donate else [])
     found = memory.DispatchInfo(
         wanted, donatable, entry.program, [position[p] for p in wanted], taken, copied, record,
-        backend().name, entry.outputs)
+        backend().name, entry.outputs, entry.verdicts is not None)
     entry.keep(found)
     return found
 
@@ -93,7 +120,8 @@ def find(
         evaluation.found = "memory"
         counters["program_hits"] += 1
         return
-    stored = look(entry, wanted, donate, evaluation)
+    by = _verdicts(entry)
+    stored = look(entry, wanted, donate, evaluation, by)
     if stored is None:
         return
     if deadly(entry, donate):
@@ -103,7 +131,7 @@ def find(
     returns_less = entry.program is not None
     if tell and strict.asked("compiles") and (returns_less or never_ran(entry)):
         _tell(entry, evaluation)
-    request = asked(entry, wanted, donatable, donate, stored)
+    request = asked(entry, wanted, donatable, donate, by, stored)
     with messages.told(entry.structure, evaluation, entry.choice.watched):
         executable = compiled(request)
     least: float = entry.choice.coverage
@@ -133,7 +161,7 @@ def tell_new(entry: memory.Entry, plan: Plan, donate: bool) -> None:
     """
     with entry.lock:
         if entry.program is not None or look(
-            entry, plan.wanted, donate, plan.evaluation) is None:
+            entry, plan.wanted, donate, plan.evaluation, _verdicts(entry)) is None:
             return
     _tell(entry, plan.evaluation)
 
@@ -171,21 +199,27 @@ def text_of(entry: memory.Entry, evaluation: Evaluation) -> str:
             f"{evaluation.site}")
 
 
+def _verdicts(entry: memory.Entry) -> verdicts.Verdicts:
+    """The verdicts by which this thread has an entry's program divided."""
+    return verdicts.NONE if entry.choice.estimated else verdicts.in_force()
+
+
 def look(
-    entry: memory.Entry, wanted: list[tuple[int, int]], donate: bool, evaluation: Evaluation
-) -> Outputs | None:
+    entry: memory.Entry, wanted: list[tuple[int, int]], donate: bool, evaluation: Evaluation,
+    by: verdicts.Verdicts | None = None,
+) -> Outputs | None:  # fmt: skip
     """Load the entry's program from disk; None where that was done, else what is stored there.
 
-    The caller holds the entry's lock.
+    It is the one that verdicts divide, or estimates without any. The caller holds the entry's lock.
     """
     stored: Outputs = ()
     description = None if entry.choice.watched else _description(
-        entry.structure, donate, generators_of(entry))
+        entry.structure, donate, generators_of(entry), by)
     if description is not None and not (entry.looked and entry.program is None):
         kept = _from_disk(description, evaluation)
         if kept is not None:
             stored = kept.outputs
-            if set(wanted) <= set(stored) and _load(entry, kept, evaluation):
+            if set(wanted) <= set(stored) and _load(entry, kept, evaluation, by):
                 return None
     # not before: the handler of a signal may have raised meanwhile, so that the next run looks
     entry.looked = True
@@ -194,8 +228,8 @@ def look(
 
 def asked(
     entry: memory.Entry, wanted: list[tuple[int, int]], donatable: list[int], donate: bool,
-    stored: Outputs = (),
-) -> Request:
+    by: verdicts.Verdicts, stored: Outputs = (),
+) -> Request:  # fmt: skip
     """A new program for the entry, which returns all that was ever wanted; its lock is held."""
     outputs = tuple(sorted({*wanted, *entry.outputs, *stored}))
     if entry.program is not None:
@@ -204,7 +238,7 @@ def asked(
         donatable = []
     return Request(entry.structure, outputs, match_donations(entry.structure, outputs, donatable),
                    generators_of(entry), entry.choice.verify,
-                   entry.choice.segmented and entry.placement is None)
+                   entry.choice.segmented and entry.placement is None, by)
 
 
 def generators_of(entry: memory.Entry) -> tuple[str, ...]:
@@ -225,25 +259,35 @@ def compiled(request: Request) -> Executable:
         raise
     executable = check_executable(found, "compile")
     counters["programs_compiled"] += 1
-    watch(executable, request)
     return executable
 
 
 def loaded(code: bytes, request: Request) -> Executable:
     """The program of stored machine code. Raises whatever the backend raises."""
-    executable = check_executable(backend().load(code, request), "load")
-    watch(executable, request)
-    return executable
+    return check_executable(backend().load(code, request), "load")
 
 
-def _set(
-    entry: memory.Entry, outputs: Outputs, aliases: dict[int, int], executable: Executable
-) -> None:
+def take(entry: memory.Entry, request: Request, executable: Executable) -> None:
     """Give the entry a program, which is compared with earlier runs; the caller holds the lock."""
-    entry.set(outputs, aliases, executable)
+    put(entry, request, executable)
     history: History | None = entry.history
     if history is not None:
         history.has_program()
+
+
+def put(entry: memory.Entry, request: Request, executable: Executable) -> None:
+    """Give the entry a program, as that which it had; the caller holds its lock."""
+    by: verdicts.Verdicts | None = request.verdicts
+    if by is not None and not by.key(request.structure, request.generators):
+        by = None
+    entry.set(request.outputs, dict(request.aliases), executable, by)
+
+
+def request_of(entry: memory.Entry) -> Request:
+    """What an entry's program was compiled for; the caller holds its lock."""
+    return Request(entry.structure, entry.outputs, dict(entry.aliases), generators_of(entry),
+                   entry.choice.verify, entry.choice.segmented and entry.placement is None,
+                   entry.verdicts)
 
 
 def keep(
@@ -254,6 +298,11 @@ def keep(
     One without a region that failed here is not stored: it would be that for ever, for all.
     """
     take(entry, request, executable)
+    store_executable(request, donate, executable)
+
+
+def store_executable(request: Request, donate: bool, executable: Executable) -> None:
+    """Keep a program on disk that was compiled here, unless a region failed."""
     if disk.enabled() and not executable.regions.failed and not (
         request.verify or request.segmented
     ):
@@ -267,14 +316,9 @@ def keep(
         store(request, donate, code)
 
 
-def take(entry: memory.Entry, request: Request, executable: Executable) -> None:
-    """Make a compiled program the entry's; the caller holds the entry's lock."""
-    _set(entry, request.outputs, dict(request.aliases), executable)
-
-
 def store(request: Request, donate: bool, code: bytes) -> None:
     """Keep a program's machine code on disk, if it can be told from others there."""
-    description = _description(request.structure, donate, request.generators)
+    description = _description(request.structure, donate, request.generators, request.verdicts)
     if description is not None:
         packed = _packed(request.outputs, request.aliases, code)
         fingerprint.store("program", description, packed)
@@ -295,9 +339,10 @@ def stored(entry: memory.Entry) -> tuple[bytes, bytes] | None:
     """
     with entry.lock:
         executable, outputs, aliases = entry.program, entry.outputs, dict(entry.aliases)
+        by = entry.verdicts
     if executable is None or entry.choice.watched or executable.regions.failed:
         return None
-    description = _description(entry.structure, entry.donate, generators_of(entry))
+    description = _description(entry.structure, entry.donate, generators_of(entry), by)
     if description is None:
         return None
     return fingerprint.fingerprint() + description, _packed(
@@ -321,7 +366,8 @@ def deadly(entry: memory.Entry, donate: bool) -> bool:
     """Whether to compile the entry's program ends processes, as this or an earlier one knows."""
     history = history_of(entry)
     if not history.deadly:
-        description = _description(entry.structure, donate, generators_of(entry))
+        description = _description(
+            entry.structure, donate, generators_of(entry), verdicts.current())
         why = None if description is None else fingerprint.load("deadly", description)
         if why is not None:
             history.is_deadly(why.decode(errors="replace"))
@@ -334,7 +380,8 @@ def note_deadly(entry: memory.Entry, donate: bool, why: str) -> None:
     They know it for as long as nothing changes of what its machine code depends on.
     """
     history_of(entry).is_deadly(why)
-    description = _description(entry.structure, donate, generators_of(entry))
+    description = _description(
+        entry.structure, donate, generators_of(entry), verdicts.current())
     if description is not None:
         fingerprint.store("deadly", description, f"{why}, in an earlier process".encode())
 
@@ -365,14 +412,15 @@ def storable(structure: Structure) -> bool:
 
 
 def _description(
-    structure: Structure, donate: bool, generators: tuple[str, ...]
-) -> bytes | None:
+    structure: Structure, donate: bool, generators: tuple[str, ...],
+    by: verdicts.Verdicts | None,
+) -> bytes | None:  # fmt: skip
     """What an executable on disk is found by; None where the program cannot be told from others."""
     description = _of_structure(structure, donate)
     versions = _versions(generators)
     if description is not None and versions:
         description += _GENERATORS + versions.encode()
-        measured = verdicts.current().key(structure, generators)
+        measured = "" if by is None else by.key(structure, generators)
         if measured:
             description += f"\nmeasured {measured}".encode()
     return description
@@ -418,10 +466,13 @@ def _from_disk(description: bytes, evaluation: Evaluation) -> _Stored | None:
     return found
 
 
-def _load(entry: memory.Entry, stored: _Stored, evaluation: Evaluation) -> bool:
+def _load(
+    entry: memory.Entry, stored: _Stored, evaluation: Evaluation, by: verdicts.Verdicts | None
+) -> bool:
     """Whether the stored program could be loaded; then it is the entry's."""
     started = time.perf_counter()
-    request = Request(entry.structure, stored.outputs, stored.aliases, generators_of(entry))
+    request = Request(
+        entry.structure, stored.outputs, stored.aliases, generators_of(entry), verdicts=by)
     memory_limits.to_compile()
     try:
         executable = loaded(stored.code, request)
@@ -431,7 +482,7 @@ def _load(entry: memory.Entry, stored: _Stored, evaluation: Evaluation) -> bool:
         if not isinstance(error, NotLoaded):
             counters["disk_errors"] += 1
         return False
-    _set(entry, stored.outputs, stored.aliases, executable)
+    take(entry, request, executable)
     evaluation.found = "disk"
     evaluation.timings["load"] = time.perf_counter() - started
     counters["programs_from_disk"] += 1

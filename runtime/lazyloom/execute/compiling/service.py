@@ -106,11 +106,11 @@ def _answer(head: dict[str, Any], structure: bytes) -> list[bytes]:
             os.environ[name] = value
     if "functions" in head:
         return _functions(json.loads(structure))
-    verdicts.adopt(verdicts.unpacked(head["verdicts"]))
     try:
         request = Request(
             Structure.parse(structure), tuple((int(a), int(b)) for a, b in head["outputs"]),
-            {int(a): int(b) for a, b in head["aliases"]}, tuple(head["generators"]))
+            {int(a): int(b) for a, b in head["aliases"]}, tuple(head["generators"]),
+            verdicts=verdicts.unpacked(head["verdicts"]))
         executable = programs.compiled(request)
         if executable.regions.failed:
             return [_said(regions=executable.regions.text())]

@@ -15,7 +15,7 @@ from ....codegen.extents import Extents
 from ....codegen.faults import refused, unbuilt
 from ....codegen.mapped import with_batches
 from ....codegen.partition import DividedBody, Partition, partition
-from ....codegen.verdicts import current
+from ....codegen.verdicts import NONE, Verdicts
 from ....dtypes import int64
 from ....foreign import Foreign
 from ....interrupts import reraise_from_handler
@@ -67,11 +67,12 @@ class Calls(NamedTuple):
 
 def divided(
     structure: Structure, outputs: Sequence[tuple[int, int]], names: tuple[str, ...],
-    extents: Extents | None = None,
-) -> Partition | None:
+    verdicts: Verdicts | None, extents: Extents | None = None,
+) -> Partition | None:  # fmt: skip
     """Divide a program into regions of named generators; None where no generator is asked.
 
-    ``extents`` are what varies in a program with padding.
+    ``verdicts`` decide about regions that were measured; None leaves all to estimates. ``extents``
+    are what varies in a program with padding.
     """
     chosen = registry.generators(names)
     if not chosen or engines.available() or on_other_device():
@@ -83,7 +84,7 @@ def divided(
     while True:
         with Foreign("a code generator that was asked about ops"):
             division = partition(
-                structure, outputs, chosen, refused(), current(), unbuilt=unbuilt(),
+                structure, outputs, chosen, refused(), verdicts or NONE, unbuilt=unbuilt(),
                 by_gain=registry.by_gain(names), extents=extents)
         check(structure, outputs, division)
         for part in division.every_part():
@@ -224,8 +225,8 @@ def packed(calls: Calls, code: bytes) -> bytes:
     return _MAGIC + _LENGTH.pack(len(head)) + head + code
 
 
-def unpacked(data: bytes) -> tuple[Calls, bytes]:
-    """Return what machine code calls, built, and the code.
+def unpacked(data: bytes, verdicts: Verdicts | None) -> tuple[Calls, bytes]:
+    """Return what machine code calls, built, and the code; its record has the times of verdicts.
 
     Raises NotBuilt, and LookupError, ValueError or TypeError for data that is not understood here.
     """
@@ -246,7 +247,8 @@ def unpacked(data: bytes) -> tuple[Calls, bytes]:
         if (callee.generator.name, callee.region.program.key) in failed_before:
             raise NotBuilt("it failed here before")
         built.append(engine_of(callee, "load"))
-    measured = {(e.called.generator.name, e.called.region.program.key): current().of(
+    known = verdicts or NONE
+    measured = {(e.called.generator.name, e.called.region.program.key): known.of(
         e.called.generator, e.called.region) for e in built if isinstance(e, Engine)}
     regions = []
     for name, ops, key, _ in head["regions"]:

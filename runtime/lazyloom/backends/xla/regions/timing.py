@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -30,13 +30,22 @@ MOST: Final = 101
 LONG: Final = 0.2
 
 
-def timed(generator: Generator, region: Region, compile: Compile) -> list[tuple[float, float]]:
+def timed(
+    generator: Generator, region: Region, compile: Compile,
+    ends: Callable[[], bool] | None = None,
+) -> list[tuple[float, float]]:  # fmt: skip
     """Return the seconds of alternating runs of a region and of its ops by XLA.
 
     Both are programs that take and give arrays in memory in the layouts that the generator chooses.
     Operands are the same in all runs, so that constants are bound. Raises what ``compile``
-    raises, and RuntimeError where the region failed.
+    raises, RuntimeError where the region failed, and TimeoutError once ``ends()``.
     """
+
+    def run(number: int) -> float:
+        if ends is not None and ends():
+            raise TimeoutError("measuring was given up")
+        return _run(programs[number], arrays)
+
     callee = called(spec_of_region(generator, region))
     assert callee is not None
     request, partition, types = _in_memory(generator, region, callee.region.layouts)
@@ -47,8 +56,8 @@ def timed(generator: Generator, region: Region, compile: Compile) -> list[tuple[
     # constants are bound before the runs that count
     with options(reproducible=True):
         for _ in range(3):
-            for program in programs:
-                _run(program, arrays)
+            for number in range(len(programs)):
+                run(number)
     pairs: list[tuple[float, float]] = []
     started = time.perf_counter()
     while len(pairs) < FEWEST or (
@@ -58,7 +67,7 @@ def timed(generator: Generator, region: Region, compile: Compile) -> list[tuple[
         first = len(pairs) % 2
         seconds = [0.0, 0.0]
         for number in (first, 1 - first):
-            seconds[number] = _run(programs[number], arrays)
+            seconds[number] = run(number)
         pairs.append((seconds[0], seconds[1]))
     if (generator.name, region.program.key) in refused():
         raise RuntimeError("the region failed")
