@@ -499,8 +499,10 @@ def test_an_entry_point_that_cannot_be_used(text: str, said: str, tmp_path: Path
         env={**os.environ, "LAZYLOOM_LOG": "0",
              "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])})
     assert done.returncode == 0, done.stderr
+    # none of the generator's lines raised the others
+    at = " (at broken.py:1)" if text.startswith(("import", "raise", "def")) else ""
     assert done.stdout == (
-        f"the code generator 'broken' cannot be used: broken:Broken: {said}\n"
+        f"the code generator 'broken' cannot be used: broken:Broken: {said}{at}\n"
         "[('broken', 'import')]\n")
 
 
@@ -518,3 +520,37 @@ def test_an_interrupt_on_the_way_out_of_a_generator_forbids_no_later_read() -> N
         assert float(numpy.asarray(np.asarray(numbers(3)) * 0).sum()) == 0
     finally:
         foreign.inside[0] -= 1
+
+
+class RaisesInside(InNumPy):
+    """The function that builds a region calls one that raises."""
+
+    def build(self, region: codegen.Region) -> codegen.Code:
+        return self.made()
+
+    def made(self) -> codegen.Code:
+        numpy.zeros(6).reshape(5)
+        raise AssertionError
+
+
+def test_a_failure_has_the_generators_line_and_traceback() -> None:
+    told = ran(RaisesInside("add", name="inside"))
+    (failure,) = codegen.failures()
+    line = Path(__file__).read_text().splitlines().index("        numpy.zeros(6).reshape(5)") + 1
+    assert failure.place == f"test_faults.py:{line}"
+    assert str(told[0].message).endswith(f"(at test_faults.py:{line})")
+    # from the generator's own function on
+    first, *rest = [t for t in failure.traceback.splitlines() if t.startswith("  File")]
+    assert ", in build" in first and ", in made" in rest[0]
+
+
+def test_a_question_that_fails_has_the_line() -> None:
+    class Asked(InNumPy):
+        def supports(self, call: codegen.Call) -> codegen.Answer:
+            raise KeyError(call.op)
+
+    told = ran(Asked(name="asked"))
+    assert "KeyError: 'multiply'" in str(told[0].message) and "(at test_faults.py:" in str(
+        told[0].message)
+    (failure,) = codegen.failures()
+    assert failure.traceback.count("  File") == 1 and ", in supports" in failure.traceback

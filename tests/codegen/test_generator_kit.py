@@ -86,6 +86,39 @@ def test_groups_and_numbers_have_samples() -> None:
     assert checked(clip, "numbers", ops=["clip"]) == {"numbers clip": ""}
 
 
+def test_groups_have_samples_of_their_own_types() -> None:
+    # integers, a number a channel, an operand that is absent
+    found = checked(kit_generators.Int8(), "group")
+    assert found == {"group int8_bias": "", "group int8": ""}
+    found = checked(kit_generators.WithoutScale(), "group")
+    assert wrong(found) == ["group int8_bias", "group int8"], found
+    assert "conv of float32[" in found["group int8"]
+    found = checked(kit_generators.BiasOfTheOtherAxis(), "group")
+    assert wrong(found) == ["group int8_bias"], found
+    assert "a number a channel" in found["group int8_bias"]
+
+
+def test_a_group_that_nothing_fits_is_skipped() -> None:
+    generator = kit_generators.Impossible()
+    codegen.register(generator)
+    (item,) = [i for i in items(generator, None, 0, False) if i.name == "group impossible"]
+    with pytest.raises(NothingToDo, match="give a program that has it by --program"):
+        item.check()
+
+
+def test_what_is_rounded_to_integers_may_be_the_next() -> None:
+    assert checked(kit_generators.RoundsTies(), "values", "repeated", ops=["quantize"]) == {
+        "values quantize": "", "repeated runs quantize": ""}
+    found = checked(kit_generators.RoundsFar(), "values", ops=["quantize"])
+    assert wrong(found) == ["values quantize"] and "at most 1 apart" in found["values quantize"]
+
+
+def test_a_failure_names_the_generators_line() -> None:
+    found = checked(kit_generators.Raises(), "values", ops=["tanh"])
+    assert "ValueError: cannot reshape" in found["values tanh"]
+    assert " at kit_generators.py:" in found["values tanh"]
+
+
 def test_a_generator_that_claims_nothing_fails() -> None:
     found = checked(kit_generators.ClaimsNothing(), "")
     assert "claims no sample" in found["claims"]
@@ -192,10 +225,15 @@ sys.exit(int(sys.argv[1]))
     text = done.stdout
     assert text.count("\n-5.") + text.startswith("-5.") == 3 or "generators in use: right" in text
     assert "generators in use: right" in text and ": 3 compiled" in text
-    assert "right: 1 add, 1 tanh" in text and "right: no it" in text
+    assert "right: 1 add, 1 tanh" in text and "right: no such op" in text
     whole = command("explain", "--all", str(script), "0", LAZYLOOM_REPRODUCIBLE="1",
                     PYTHONPATH=path)
     assert "%0 = add : float32[1,2] -> right, region 0" in whole.stdout
     assert "right: no exp" in whole.stdout
+    note = "no run of it had these regions"
+    assert note not in text
+    # a program of its own runs op by op at first
+    few = command("explain", str(script), "0", LAZYLOOM_CACHE="0", PYTHONPATH=path)
+    assert "op by op" in few.stdout and few.stdout.count(note) == 1, few.stdout
     missing = command("explain", str(tmp_path / "none.py"))
     assert missing.returncode == 2 and "is no file" in missing.stderr

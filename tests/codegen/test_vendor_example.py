@@ -390,7 +390,7 @@ def test_a_program_in_c_runs_through_it(installed: Path, tmp_path: Path) -> None
     assert of_loops and of_loops == [line for line in chosen.split("\n") if "fused_loops, " in line]
 
 
-PAGE = ROOT / "docs" / "codegen.md"
+PAGE = ROOT / "docs" / "codegen_vendor.md"
 
 
 @pytest.mark.parametrize("block", blocks(PAGE, "py", "toml"),

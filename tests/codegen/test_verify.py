@@ -20,8 +20,9 @@ import lazyloom_torch as torch
 from lazyloom import codegen
 from lazyloom.backends.xla.regions import engines
 from lazyloom.codegen.onednn import made
-from lazyloom.codegen.precision import difference
+from lazyloom.codegen.precision import difference, roundings
 from lazyloom.errors import ArgumentError
+from tests.codegen import kit_generators
 from tests.codegen.generators import InC, InNumPy
 from tests.codegen.onednn_here import skip_without
 from tests.codegen.test_constants import Binding
@@ -432,3 +433,54 @@ def test_what_is_close_enough(found: Any, expected: Any) -> None:
 def test_what_is_not(found: Any, expected: Any, text: str) -> None:
     told = difference([expected, found], [expected, expected], 64.0)
     assert told is not None and "result 1, " in told and text in told
+
+
+def test_integers_that_are_rounded_may_be_the_next_ones() -> None:
+    a = numpy.array([1, -128, 7], "int8")
+    near, far = a + numpy.int8(1), a + numpy.int8(2)
+    assert "is 2 at [0]" in str(difference([near], [a], 64.0))
+    assert difference([near], [a], 64.0, [1]) is None
+    told = difference([a, far], [a, a], 64.0, [1, 1])
+    assert told is not None and told.startswith("result 1, int8[3], is 3 at [0] and in 2 more, ")
+    assert told.endswith("expected at most 1 apart, as 1 op before it round to integers")
+    assert difference([a, far], [a, a], 64.0, [1, 2]) is None
+    # of the whole range, and without a sign
+    ends = numpy.array([-128], "int8"), numpy.array([127], "int8")
+    assert difference([ends[0]], [ends[1]], 64.0, [3]) is not None
+    assert difference([numpy.array([0], "uint8")], [numpy.array([1], "uint8")], 64.0, [1]) is None
+    # other results depend on them
+    x = numpy.array([1.0, 8.0], "float32")
+    assert difference([x + numpy.float32(0.05)], [x], 64.0, [0]) is not None
+    assert difference([x + numpy.float32(0.05)], [x], 64.0, [1]) is None
+    assert difference([x + numpy.float32(0.5)], [x], 64.0, [1]) is not None
+    bools = numpy.array([True])
+    assert difference([~bools], [bools], 64.0, [1]) is not None
+
+
+def test_how_many_ops_round_before_a_result() -> None:
+    x = np.asarray(numpy.float32([0.3, 0.7]))
+    scale = np.asarray(numpy.float32(0.25))
+    plain = x + x
+    one = lazyloom.apply("quantize", [plain, scale], {"dtype": lazyloom.dtypes.int8})
+    again = lazyloom.apply("dequantize", [one, scale], {})
+    two = lazyloom.apply("quantize", [again, scale], {"dtype": lazyloom.dtypes.uint8})
+    program = lazyloom.program_of(plain, one, again, two)
+    names = [program.structure.instructions[n].spec.op.name for n, _ in program.outputs]
+    assert list(zip(names, roundings(program), strict=True)) == [
+        ("add", 0), ("quantize", 1), ("dequantize", 1), ("quantize", 2)]
+
+
+@pytest.mark.parametrize(("by", "stays"), [(1, True), (2, False)])
+def test_a_region_that_rounds_the_other_way_stays(by: int, stays: bool) -> None:
+    g = kit_generators.RoundsTies()
+    g.by = by
+    scale = numpy.float32(0.25)
+    a = numbers(6)
+    with verified(g):
+        def work() -> None:
+            x = lazyloom.apply("quantize", [np.asarray(a), np.asarray(scale)],
+                               {"dtype": lazyloom.dtypes.int8})
+            x.read()
+
+        assert bool(told(work)) != stays
+        assert [f.when for f in codegen.failures()] == ([] if stays else ["verify"])

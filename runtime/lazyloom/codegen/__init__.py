@@ -1,7 +1,8 @@
 """Bring your own codegen: parts of recorded programs on other code generators.
 
 A vendor subclasses :class:`Generator` and names it by an entry point; users choose generators by
-:func:`use`, and :func:`explain` shows which ops went where, and why. See ``docs/codegen.md``.
+:func:`use`, and :func:`explain` shows which ops went where, and why. See
+``docs/codegen.md`` and ``docs/codegen_vendor.md``.
 """
 
 from ..program.stream import Leaf, Result

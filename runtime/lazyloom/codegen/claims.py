@@ -14,7 +14,7 @@ from ..trace.scalars import Baked
 from ..types import TensorType, tensor_type
 from .answers import YES, Answer, Call, No, Only, Wiring, Yes, sizes_of, value_of
 from .extents import Extents, varies
-from .faults import Failure, failed, not_alone, told, why
+from .faults import Failure, failed, not_alone, raised, told, why
 from .generator import Generator, Region
 from .mapped import of_element
 from .merging import UnitGraph
@@ -118,7 +118,9 @@ def _given(
         return question()
     except Exception as error:
         reraise_from_handler(error)
-        return _failed(generator, source, ops, f"its predicate raised {told(error)}")
+        failed(raised(
+            generator.name, "", ops, "ask", error, f"{source}: its predicate raised "), source)
+        return FailedNo(f"its predicate raised {told(error)}")
 
 
 def asked_about(generator: Generator, region: Region) -> Answer | Only:
@@ -153,7 +155,9 @@ def _patterns(generator: Generator) -> list[Pattern] | No:
         patterns = list(generator.patterns())
     except Exception as error:
         reraise_from_handler(error)
-        return _failed(generator, "patterns", (), f"its patterns raised {told(error)}")
+        failed(raised(
+            generator.name, "", (), "ask", error, "patterns: its patterns raised "), "patterns")
+        return FailedNo(f"its patterns raised {told(error)}")
     if not all(isinstance(p, Pattern) for p in patterns):
         return _failed(generator, "patterns", (), "its patterns are not all Patterns")
     return patterns

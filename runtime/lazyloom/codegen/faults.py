@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import os
 import threading
+import traceback
 import warnings
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -29,6 +32,8 @@ class Failure(NamedTuple):
             regions but not with them; "serialize" or "restore", for an engine's bytes, without
             which it is built again; else "build", "load", "run" or "verify".
         error: the error, in words.
+        place: the line of the generator's file that raised it, as "file.py:12"; "" if none did.
+        traceback: the traceback from the generator's first function on; "" if none raised it.
     """
 
     generator: str
@@ -36,6 +41,8 @@ class Failure(NamedTuple):
     ops: tuple[str, ...]
     when: str
     error: str
+    place: str = ""
+    traceback: str = ""
 
 
 #: what follows from failures of some kinds, for the warning; XLA computes the region after others
@@ -51,6 +58,9 @@ _ACTIONS: Final = {
     "bind": "bind the constants of", "serialize": "serialise the engine of",
     "restore": "restore the engine of",
 }
+#: files of which frames say nothing about a generator: ours, and those that import its module
+_OURS: Final = (os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
+               os.path.dirname(importlib.__file__) + os.sep, "<frozen importlib")
 _failures: Final[dict[tuple[str, str], Failure]] = {}
 #: single ops and groups that could not be built, by generator and a key of theirs
 _alone: Final[set[tuple[str, str]]] = set()
@@ -65,6 +75,22 @@ def told(error: BaseException) -> str:
     except Exception as again:
         reraise_from_handler(again)
         return type(error).__name__
+
+
+def raised(
+    generator: str, region: str, ops: tuple[str, ...], when: str, error: BaseException,
+    asked: str = "",
+) -> Failure:  # fmt: skip
+    """Return the failure that a generator's function raised an error, ``asked`` for something."""
+    frames = traceback.extract_tb(error.__traceback__)
+    first = next((k for k, f in enumerate(frames) if not f.filename.startswith(_OURS)), None)
+    place = text = ""
+    if first is not None:
+        frames = traceback.StackSummary.from_list(frames[first:])
+        mine = [f for f in frames if f.filename == frames[0].filename]
+        place = f"{os.path.basename(mine[-1].filename)}:{mine[-1].lineno}"
+        text = "".join(frames.format())
+    return Failure(generator, region, ops, when, asked + told(error), place, text)
 
 
 def not_compiled(program: str, regions: Sequence[ProgramRegion], why: str) -> Failure:
@@ -111,6 +137,8 @@ def failed(failure: Failure, question: str = "") -> bool:
             f"the code generator {failure.generator!r} failed to {action} a region of "
             f"{len(failure.ops)} op{'s' if len(failure.ops) > 1 else ''} ({ops}), {consequence}: "
             f"{failure.error}")
+    if failure.place:
+        text += f" (at {failure.place})"
     if logs.hears("codegen", logs.INFO):
         logs.say("codegen", logs.INFO, text)
     if part:

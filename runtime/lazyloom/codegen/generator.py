@@ -5,7 +5,7 @@ of ops that it does as one (:meth:`Generator.patterns`), says which regions are 
 (:meth:`Generator.worthwhile`), and builds the code of a region (:meth:`Generator.build`). The
 runtime does the partitioning (:mod:`.partition`), calls the code from inside the compiled program
 and keeps it. A call whose code raises is computed by host kernels, and later programs leave the
-region to XLA. See ``docs/codegen.md``.
+region to XLA. See ``docs/codegen_vendor.md``.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ..installed import entry_points
 from ..interrupts import Deferred, reraise_from_handler
 from ..settings import WITHOUT
 from . import worth
-from .faults import Failure, failed, told
+from .faults import Failure, failed, raised, told
 from .generator import Generator
 from .patterns import numbers_named
 from .plugin import PluginGenerator, opened
@@ -333,8 +333,7 @@ def _find() -> None:
             except Exception as error:
                 reraise_from_handler(error)
                 _unavailable[installed.name] = told(error)
-                failed(Failure(installed.name, "", (), "import",
-                               f"{installed.value}: {told(error)}"))
+                failed(raised(installed.name, "", (), "import", error, f"{installed.value}: "))
         named: dict[str, tuple[str, Generator]] = {}
         for library in filter(None, os.environ.get(PLUGINS, "").split(os.pathsep)):
             try:

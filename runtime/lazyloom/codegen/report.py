@@ -258,7 +258,9 @@ def _alike(reason: str, op: str = "") -> str:
     reason = _SHAPE.sub(r"\1", reason)
     reason = _COUNT.sub("n", reason)
     if op:
-        reason = re.sub(rf"(?<![\w.]){re.escape(op)}(?![\w.])", "it", reason)
+        name = rf"(?<![\w.]){re.escape(op)}(?![\w.])"
+        reason = re.sub(rf"\bno {name}", "no such op", reason)
+        reason = re.sub(name, "it", reason)
     words = reason.split(", ")
     return ", ".join(dict.fromkeys(words))
 

@@ -17,7 +17,7 @@ from ..backends.data import scalar_vector
 from ..cache import memory
 from ..codegen import registry
 from ..codegen.answers import Call
-from ..codegen.faults import Failure, failed, told
+from ..codegen.faults import failed, raised
 from ..codegen.generator import Generator
 from ..codegen.mapped import with_batches
 from ..codegen.patterns import numbers_named
@@ -169,5 +169,5 @@ def _numbers(generator: Generator, call: Call) -> list[int]:
         return [int(k) for k in generator.numbers(call)]
     except Exception as error:
         reraise_from_handler(error)
-        failed(Failure(generator.name, "", (call.op,), "ask", f"numbers: {told(error)}"), "numbers")
+        failed(raised(generator.name, "", (call.op,), "ask", error, "numbers: "), "numbers")
         return []

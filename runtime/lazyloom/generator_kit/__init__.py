@@ -2,5 +2,5 @@
 
 :mod:`.samples` has what a generator claims, :mod:`.checks` what is checked of that, :mod:`.process`
 runs the checks in a process that may hang or end, and :mod:`.command` prints. See
-``docs/codegen.md``.
+``docs/codegen_vendor.md``.
 """

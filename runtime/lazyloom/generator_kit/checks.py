@@ -11,17 +11,18 @@ import numpy as np
 from ..backends.selection import backend
 from ..codegen import faults, registry
 from ..codegen.generator import Generator
-from ..codegen.patterns import NumberMatch, Pattern, PatternMatch
+from ..codegen.patterns import Pattern
+from ..codegen.precision import roundings
 from ..codegen.report import explain
 from ..codegen.verdicts import verdict
-from ..dtypes import float32
 from ..errors import LoomError
+from ..evaluate.previews import programs_of
 from ..ops.samples import Sample
 from ..ops.spec import lookup
 from ..tensor.apply import apply
-from ..trace.scalars import Scalar
 from . import random_programs
 from .faulty import FAULTS, faulty
+from .groups import recordings
 from .programs import (
     NothingToDo,
     Recorded,
@@ -43,6 +44,8 @@ from .samples import call_of, claimed, scaled, with_numbers
 
 #: the samples of an op that take part in checks that run all of them several times
 SOME: Final = 6
+#: how many programs of a group are compared
+GROUPS: Final = 3
 #: by how much the extents of samples are multiplied for timings, and the most elements and
 #: multiplications that come of it
 SCALES: Final = (1024, 256, 64, 16, 4)
@@ -165,11 +168,12 @@ def _repeated(generator: Generator, name: str, given: Sequence[Sample]) -> str:
         for count in range(4):
             found, program = run([several(apply(op.name, given_now, s.attributes))
                                   for given_now, s in zip(arrays, some, strict=True)])
+            steps = max(roundings(program), default=0)
             for mine, theirs, s in zip(found, expected, some, strict=True):
-                same(mine, theirs, generator.tolerance, f"{s.label}, run {count}")
+                same(mine, theirs, generator.tolerance, f"{s.label}, run {count}", steps)
         found, _ = run([of_sample(op, s) for s in others])
         for mine, theirs, s in zip(found, expected_of_others, others, strict=True):
-            same(mine, theirs, generator.tolerance, s.label)
+            same(mine, theirs, generator.tolerance, s.label, steps)
         told = explain(program)
     no_failures()
     if not told.partition.parts:
@@ -216,44 +220,29 @@ def _numbers(generator: Generator, name: str, given: Sequence[Sample]) -> str:
 
 
 def _group(generator: Generator, pattern: Pattern) -> str:
-    shapes: tuple[tuple[int, ...], ...] = ((6, 6), (2, 6, 6), (2, 3, 6, 6))
-    why = ""
-    for shape in shapes:
-        def record(shape: tuple[int, ...] = shape) -> Recorded:
-            values: dict[int, Any] = {}
-            return [[_grown(pattern.root, shape, values)]]
-
+    """The first programs of a pattern's ops, one for each kind of types, that it claims."""
+    why, found = "no sample of its ops fits together", []
+    for label, record in recordings(pattern):
         try:
-            program = compared(generator, record, [pattern.name])
-        except (LoomError, NothingToDo) as error:
+            with by(generator):
+                (value,) = record()
+                told = explain(programs_of([value.value])[0][0])
+        except LoomError as error:
             why = str(error)
             continue
-        with by(generator):
-            told = explain(program)
-        if any(name == pattern.name for p in told.partition.parts
-               for name, _ in p.region.composites):
-            return f"on float32{list(shape)}"
-        why = refused(program, generator)
-    raise NothingToDo(f"none was made of its ops by their names alone ({why.splitlines()[0]:.120})")
-
-
-def _grown(node: Any, shape: tuple[int, ...], values: dict[int, Any]) -> Any:
-    """Record a pattern: an op for each op, and an array for each value that may be any."""
-    if isinstance(node, NumberMatch):
-        return Scalar(node.value, float32)
-    if not isinstance(node, PatternMatch):
-        if id(node) not in values:
-            rng = np.random.default_rng(len(values))
-            values[id(node)] = tensor(rng.standard_normal(shape).astype(np.float32))
-        return values[id(node)]
-    if id(node) not in values:
-        op = lookup(sorted(node.ops)[0])
-        operands = [_grown(o, shape, values) for o in node.operands]
-        rng = np.random.default_rng(100 + len(values))
-        while len(operands) < op.min_operands:
-            operands.append(tensor(rng.standard_normal(shape).astype(np.float32)))
-        values[id(node)] = several(apply(op.name, operands, {}))[0]
-    return values[id(node)]
+        if not any(name == pattern.name for p in told.partition.parts
+                   for name, _ in p.region.composites):
+            why = refused(told.program, generator)
+            continue
+        compared(generator, lambda record=record: [record()], [label])  # type: ignore[misc]
+        found.append(label)
+        if len(found) == GROUPS:
+            break
+    if not found:
+        raise NothingToDo(
+            f"none was made of samples of its ops, give a program that has it by --program "
+            f"({why.splitlines()[0]:.120})")
+    return f"on {'; '.join(found)}"
 
 
 def _program(generator: Generator, name: str, function: Callable[[], Any]) -> str:
@@ -290,13 +279,14 @@ def _fault(
             with by(broken), registry.verify(when == "verify"):
                 for _ in range(2):
                     try:
-                        found, _ = run(record())
+                        found, ran = run(record())
                     except LoomError as error:
                         if when == "run":
                             why = f"{op_name} has no kernel of the host: {error}"
                             break
                         raise
-                    same(found[0], expected[0], max(generator.tolerance, 64.0), op_name)
+                    same(found[0], expected[0], max(generator.tolerance, 64.0), op_name,
+                         max(roundings(ran), default=0))
                 else:
                     noticed = [f.when for f in faults.failures()]
                     if not noticed:

@@ -174,20 +174,28 @@ def _explain(options: argparse.Namespace) -> int:
         observers.remove(observer)
     programs: dict[str, Program] = {}
     forms: dict[str, Counter[str]] = {}
+    with_regions: set[str] = set()
     for ran in events.runs:
         program = ran.evaluation.program
         if program is not None:
             programs.setdefault(program.key, program)
             forms.setdefault(program.key, Counter())[ran.evaluation.form.replace("_", " ")] += 1
+            if ran.evaluation.regions.run:
+                with_regions.add(program.key)
     print(f"\ngenerators in use: {', '.join(registry.in_use()) or 'none'}")
     for key, program in programs.items():
         report = explain(program)
         how = ", ".join(f"{n} {form}" for form, n in forms[key].most_common())
         print(f"\nprogram {key[:12]}: {how}")
         print(report.text() if options.all else report.grouped())
+        if report.partition.parts and key not in with_regions:
+            print("  no run of it had these regions: they come with the compiled program, with "
+                  "lazyloom.options(reproducible=True) at the first run")
     for failure in faults.failures():
         print(f"\nfailed: {failure.generator}, {failure.when}, {', '.join(failure.ops[:6])}: "
               f"{failure.error}")
+        if failure.traceback:
+            print(failure.traceback.rstrip())
     if not programs:
         print("no program ran")
     return status

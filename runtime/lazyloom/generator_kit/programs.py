@@ -12,7 +12,7 @@ import numpy as np
 from ..autodiff.api import grad
 from ..codegen import faults, registry
 from ..codegen.generator import Generator
-from ..codegen.precision import difference
+from ..codegen.precision import difference, roundings
 from ..codegen.report import explain
 from ..codegen.worth import whatever_the_size
 from ..dtypes import as_dtype, float32
@@ -150,19 +150,22 @@ def compared(
         found, program = run(record())
         told = explain(program)
     no_failures()
+    steps = max(roundings(program), default=0)
     for k, (mine, theirs) in enumerate(zip(found, expected, strict=True)):
-        same(mine, theirs, generator.tolerance, labels[k] if k < len(labels) else "")
+        same(mine, theirs, generator.tolerance, labels[k] if k < len(labels) else "", steps)
     if not told.partition.parts:
         raise NothingToDo(refused(program, generator))
     return program
 
 
-def same(mine: Sequence[Any], theirs: Sequence[Any], tolerance: float, label: str) -> None:
-    """Raise Wrong unless results are equal within a tolerance."""
+def same(
+    mine: Sequence[Any], theirs: Sequence[Any], tolerance: float, label: str, steps: int = 0
+) -> None:
+    """Raise Wrong unless results are equal within a tolerance, and so many roundings."""
     for a, b in zip(mine, theirs, strict=True):
         if a.dtype != b.dtype or a.shape != b.shape:
             raise Wrong(f"{label}: {a.dtype}{list(a.shape)}, XLA's {b.dtype}{list(b.shape)}")
-    why = difference(mine, theirs, tolerance)
+    why = difference(mine, theirs, tolerance, [steps] * len(mine))
     if why is not None:
         raise Wrong(f"{label}: {why}")
 
@@ -172,7 +175,8 @@ def no_failures() -> None:
     failures = faults.failures()
     if failures:
         first = failures[0]
-        raise Wrong(f"{first.when}: {first.error} ({', '.join(first.ops[:6])})")
+        at = f" at {first.place}" if first.place else ""
+        raise Wrong(f"{first.when}: {first.error}{at} ({', '.join(first.ops[:6])})")
 
 
 def refused(program: Program, generator: Generator) -> str:

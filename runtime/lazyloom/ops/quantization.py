@@ -13,7 +13,7 @@ from .cases import Cases, case, rough
 from .kinds import Array, Integer, T
 from .rules import quantization as rules
 from .spec import op
-from .traits import NOT_DIFFERENTIABLE, Derivative
+from .traits import NOT_DIFFERENTIABLE, Derivative, Execution
 
 _INT8 = np.array([-128, -3, 0, 5, 127, 1], np.int8)
 _ZERO = np.array(3, np.int8)
@@ -21,7 +21,7 @@ _ZERO = np.array(3, np.int8)
 
 @op(
     rules.quantize, T="floating", source="ONNX QuantizeLinear; torch.quantize_per_tensor",
-    derivative=NOT_DIFFERENTIABLE,
+    derivative=NOT_DIFFERENTIABLE, execution=Execution(rounds=True),
     samples=Cases(
         case((2, 3), np.array(0.01), _ZERO, dtype=int8),
         case((2, 3), np.array(0.25), dtype=int8), case((2, 3), np.array(0.01), dtype=uint8),

@@ -121,15 +121,17 @@ class Execution:
         usual: an installation has more kernels of it: for all ranks and ways to broadcast.
         places: its result lies where its attribute ``placement`` says.
         opaque: XLA does not look into it, and begins nothing of it before all operands are there.
+        rounds: it rounds to integers: where numbers differ in last bits, one may be the next.
     """
 
     __slots__ = ("heavy", "fallible", "effect", "collective", "checked", "aliases", "usual",
-                 "places", "opaque")
+                 "places", "opaque", "rounds")
 
     def __init__(
         self, *, heavy: bool = False, fallible: bool = False, effect: bool = False,
         collective: bool = False, checked: bool = False, aliases: Aliases | None = None,
         usual: bool = False, places: bool = False, opaque: bool = False,
+        rounds: bool = False,
     ) -> None:  # fmt: skip
         self.heavy: Final = heavy
         self.fallible: Final = fallible
@@ -140,6 +142,7 @@ class Execution:
         self.usual: Final = usual
         self.places: Final = places
         self.opaque: Final = opaque
+        self.rounds: Final = rounds
 
 
 class Access:

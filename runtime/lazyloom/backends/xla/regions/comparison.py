@@ -7,7 +7,7 @@ import weakref
 from typing import Any, Final
 
 from ....codegen.faults import failed
-from ....codegen.precision import difference
+from ....codegen.precision import difference, roundings
 from .engines import failure, forget_programs_with, native_engine
 from .region_op import Called, Compared
 
@@ -40,15 +40,16 @@ def comparison_of(compared: Compared) -> Comparison:
 class _Check:
     """The function of a run's arrays: the region's results, those of its ops, and the program's."""
 
-    __slots__ = ("called",)
+    __slots__ = ("called", "rounded")
 
     def __init__(self, called: Called) -> None:
         self.called: Final = called
+        self.rounded: Final = roundings(called.region.program)
 
     def __call__(self, *arrays: Any) -> None:
         count = len(arrays) // 3
         actual, expected, results = arrays[:count], arrays[count : 2 * count], arrays[2 * count :]
-        wrong = difference(actual, expected, self.called.generator.tolerance)
+        wrong = difference(actual, expected, self.called.generator.tolerance, self.rounded)
         if wrong is not None:
             self.tell(wrong)
         for out, array in zip(results, actual if wrong is None else expected, strict=True):

@@ -13,7 +13,7 @@ import numpy as np
 
 from ....cache import memory
 from ....codegen.claims import not_built
-from ....codegen.faults import Failure, failed, told
+from ....codegen.faults import Failure, failed, raised
 from ....codegen.generator import Code, CSource, NativeCode, PythonCode
 from ....codegen.passes import prepared
 from ....counters import counters
@@ -174,9 +174,11 @@ def _built(called: Called) -> Engine:
 
 def failure(called: Called, when: str, error: object) -> Failure:
     """Return the record of a failure of a region."""
-    text = told(error) if isinstance(error, BaseException) else str(error)
-    return Failure(called.generator.name, called.region.program.key,
-                   tuple(call.op for call in called.region.calls), when, text)
+    name, key = called.generator.name, called.region.program.key
+    ops = tuple(call.op for call in called.region.calls)
+    if isinstance(error, BaseException):
+        return raised(name, key, ops, when, error)
+    return Failure(name, key, ops, when, str(error))
 
 
 def _checked(called: Called, function: Any) -> Any:

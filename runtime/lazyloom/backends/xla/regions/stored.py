@@ -16,7 +16,7 @@ from typing import Final
 
 from ....cache import disk
 from ....codegen import registry
-from ....codegen.faults import Failure, failed, told
+from ....codegen.faults import failed, raised
 from ....codegen.generator import Code, CSource, Generator
 from ....foreign import Foreign
 from ....host import storage
@@ -141,6 +141,6 @@ def _code(called: Called, data: bytes) -> Code:
 
 
 def _report(called: Called, when: str, error: Exception) -> None:
-    failed(Failure(called.generator.name, called.region.program.key,
-                   tuple(call.op for call in called.region.calls), when, told(error)),
+    failed(raised(called.generator.name, called.region.program.key,
+                  tuple(call.op for call in called.region.calls), when, error),
            f"{when} {called.key}")
