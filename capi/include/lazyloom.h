@@ -88,12 +88,11 @@
           loom_stats_reset(), loom_finish_compiling(), loom_platform(), loom_cache_dir(),
           loom_program_collectives(), loom_tensor_picture(), loom_codegen_measure(), _verify(),
           _segmented(), _failures(), _load(), loom_quantized, loom_quantize_function(),
-          loom_quantized_run(), _json(), _release(), loom_program_picture(),
+          loom_quantized_run(), _json(), _release(), loom_program_picture(), loom_save_repro(),
           loom_distributed_barrier(), loom_tensor_local_part(), loom_tensor_from_local_part(),
           loom_memory(), loom_cache_save(), _load(), _report_json(), _list_json(),
-          loom_profile_begin(), _end(), _json(), loom_save_repro(), loom_exported, loom_export(),
-          loom_export_with(), loom_load_program(), _with_engines(), loom_exported_run(), _seed(),
-          _json(), _release()
+          loom_profile_begin(), _end(), _json(), loom_exported, loom_export(), loom_export_with(),
+          loom_load_program(), _with_engines(), loom_exported_run(), _seed(), _json(), _release()
      1.8  loom_set_error(), loom_copy_source_location()
      1.7  loom_devices(), loom_tensor_to_device(), loom_tensor_shard(), loom_tensor_placement(),
           loom_distributed_initialize(), _rank(), _finalize()

@@ -58,14 +58,14 @@ ACTION(loom_export) {
 ACTION(loom_export_with) {
   loom_export_options options = {sizeof options, 0, false};
   loom_tensor x = some(w), y;
-  loom_status status = loom_multiply(x, x, &y);
+  loom_status status = one_in(w, 2) ? loom_tensor_require_grad(x, true) : LOOM_OK;
   const char *path = some_path(w, "loom");
+  if (status == LOOM_OK) status = loom_multiply(x, x, &y);
   if (status != LOOM_OK) return status;
   keep(w, y);
   options.vjp_order = one_in(w, 8) ? (int)below(w, 99) - 50 : (int)below(w, 3);
   options.engines = one_in(w, 4);
   if (one_in(w, 16)) options.size = below(w, 2000);
-  if (one_in(w, 2)) (void)loom_tensor_require_grad(x, true);
   status = loom_export_with(path, &x, NULL, 1, &y, 1, NULL, NULL, 0,
                             one_in(w, 8) ? NULL : &options);
   if (status == LOOM_OK) damage(w, path);
