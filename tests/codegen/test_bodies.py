@@ -169,6 +169,16 @@ def test_the_report_has_the_functions_by_their_path() -> None:
     assert "%0.body, in_numpy: 1 op in 1 region" in drawn
 
 
+def test_profiles_draw_the_functions() -> None:
+    codegen.register(InNumPy("multiply"))
+    with codegen.use("in_numpy"), lazyloom.profile() as profile:
+        numpy.asarray(scanned(array(2, 4), array(2, 4)))
+    programs = profile.report.data["programs"]
+    graphs = [p["details"]["graph"] for p in programs if p["details"] is not None]
+    assert any("%0.body.0 multiply" in [box["name"] for box in graph["boxes"]]
+               for graph in graphs)
+
+
 def test_heavy_work_inside_is_told_of() -> None:
     codegen.register(InNumPy("multiply"))
 

@@ -32,12 +32,16 @@ def graph_of(report: Report, seen: SeenProgram) -> dict[str, Any]:
     if len(instructions) > MOST_BOXES:
         return _folded(report, needs, lines)
     drawing = report.drawing()
-    boxes = [{"name": box.name, "type": box.type, "title": f"{box.title}\n{line}",
+    # those of functions of loops come after the program's own, and have no lines
+    titles = [f"{box.title}\n{line}" for box, line in zip(drawing.boxes, lines, strict=False)]
+    titles += [box.title for box in drawing.boxes[len(lines):]]
+    boxes = [{"name": box.name, "type": box.type, "title": title,
               "generator": box.generator, "left": box.left, "result": box.result}
-             for box, line in zip(drawing.boxes, lines, strict=True)]
+             for box, title in zip(drawing.boxes, titles, strict=True)]
     regions = [{"label": r.label, "generator": r.generator, "members": list(r.members),
                 "outputs": list(r.outputs)} for r in drawing.regions]
-    return {"boxes": boxes, "needs": needs, "regions": regions, "summary": drawing.summary,
+    return {"boxes": boxes, "needs": [list(each) for each in drawing.needs], "regions": regions,
+            "summary": drawing.summary,
             "legend": [list(row) for row in drawing.legend], "folded": False}
 
 
