@@ -34,21 +34,30 @@ def timed(generator: Generator, region: Region, compile: Compile) -> list[tuple[
     """Return the seconds of alternating runs of a region and of its ops by XLA.
 
     Both are programs that take and give arrays in memory in the layouts that the generator chooses.
-    Operands are the same in all runs, so that constants are bound. Raises what ``compile``
-    raises, and RuntimeError where the region failed.
+    Operands are the same in all runs, so that constants are bound, but for those over which results
+    are written, of which each run has a copy. Raises what ``compile`` raises, and RuntimeError
+    where the region failed.
     """
     callee = called(spec_of_region(generator, region))
     assert callee is not None
     request, partition, types = _in_memory(generator, region, callee.region.layouts)
+    over = {k: r for r, k in callee.aliases}
+    request = request._replace(aliases=over)
     programs = [compile(request, partition), compile(request, None)]
     random = np.random.default_rng(0)
     fewest = min([d for t in types for d in t.shape], default=2)
-    arrays = [jax_compat.upload(_numbers(t, fewest, random)) for t in types]
+    numbers = [_numbers(t, fewest, random) for t in types]
+    arrays = [jax_compat.upload(x) for x in numbers]
+
+    def given() -> list[Any]:
+        return [jax_compat.upload(numbers[k].copy()) if k in over else array
+                for k, array in enumerate(arrays)]
+
     # constants are bound before the runs that count
     with options(reproducible=True):
         for _ in range(3):
             for program in programs:
-                _run(program, arrays)
+                _run(program, given())
     pairs: list[tuple[float, float]] = []
     started = time.perf_counter()
     while len(pairs) < FEWEST or (
@@ -58,7 +67,7 @@ def timed(generator: Generator, region: Region, compile: Compile) -> list[tuple[
         first = len(pairs) % 2
         seconds = [0.0, 0.0]
         for number in (first, 1 - first):
-            seconds[number] = _run(programs[number], arrays)
+            seconds[number] = _run(programs[number], given())
         pairs.append((seconds[0], seconds[1]))
     if (generator.name, region.program.key) in refused():
         raise RuntimeError("the region failed")
