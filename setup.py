@@ -445,6 +445,8 @@ class OptionalBuild(build_ext):
 FLAGS = [] if sys.platform == "win32" else ["-g0"]
 #: nobody else calls the core's functions, so they need no table
 HIDDEN = [] if sys.platform == "win32" else ["-fvisibility=hidden"]
+#: roots that set no errno, so that there is an instruction for many; the library of the others
+NO_ERRNO, MATH = ([], []) if sys.platform == "win32" else ([*FLAGS, "-fno-math-errno"], ["m"])
 #: products are rounded before they are added
 EXACT = [] if sys.platform == "win32" else ["-ffp-contract=off"]
 
@@ -463,9 +465,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 def native_extensions() -> list[Any]:
     """The extensions in C, or those that can be built here with a word on why."""
-    found = [in_c("lazyloom._onednn", "onednn", extra_compile_args=FLAGS,
-                  libraries=[] if sys.platform == "win32" else ["m"]),
-             in_c("lazyloom._c_kernels", "c_kernels", extra_compile_args=FLAGS)]
+    found = [in_c("lazyloom._onednn", "onednn", extra_compile_args=FLAGS, libraries=MATH),
+             in_c("lazyloom._c_kernels", "c_kernels", extra_compile_args=NO_ERRNO, libraries=MATH)]
     try:
         import numpy
     except ImportError as error:

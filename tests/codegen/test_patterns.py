@@ -420,10 +420,21 @@ def test_what_was_not_looked_at_is_not_said_to_run_between() -> None:
                 "run between them"}
 
 
+def test_what_only_the_last_op_uses_is_gathered() -> None:
+    last = Pattern("all", match("barrier"), gathers="exp tanh")
+    # of these T is the result of another op's operand, too, and N is of another name
+    p = written("E:exp(a) F:exp(E) T:tanh(b) N:negative(a) G:tanh(c) B:barrier(F,b,T,N,G,G) O:t(T)")
+    found = grouped(p, "B O", last)
+    assert regions(p, found) == ["mine: F G B"]
+    assert grouped(p, "B O G", last).parts[0].members == (1, 5)
+    assert regions(p, grouped(p, "F B", Pattern("all", match("barrier"), gathers="sin"))) == []
+
+
 @pytest.mark.parametrize(("wrong", "why"), [
     (lambda: match("add", 5), "match: 5 was given for an operand of add, expected any_value"),
     (lambda: match(" "), "match: ' ' was given, expected names of ops"),
     (lambda: Pattern("p", any_value()), "was given as the root of 'p', expected match"),
+    (lambda: Pattern("p", match("add"), gathers=5), "5 was given as what 'p' gathers, expected"),
 ])  # fmt: skip
 def test_what_is_no_pattern(wrong: Callable[[], Pattern], why: str) -> None:
     with pytest.raises(ll.errors.ArgumentError, match=why):

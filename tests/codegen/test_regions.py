@@ -363,3 +363,48 @@ def test_beside_calls_whose_arrays_are_column_major(f: Any) -> None:
             found.append(numpy.asarray(f(np.asarray(x))))
             assert bool(lazyloom.last_evaluation().regions.run) == (name == "in_numpy")
     numpy.testing.assert_allclose(*found, rtol=1e-10, atol=1e-10)
+
+
+class _Overwriting(InNumPy):
+    """Adds, and has the sum in the memory of the first operand."""
+
+    def __init__(self, given: dict[int, int] | None = None) -> None:
+        super().__init__("add")
+        self.given = given
+        self.shared: list[bool] = []
+
+    def aliases(self, region: codegen.Region) -> dict[int, int]:
+        return {0: 0} if self.given is None else self.given
+
+    def build(self, region: codegen.Region) -> codegen.Code:
+        def fill(a: Any, b: Any, out: Any) -> None:
+            self.shared.append(numpy.shares_memory(a, out))
+            numpy.add(a, b, out=out)
+
+        return codegen.PythonCode(fill, fills=True)
+
+
+def test_a_result_in_the_memory_of_an_operand() -> None:
+    g = _Overwriting()
+    a, b = numbers(300, 40), numbers(300, 40, seed=1)
+    with used(g), lazyloom.options(reproducible=True):
+        x, y = np.asarray(a.copy()), np.asarray(b)
+        for step in range(1, 4):
+            x += y
+            numpy.testing.assert_allclose(numpy.asarray(x), a + step * b, rtol=1e-5, atol=1e-5)
+        # what is used later, too, is not overwritten: the region is given a copy
+        z = x + y
+        w = x * 2.0
+        found = numpy.asarray(z), numpy.asarray(w), numpy.asarray(x)
+    assert g.shared and all(g.shared)
+    numpy.testing.assert_allclose(found[0], found[2] + b, rtol=1e-6)
+    numpy.testing.assert_array_equal(found[1], found[2] * 2)
+
+
+@pytest.mark.parametrize("given", [{0: 2}, {1: 0}, {0: 1}])
+def test_memory_that_a_result_cannot_have(given: dict[int, int]) -> None:
+    g = _Overwriting(given)
+    with used(g), pytest.warns(RuntimeWarning, match="for each result a different operand"):
+        x, y = np.asarray(numbers(30, 40)), np.asarray(numbers(40))
+        numpy.testing.assert_allclose(
+            numpy.asarray(x + y), numbers(30, 40) + numbers(40), rtol=1e-6)

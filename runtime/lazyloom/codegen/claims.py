@@ -24,7 +24,7 @@ from .worth import at_any_size, estimates, of_any_size
 
 Outputs = Sequence[tuple[int, int]]
 #: the most operands and results of a region together, as what calls them has it
-MOST_ARRAYS: Final = 1024
+MOST_ARRAYS: Final = 4096
 
 
 class Part(NamedTuple):

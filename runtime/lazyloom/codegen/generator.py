@@ -233,6 +233,16 @@ class Generator(ABC):
         """
         return None
 
+    def aliases(self, region: Region) -> Mapping[int, int]:
+        """Return the operands over which results may be written: {result: operand}.
+
+        Such a result has the operand's memory, so that what is updated in place takes no copy.
+        Types and layouts of both are the same, and no operand is named twice. Where the program
+        uses the operand's value later, the region is given a copy of it. Code that fails does so
+        before it writes.
+        """
+        return {}
+
     def constants(self, region: Region) -> Sequence[int]:
         """Return the numbers of operands that are the same for many runs, such as weights.
 

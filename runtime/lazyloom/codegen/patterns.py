@@ -145,13 +145,16 @@ class Pattern:
             they do not match.
         shows: the generator can give inner results of the group as well: it may have some that
             other ops use, or that the program returns. They are outputs of its region.
+        gathers: names of ops, "cast transpose" for two. Of these, each that the last op has as an
+            operand and nothing else uses is in the group, too, whichever operand it is.
     """
 
-    __slots__ = ("name", "root", "check", "shows")
+    __slots__ = ("name", "root", "check", "shows", "gathers")
 
     def __init__(
         self, name: str, root: PatternMatch,
         check: Callable[[Sequence[Call]], Answer] | None = None, *, shows: bool = False,
+        gathers: str = "",
     ) -> None:  # fmt: skip
         if not isinstance(root, PatternMatch):
             raise ArgumentError(
@@ -160,6 +163,11 @@ class Pattern:
         self.root: Final = root
         self.check: Final = check
         self.shows: Final = shows
+        if not isinstance(gathers, str):
+            raise ArgumentError(
+                f"Pattern: {gathers!r:.80} was given as what {name!r:.80} gathers, expected names "
+                "of ops, such as 'cast'")
+        self.gathers: Final = frozenset(gathers.split())
 
 
 class Found(NamedTuple):
@@ -260,7 +268,7 @@ class Finder:
         self._now, self._left = self._tied[pattern], MOST_LOOKS
         self._ways.clear()
         for members, _ in islice(self._op(pattern.root, number, {}), WAYS):
-            match_members = tuple(sorted(set(members)))
+            match_members = tuple(sorted({*members, *self._gathered(pattern, number)}))
             if match_members in seen:
                 continue
             seen.add(match_members)
@@ -272,6 +280,16 @@ class Finder:
         for found in later:
             yield found._replace(
                 between=self._between(found) if pattern.shows else None)
+
+    def _gathered(self, pattern: Pattern, number: int) -> list[int]:
+        """Return the ops that join a match as operands of its last op, which alone uses them."""
+        if not pattern.gathers:
+            return []
+        used = Counter(item.instruction for item in self.instructions[number].operands
+                       if isinstance(item, Result))
+        return [n for n, count in used.items()
+                if self.instructions[n].spec.op.name in pattern.gathers
+                and self.users[n] == count and self.free(n)]
 
     def _escaping(self, members: tuple[int, ...], root: int) -> tuple[int, ...]:
         """Return the members whose inner results anything else uses."""

@@ -13,11 +13,12 @@
    nearly all of them apart; what is left is runs of few elements, which are put in order one by one.
    Long rows are shared by threads, digit by digit; of many rows each thread takes some.
 
-   scattering() is the address of such a function for the gradient of a sort, scanning(), finding()
-   and unpooling() are those for what scans.h and pools.h have. */
+   scattering() is the address of such a function for the gradient of a sort, scanning(), finding(),
+   unpooling() and optimizing() are those for what scans.h, pools.h and steps.h have. */
 #include "digits.h"
 #include "scans.h"
 #include "pools.h"
+#include "steps.h"
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -559,12 +560,18 @@ static PyObject *unpooling(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none))
     return PyLong_FromVoidPtr((void *)(uintptr_t)unpool);
 }
 
+static PyObject *optimizing(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none))
+{
+    return PyLong_FromVoidPtr((void *)(uintptr_t)optimize);
+}
+
 static PyMethodDef methods[] = {
     {"sorting", sorting, METH_NOARGS, "The address of what sorts."},
     {"scattering", scattering, METH_NOARGS, "The address of what gives gradients."},
     {"scanning", scanning, METH_NOARGS, "The address of what gives running sums and their like."},
     {"finding", finding, METH_NOARGS, "The address of what gives positions of extrema."},
     {"unpooling", unpooling, METH_NOARGS, "The address of what gives gradients of maxima."},
+    {"optimizing", optimizing, METH_NOARGS, "The address of what does steps of optimizers."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -62,7 +62,7 @@ typedef struct {
     Core *core;
 } Engine;
 
-#define MOST 1024
+#define MOST 4096
 
 /* engines by key: a table of a power of two, at most half full, looked through from key % size */
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;

@@ -36,12 +36,14 @@ class Called(NamedTuple):
         region: the region, with the layouts that the generator asked for.
         token: True if it has an additional operand, a number that says whether some of its operands
             are those of an earlier run (:mod:`.constants`).
+        aliases: the results that have an operand's memory, each with that operand.
     """
 
     key: int
     generator: Generator
     region: Region
     token: bool = False
+    aliases: tuple[tuple[int, int], ...] = ()
 
     def packed(self) -> dict[str, Any]:
         """Return JSON from which another process rebuilds it."""
@@ -94,12 +96,14 @@ class Compared(NamedTuple):
         called: the region.
         region: its arrays: the region's results and those of its ops, and the program's results.
         token: always False: it has no additional operand.
+        aliases: always empty: its results have memory of their own.
     """
 
     key: int
     called: Called
     region: Arrays
     token: bool = False
+    aliases: tuple[tuple[int, int], ...] = ()
 
 
 _specs: Final[dict[tuple[str, str, str, Any, bool, Extents | None], Spec]] = {}
@@ -143,7 +147,8 @@ def called(spec: Spec) -> Called | Compared | None:
 def _spec(generator: Generator, region: Region, token: bool) -> Spec:
     spec = _op(f"region.{generator.name}", region, token)
     placed = region._replace(layouts=_layouts(generator, region))
-    _called[spec] = Called(key_of(generator, placed), generator, placed, token)
+    _called[spec] = Called(
+        key_of(generator, placed), generator, placed, token, _aliases(generator, placed))
     return spec
 
 
@@ -202,6 +207,22 @@ def takes_extents(spec: Spec) -> bool:
     """Return True for a region for many extents, whose function takes those of a run first."""
     callee = called(spec)
     return callee is not None and callee.region.extents is not None
+
+
+def _aliases(generator: Generator, region: Region) -> tuple[tuple[int, int], ...]:
+    """Return the results that have an operand's memory. Raises ValueError where that is impossible.
+    """
+    wanted = tuple(sorted((int(r), int(k)) for r, k in generator.aliases(region).items()))
+    arrays = list(zip((*region.operands, *region.results), region.layouts, strict=True))
+    count = len(region.operands)
+    possible = all(
+        0 <= k < count and 0 <= r < len(arrays) - count and arrays[k] == arrays[count + r]
+        for r, k in wanted)
+    if not possible or len({k for _, k in wanted}) != len(wanted):
+        raise ValueError(
+            f"{generator.name}: aliases {dict(wanted)} were given, expected for each result a "
+            "different operand of its type and layout")
+    return wanted
 
 
 def lowered_region(spec: Spec) -> Lowered:
@@ -280,10 +301,15 @@ def _function(
     outputs = [_in_memory(t, layout)
             for t, layout in zip(results, inside[len(operands):], strict=True)]
     count = len(results)
+    over = ", ".join(
+        f"#stablehlo.output_operand_alias<output_tuple_indices = [{r if count > 1 else ''}], "
+        f"operand_index = {k + (extents is not None)}, operand_tuple_indices = []>"
+        for r, k in callee.aliases)
     lines.append(
         f"    %r{f':{count}' if count > 1 else ''} = stablehlo.custom_call @{TARGET}"
         f"({', '.join(arguments)}) {{api_version = 4 : i32, backend_config = "
         f"{{region = {callee.key} : i64{', token = 1 : i64' if callee.token else ''}}}, "
+        f"{f'output_operand_aliases = [{over}], ' if over else ''}"
         f"operand_layouts = [{_row_major(types)}], result_layouts = [{_row_major(outputs)}]}} : "
         f"({', '.join(types)}) -> "
         f"{outputs[0] if count == 1 else '(' + ', '.join(outputs) + ')'}")

@@ -37,22 +37,29 @@ def timed(
     """Return the seconds of alternating runs of a region and of its ops by XLA.
 
     Both are programs that take and give arrays in memory in the layouts that the generator chooses.
-    Operands are the same in all runs, so that constants are bound. Raises what ``compile``
-    raises, RuntimeError where the region failed, and TimeoutError once ``ends()``.
+    Operands are the same in all runs, so that constants are bound, but for those over which results
+    are written, of which each run has a copy. Raises what ``compile`` raises, RuntimeError where
+    the region failed, and TimeoutError once ``ends()``.
     """
 
     def run(number: int) -> float:
         if ends is not None and ends():
             raise TimeoutError("measuring was given up")
-        return _run(programs[number], arrays)
+        given = [jax_compat.upload(numbers[k].copy()) if k in over else array
+                 for k, array in enumerate(arrays)]
+        return _run(programs[number], given)
 
     callee = called(spec_of_region(generator, region))
     assert callee is not None
     request, partition, types = _in_memory(generator, region, callee.region.layouts)
+    over = {k: r for r, k in callee.aliases}
+    request = request._replace(aliases=over)
     programs = [compile(request, partition), compile(request, None)]
     random = np.random.default_rng(0)
     fewest = min([d for t in types for d in t.shape], default=2)
-    arrays = [jax_compat.upload(_numbers(t, fewest, random)) for t in types]
+    numbers = [_numbers(t, fewest, random) for t in types]
+    arrays = [jax_compat.upload(x) for x in numbers]
+
     # constants are bound before the runs that count
     with options(reproducible=True):
         for _ in range(3):
