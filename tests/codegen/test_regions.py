@@ -487,8 +487,8 @@ def test_op_by_op_a_result_has_the_memory_of_a_copy_of_the_operand() -> None:
 def test_op_by_op_memory_that_a_result_cannot_have() -> None:
     g = _Alone("alone_wrongly", {0: 5})
     a, b = numbers(130, 128), numbers(128, 128, seed=1)
-    with used(g), lazyloom.options(reproducible=False, compiled_beside=0):
-        with pytest.warns(RuntimeWarning, match="for each result a different operand"):
-            z = numpy.asarray(np.asarray(a) @ np.asarray(b))
+    wrong = pytest.warns(RuntimeWarning, match="for each result a different operand")
+    with used(g), lazyloom.options(reproducible=False, compiled_beside=0), wrong:
+        z = numpy.asarray(np.asarray(a) @ np.asarray(b))
     assert not g.shared
     numpy.testing.assert_allclose(z, a @ b, rtol=1e-4, atol=1e-4)
