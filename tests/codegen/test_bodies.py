@@ -382,3 +382,78 @@ def test_equal_loops_share_engines() -> None:
     codegen.register(mine)
     beside_xla(lambda x, w: scanned(x, w) + scanned(w, w), "by_kernels")
     assert len(mine.built) == len({tuple(ops) for ops in mine.built})
+
+
+class _Accumulating(InNumPy):
+    """Adds to what the result's memory holds, which is the first operand's."""
+
+    merges = False
+
+    def __init__(self) -> None:
+        super().__init__("add", name="accumulating")
+
+    def supports(self, call: codegen.Call) -> codegen.Answer:
+        if call.op != "add" or any(t != call.results[0] or not t.ndim for t in call.operands):
+            return codegen.No("no sum of two arrays of one type")
+        return codegen.YES
+
+    def aliases(self, region: codegen.Region) -> dict[int, int]:
+        return {0: 0}
+
+    def build(self, region: codegen.Region) -> codegen.Code:
+        def run(*arrays: Any) -> None:
+            self.calls += 1
+            *operands, out = arrays
+            out += operands[-1].copy()
+
+        return codegen.PythonCode(run, fills=True)
+
+
+def _carried(x: Any, w: Any) -> Any:
+    (a, b), each = lazyloom.scan(
+        lambda carry, row: ((carry[1], carry[0] + row), carry[0] + w), (x, x), array(5, 2, 4))
+    return a, b, each
+
+
+def _repeated(x: Any, w: Any) -> Any:
+    def body(state: Any) -> Any:
+        n, a, b = state
+        total = a + b
+        return n + 1, total, a + total
+
+    return lazyloom.while_loop(lambda state: state[0] < 4, body, (np.asarray(0), x, w))[1:]
+
+
+def _chosen(x: Any, w: Any) -> Any:
+    return lazyloom.cond(x.sum() < 100, lambda a, b: (a + b, b + a), lambda a, b: (b, a), x, w)
+
+
+def _pulled_back(x: Any, w: Any) -> Any:
+    def loss(x: Any, w: Any) -> Any:
+        def step(carry: Any, row: Any) -> Any:
+            total = np.tanh(carry * w) + row
+            return total + carry, total * row
+
+        last, each = lazyloom.scan(step, x, array(3, 2, 4) / 4)
+        return last.sum() + (each * each).sum()
+
+    return lazyloom.grad(loss, argnums=(0, 1))(x, w)
+
+
+@pytest.mark.parametrize("function", [_carried, _repeated, _chosen, _pulled_back])
+def test_results_in_the_memory_of_operands(function: Callable[..., Any]) -> None:
+    generator = _Accumulating()
+    codegen.register(generator)
+    given = array(2, 4), array(2, 4) + 1
+
+    def found() -> list[Any]:
+        return [numpy.asarray(a) for a in (*function(*given), *given)]
+
+    with lazyloom.options(reproducible=True):
+        with codegen.use("xla"):
+            expected = found()
+        with codegen.use("accumulating"):
+            values = found()
+    assert generator.calls and not codegen.failures()
+    for a, b in zip(values, expected, strict=True):
+        numpy.testing.assert_allclose(a, b, rtol=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy
@@ -284,3 +285,31 @@ def test_a_processor_without_the_instructions(
                 assert ours is not bool(why) and why in report.text()
     finally:
         codegen.register(_generator)
+
+
+@pytest.mark.parametrize("kind, parts, changed", [
+    (int8, "other", "other_scale"), (int8, "", "x_scale"), (uint8, "bias relu6", "w_scale"),
+    (int8, "bias", "bias"), (uint8, "bias", "scale")])
+@pytest.mark.parametrize("value", [0.0, numpy.nan, numpy.inf, 1e38, 1e-40])
+@pytest.mark.usefixtures("fresh_cache")  # or programs without the region are there
+def test_scales_of_which_onednn_makes_other_integers(
+    kind: Any, parts: str, changed: str, value: float
+) -> None:
+    skip_without(_generator, "int8")
+    assert _generator is not None
+    operands = Operands("plain", kind)
+    given = getattr(operands, changed).numpy().copy()
+    given.reshape(-1)[-1] = value
+    setattr(operands, changed, torch.tensor(given))
+    # of weights alone, of images alone, and a bias it takes what is small
+    fails = not value < 1 or changed in ("other_scale", "scale")
+    with codegen.use("xla"), lazyloom.options(reproducible=True):
+        expected = operands.made(parts, kind).numpy()
+    codegen.register(_generator)
+    with codegen.use("onednn"), lazyloom.options(reproducible=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = [operands.made(parts, kind).numpy() for _ in range(2)]
+    assert [f.error for f in codegen.failures()] == [
+        "oneDNN: a scale or bias is 0, not finite, or too large or small for integers"] * fails
+    for each in found:
+        assert abs(each.astype(int) - expected.astype(int)).max() <= 1

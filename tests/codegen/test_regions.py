@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from typing import Any
 
 import numpy
@@ -408,3 +409,86 @@ def test_memory_that_a_result_cannot_have(given: dict[int, int]) -> None:
         x, y = np.asarray(numbers(30, 40)), np.asarray(numbers(40))
         numpy.testing.assert_allclose(
             numpy.asarray(x + y), numbers(30, 40) + numbers(40), rtol=1e-6)
+
+
+class _Turning(InNumPy):
+    """Gives transposes of operands as views, each in the memory of the other operand."""
+
+    def __init__(self, fails: bool) -> None:
+        super().__init__("add", "transpose", name="turning")
+        self.fails = fails
+
+    def aliases(self, region: codegen.Region) -> dict[int, int]:
+        return {0: 1, 1: 0} if len(region.operands) == 2 else {}
+
+    def build(self, region: codegen.Region) -> codegen.Code:
+        self.built.append([call.op for call in region.calls])
+
+        def run(a: Any, b: Any) -> tuple[Any, ...]:
+            self.calls += 1
+            if self.fails:
+                raise RuntimeError("the device fell off")
+            return a.T, b.T, a.T + b.T
+
+        return codegen.PythonCode(run)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_view_of_an_operand_over_which_another_result_is_written(fails: bool) -> None:
+    g = _Turning(fails)
+    a, b = numbers(9, 9), numbers(9, 9, seed=1)
+    with used(g), lazyloom.options(reproducible=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        left, right = (lazyloom.apply("transpose", [np.asarray(x)], {"axes": (1, 0)})
+                       for x in (a, b))
+        found = left, right, lazyloom.apply("add", [left, right])
+        lazyloom.sync(*found)
+        values = [numpy.asarray(x.read()) for x in found]
+    assert g.built == [["transpose", "transpose", "add"]]
+    assert g.calls == 1 and bool(codegen.failures()) == fails
+    for value, expected in zip(values, (a.T, b.T, a.T + b.T), strict=True):
+        numpy.testing.assert_array_equal(value, expected)
+
+
+class _Alone(_Overwriting):
+    """Adds to what the memory of the result holds, also while programs run op by op."""
+
+    def __init__(self, name: str, given: dict[int, int] | None = None) -> None:
+        super().__init__(given)
+        self.name = name
+        self.ops = ("matmul",)
+
+    def runs_alone(self, call: codegen.Call) -> codegen.Answer:
+        return codegen.YES
+
+    def build(self, region: codegen.Region) -> codegen.Code:
+        def fill(a: Any, b: Any, out: Any) -> None:
+            self.shared.append(numpy.shares_memory(a, out))
+            out[...] = out @ b
+
+        return codegen.PythonCode(fill, fills=True)
+
+
+@pytest.mark.usefixtures("fresh_cache")
+def test_op_by_op_a_result_has_the_memory_of_a_copy_of_the_operand() -> None:
+    g = _Alone("alone")
+    a, b = numbers(128, 128), numbers(128, 128, seed=1)
+    with used(g), lazyloom.options(reproducible=False, compiled_beside=0):
+        x, y = np.asarray(a), np.asarray(b)
+        z = numpy.asarray(x @ y)
+    evaluation = lazyloom.last_evaluation()
+    assert evaluation is not None and evaluation.form == "op_by_op"
+    assert g.shared == [True]
+    numpy.testing.assert_allclose(z, a @ b, rtol=1e-4, atol=1e-4)
+    numpy.testing.assert_array_equal(numpy.asarray(x), a)
+
+
+@pytest.mark.usefixtures("fresh_cache")
+def test_op_by_op_memory_that_a_result_cannot_have() -> None:
+    g = _Alone("alone_wrongly", {0: 5})
+    a, b = numbers(130, 128), numbers(128, 128, seed=1)
+    wrong = pytest.warns(RuntimeWarning, match="for each result a different operand")
+    with used(g), lazyloom.options(reproducible=False, compiled_beside=0), wrong:
+        z = numpy.asarray(np.asarray(a) @ np.asarray(b))
+    assert not g.shared
+    numpy.testing.assert_allclose(z, a @ b, rtol=1e-4, atol=1e-4)

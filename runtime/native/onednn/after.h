@@ -3,15 +3,20 @@
    oneDNN's ReLU of NaN is 0, as its maxima and limits are of NaN: here NaN stays. Batch
    normalisation by given statistics is ``x * scale + shift``, a number of each for a channel, which a
    convolution does itself once scale and shift are known. Arrays are of float32, or halves: of
-   bfloat16; scale and shift are of float32 in either case. */
+   bfloat16; scale and shift are of float32 in either case. Before a quantised group, its scales are
+   looked at: of what is not finite oneDNN makes other integers, as of NaN, which it divides by the
+   scale of a summand, too. */
 
-enum { RELU, RELU6, SCALE_SHIFT };
-static const char *const after_kinds[] = {"relu", "relu6", "scale_shift"};
+enum { RELU, RELU6, SCALE_SHIFT, SCALES };
+static const char *const after_kinds[] = {"relu", "relu6", "scale_shift", "scales"};
+
+/* the largest modulus of a scale: sums of products of two do not overflow, nor divided by a third */
+#define LARGEST_SCALE 1e10f
 
 #define MOST_OPERANDS 6
 
 typedef struct {
-    /* numbers of memories: of a limit the array; of scale and shift mean, variance, weight and bias
+    /* numbers of memories: of a limit the array, and of scales; of scale and shift mean, variance, weight and bias
        (-1 where there is none), scale, shift */
     Py_ssize_t arrays[MOST_OPERANDS];
     Py_ssize_t count, halves;
@@ -68,11 +73,27 @@ static void scale_shift(const After *a, char *const *data)
     }
 }
 
-static void run_after(const After *a, char *const *data)
+/* Whether all moduli are at most the largest, and at least eps; NaN is not. */
+static int usual(const float *scales, Py_ssize_t count, float eps)
 {
+    int all = 1;
+    for (Py_ssize_t k = 0; k < count; k++) {
+        float size = fabsf(scales[k]);
+        all &= size >= eps && size <= LARGEST_SCALE;
+    }
+    return all;
+}
+
+/* Returns NULL, or what is wrong. */
+static const char *run_after(const After *a, char *const *data)
+{
+    if (a->kind == SCALES)
+        return usual((const float *)data[*a->arrays], a->count, a->eps)
+                   ? NULL : "a scale or bias is 0, not finite, or too large or small for integers";
     if (a->kind == SCALE_SHIFT) scale_shift(a, data);
     else if (a->halves) limit_halves((int16_t *)data[*a->arrays], a->count, a->kind == RELU6);
     else limit_floats((int32_t *)data[*a->arrays], a->count, a->kind == RELU6);
+    return NULL;
 }
 
 /* Of (kind, numbers of memories, (count, halves, eps)); NULL with an exception where that is no such. */
@@ -84,7 +105,7 @@ static After *read_after(PyObject *given, Py_ssize_t memories)
     if (!PyArg_ParseTuple(given, "sO!(nnf)", &kind, &PyTuple_Type, &arrays, &found.count,
                           &found.halves, &found.eps))
         return NULL;
-    for (int k = 0; k <= SCALE_SHIFT; k++)
+    for (int k = 0; k <= SCALES; k++)
         if (!strcmp(kind, after_kinds[k])) found.kind = k;
     Py_ssize_t count = PyTuple_GET_SIZE(arrays);
     if (found.kind < 0 || count != (found.kind == SCALE_SHIFT ? MOST_OPERANDS : 1)) {

@@ -249,8 +249,10 @@ static void run_lane(const Plan *plan, const Stage *stage, Py_ssize_t number, ch
             continue;
         }
         if (s->after) {
-            run_after(s->after, plan->data);
-            continue;
+            const char *text = run_after(s->after, plan->data);
+            if (!text) continue;
+            snprintf(wrong, WORDS, "oneDNN: %s", text);
+            break;
         }
         int status = plan->execute(s->primitive, lane->stream, s->count, s->arguments);
         s->done = !status;

@@ -16,6 +16,8 @@ from .quantized import NARROW, PREFIX, PRODUCTS, QuantizedGroup, group_of, summe
 
 #: dtypes of arrays here, as oneDNN numbers them
 _DTYPES: Final = {"int8": library.S8, "uint8": library.U8, "float32": library.F32}
+#: the smallest modulus of a scale by which numbers are divided
+_SMALLEST: Final = 1e-10
 
 
 def is_group(region: Region) -> bool:
@@ -192,10 +194,26 @@ class _Adding:
         self.outputs: Final = (
             w.shape[0] if group.call.op == "conv" else w.shape[1 - summed_axis(group.call)])
         plan.stage()
+        self._check()
         self.scale: Final = self._in_units(group.image.scale, 1)
         self.bias: Final = (
             None if group.bias is None else self._in_units(group.bias, self.outputs))
         self.made: Final = None if group.scale is None else self._in_units(group.scale, 1)
+
+    def _check(self) -> None:
+        """Have runs fail whose scales oneDNN computes otherwise with; then the host computes them.
+        """
+        group = self.group
+        # a channel whose weights are all 0 may have a scale of 0
+        of = [(group.image.scale, 1, 0.0),
+              (group.weight.scale, self.outputs if group.channels else 1, 0.0)]
+        if group.bias is not None:
+            of.append((group.bias, self.outputs, 0.0))
+        of += [(k, 1, _SMALLEST) for k in (group.other and group.other.scale, group.scale)
+               if k is not None]
+        for k, size, smallest in of:
+            self.plan.after("scales", [self.plan.value(self._vector(size), k)], size,
+                            library.F32, smallest)
 
     def _vector(self, size: int) -> Object:
         return self.plan.lib.strided((size,), library.F32, (1,))

@@ -149,9 +149,10 @@ class OneDnnPlan:
     ) -> None:  # fmt: skip
         """Add a step that follows a convolution: see ``native/onednn/after.h``.
 
-        "relu" or "relu6" limits an array, "scale_shift" makes two vectors of statistics. ``count``
-        is how many elements or channels, of a dtype as oneDNN numbers it, and ``eps`` what is added
-        to variances.
+        "relu" or "relu6" limits an array, "scale_shift" makes two vectors of statistics, and
+        "scales" fails where one is not finite, very large, or of a modulus below ``eps``. ``count``
+        is how many elements or channels, of a dtype as oneDNN numbers it, and ``eps`` else what is
+        added to variances.
         """
         self.stages[-1][1][-1].append((
             kind, tuple(-1 if a is None else a.number for a in arrays),

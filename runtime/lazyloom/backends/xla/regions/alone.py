@@ -9,6 +9,7 @@ import numpy as np
 
 from ....codegen import registry
 from ....codegen.answers import Call
+from ....codegen.claims import not_built
 from ....codegen.faults import refused
 from ....codegen.generator import Generator, Region
 from ....host.find import kernel_of
@@ -21,7 +22,7 @@ from ..jax_compat import on_other_device
 from ..layouts import identity
 from . import engines
 from .engines import Engine, NotBuilt, engine_of
-from .region_op import Called, key_of
+from .region_op import Called, aliases_of, key_of
 
 #: elements of operands and results together from which generators are asked
 ASK_FROM_ELEMENTS: Final = 1 << 14
@@ -59,7 +60,8 @@ def _takes(generator: Generator, call: Call) -> bool:
 class _Alone:
     """The kernel; it checks at each run which generators are active."""
 
-    __slots__ = ("spec", "region", "types", "results", "taking", "otherwise", "engines")
+    __slots__ = ("spec", "region", "types", "results", "taking", "otherwise", "engines",
+                 "over")
 
     def __init__(
         self, spec: Spec, types: tuple[TensorType | None, ...], results: tuple[TensorType, ...],
@@ -81,13 +83,15 @@ class _Alone:
         self.taking: Final = taking
         self.otherwise: Callable[..., Any] | None = None
         self.engines: Final[dict[str, Engine]] = {}
+        #: the results that each has in the memory of operands
+        self.over: Final[dict[str, tuple[tuple[int, int], ...]]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
         for name in () if engines.falling_back() else registry.in_use():
             if name in self.taking:
                 engine = self._engine(name)
                 if engine is not None:
-                    return self._run(engine, arguments)
+                    return self._run(name, engine, arguments)
         if self.otherwise is None:
             kernel = kernel_of(self.spec, self.types)
             if kernel is None:
@@ -104,16 +108,33 @@ class _Alone:
         if engine is None:
             generator = self.taking[name]
             try:
-                engine = self.engines[name] = engine_of(
-                    Called(key_of(generator, self.region), generator, self.region))
+                called = self._called(generator)
+                if called is None:
+                    return None
+                # another thread may look between
+                self.over[name] = called.aliases
+                engine = self.engines[name] = engine_of(called)
             except NotBuilt:
                 # this was reported and is remembered
                 return None
         return engine
 
-    def _run(self, engine: Engine, arguments: tuple[Any, ...]) -> Any:
+    def _called(self, generator: Generator) -> Called | None:
+        """Return the region as a generator runs it; None, which is reported, if that is wrong."""
+        called = Called(key_of(generator, self.region), generator, self.region)
+        try:
+            return called._replace(aliases=aliases_of(generator, self.region))
+        except Exception as error:
+            reraise_from_handler(error)
+            not_built(engines.failure(called, "build", error), self.region)
+            return None
+
+    def _run(self, name: str, engine: Engine, arguments: tuple[Any, ...]) -> Any:
         operands = [np.ascontiguousarray(x, t.dtype.numpy).reshape(t.shape)
                  for x, t in zip(arguments, self.types, strict=True) if t is not None]
         results = [np.empty(t.shape, t.dtype.numpy) for t in self.results]
+        for r, k in self.over[name]:
+            # whoever called has the operand
+            operands[k] = results[r] = operands[k].copy()
         engine.native(*operands, *results)
         return results[0] if len(results) == 1 else tuple(results)

@@ -239,7 +239,8 @@ def _call(callee: Called | Compared, operands: Sequence[Any]) -> list[Any]:
     inside = layouts[len(operands):]
     results = jax.ffi.ffi_call(
         TARGET, [ShapeDtypeStruct(tuple(t.shape[d] for d in layout), t.dtype.numpy)
-                 for t, layout in zip(types, inside, strict=True)])(
+                 for t, layout in zip(types, inside, strict=True)],
+        input_output_aliases={k: r for r, k in callee.aliases})(
         *given, region=np.int64(callee.key))
     return [x if layout == identity(len(layout)) else lax.transpose(
         x, [layout.index(d) for d in range(len(layout))])

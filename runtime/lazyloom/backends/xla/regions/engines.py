@@ -200,10 +200,21 @@ def _checked(called: Called, function: Any) -> Any:
             if array.dtype != dtype or array.shape != shape:
                 raise ValueError(
                     f"a result is {array.dtype}{list(array.shape)}, expected {dtype}{list(shape)}")
-        for result, out in zip(results, arrays[inputs:], strict=True):
-            out[...] = result
+        _write(results, arrays[inputs:])
 
     return run
+
+
+def _write(results: Sequence[Any], arrays: Sequence[Any]) -> None:
+    """Write results into arrays, which may lie where operands do.
+
+    A result may be a view of an operand over which another one is written.
+    """
+    if len(arrays) > 1:
+        results = [np.array(x) if any(np.may_share_memory(x, out) for out in arrays) else x
+                   for x in results]
+    for result, out in zip(results, arrays, strict=True):
+        out[...] = result
 
 
 #: for each thread, whether it runs ops that a generator failed at
@@ -244,8 +255,7 @@ class _Fallback:
                 results = by_kernels(self.called, logical[:count])
         finally:
             _falling_back.on = False
-        for out, result in zip(logical[count:], results, strict=True):
-            out[...] = result
+        _write(results, logical[count:])
 
 
 def forget_programs_with(called: Called) -> None:

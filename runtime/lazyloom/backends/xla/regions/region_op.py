@@ -148,7 +148,7 @@ def _spec(generator: Generator, region: Region, token: bool) -> Spec:
     spec = _op(f"region.{generator.name}", region, token)
     placed = region._replace(layouts=_layouts(generator, region))
     _called[spec] = Called(
-        key_of(generator, placed), generator, placed, token, _aliases(generator, placed))
+        key_of(generator, placed), generator, placed, token, aliases_of(generator, placed))
     return spec
 
 
@@ -209,7 +209,7 @@ def takes_extents(spec: Spec) -> bool:
     return callee is not None and callee.region.extents is not None
 
 
-def _aliases(generator: Generator, region: Region) -> tuple[tuple[int, int], ...]:
+def aliases_of(generator: Generator, region: Region) -> tuple[tuple[int, int], ...]:
     """Return the results that have an operand's memory. Raises ValueError where that is impossible.
     """
     wanted = tuple(sorted((int(r), int(k)) for r, k in generator.aliases(region).items()))
