@@ -385,3 +385,31 @@ def test_a_model_that_is_too_large_for_one_file(monkeypatch: pytest.MonkeyPatch,
     assert (tmp_path / "m.onnx.data").exists()
     with pytest.raises(ArgumentError, match="parameters have 16384 bytes.*expected a path"):
         lazyloom.export_onnx(lambda x: x @ weights, io.BytesIO(), x)
+
+
+def test_files_keep_links_and_permissions_and_devices_stay(tmp_path: Path) -> None:
+    weights, x = np.ones((4, 40)), np.zeros((2, 4))
+    path, link = tmp_path / "model.onnx", tmp_path / "link.onnx"
+    link.symlink_to("model.onnx")
+
+    def export(to: Any, **options: Any) -> None:
+        lazyloom.export_onnx(lambda x: x @ weights, to, x, parameters={"weights": weights},
+                             **options)
+
+    export(os.fsencode(link))
+    path.chmod(0o600)
+    export(link, external_data=True)
+    assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o600
+    assert sorted(os.listdir(tmp_path)) == ["link.onnx", "link.onnx.data", "model.onnx"]
+    export(os.devnull)
+    with pytest.raises(ArgumentError, match="a device or a pipe"):
+        export(os.devnull, external_data=True)
+    assert not os.path.isfile(os.devnull)
+    for wrong in (tmp_path, tmp_path / "no" / "m.onnx"):
+        for external in (False, True):
+            with pytest.raises(OSError) as raised:
+                export(wrong, external_data=external)
+            assert raised.value.filename == str(wrong)
+    assert len(os.listdir(tmp_path)) == 3
+    with pytest.raises(ArgumentError, match="model is a int"):
+        lazyloom.save_onnx(5, path)

@@ -6,12 +6,13 @@ read only if the manifest lists it with its size and checksum.
 
 from __future__ import annotations
 
-import os
+import contextlib
 import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from ..errors import ArgumentError
+from ..files import replacing
 from .manifest import FileSpec, Manifest, packed, unpacked
 
 MANIFEST: Final = "manifest.json"
@@ -46,17 +47,11 @@ def write(target: Any, manifest: Manifest, files: Mapping[str, bytes]) -> None:
 
     listed = {name: FileSpec(len(data), _digest(data)) for name, data in files.items()}
     head = packed(manifest._replace(files=listed))
-    open_file = not isinstance(target, str)
-    part: Any = target if open_file else f"{target}.{os.getpid()}.part"
-    try:
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
+    with contextlib.ExitStack() as stack:
+        file = target if hasattr(target, "write") else stack.enter_context(replacing(target))
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for name, data in ((MANIFEST, head), *files.items()):
                 archive.writestr(zipfile.ZipInfo(name, _TIME), data)
-        if not open_file:
-            os.replace(part, target)
-    finally:
-        if not open_file and os.path.exists(part):
-            os.unlink(part)
 
 
 def read(source: Any, where: str) -> tuple[Manifest, dict[str, bytes]]:
