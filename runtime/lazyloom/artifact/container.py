@@ -7,7 +7,9 @@ read only if the manifest lists it with its size and checksum.
 from __future__ import annotations
 
 import contextlib
+import errno
 import re
+import struct
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -68,7 +70,13 @@ def read(source: Any, where: str) -> tuple[Manifest, dict[str, bytes]]:
     try:
         with zipfile.ZipFile(source) as archive:
             return _read(archive, where)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    except ArgumentError:
+        raise
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, OSError,
+            struct.error) as error:
+        # a place before the file's beginning, which a damaged directory may name
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
+            raise
         raise ArgumentError(
             f"{where}: it is no whole zip archive ({error}); the file is damaged or is no exported "
             "program") from error
