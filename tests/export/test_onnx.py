@@ -235,6 +235,26 @@ def test_extents_are_computed_from_the_inputs() -> None:
             numpy.testing.assert_allclose(mine, numpy.asarray(theirs), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("function", [
+    lambda x: lazyloom.cond(x.sum() > 0, lambda x: np.concatenate([x, x]), lambda x:
+                            np.concatenate([-x, x * 3]), x),
+    lambda x: lazyloom.while_loop(lambda c: np.abs(c).sum() < 1000, lambda c: c * 2, x),
+    lambda x: lazyloom.scan(lambda c, r: (lazyloom.cond(
+        r.sum() > 0, lambda c, r: c + r, lambda c, r: c - r, c, r), np.outer(c, r)),
+        np.ones(x.shape[0], dtype=np.float32), x.T),
+], ids=["cond", "while_loop", "scan"])  # fmt: skip
+def test_loops_and_branches_whose_values_vary(function: Any) -> None:
+    proto = written(function, np.zeros((3, 4), dtype=np.float32), dynamic={"x": {0: "n"}})
+    generator = numpy.random.default_rng(0)
+    for extent in (1, 2, 3, 30):
+        for sign in (1, -1):
+            x = sign * generator.random((extent, 4), dtype=numpy.float32)
+            expected = function(np.array(x))
+            expected = expected if isinstance(expected, tuple) else (expected,)
+            for mine, theirs in zip(run(proto, x), expected, strict=True):
+                numpy.testing.assert_allclose(mine, numpy.asarray(theirs), rtol=1e-5)
+
+
 def test_programs_that_differ_for_other_extents_are_an_error_with_the_line() -> None:
     x = np.zeros((4, 3), dtype=np.float32)
     options: dict[str, Any] = {"dynamic": {"x": {0: "n"}}}

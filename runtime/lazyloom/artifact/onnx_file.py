@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ..codegen.onnx import DTYPES, IR_VERSIONS, OnnxGraph
+from ..codegen.onnx import DTYPES, IR_VERSIONS, OnnxGraph, VaryingType
 from ..dtypes import DType
 from ..errors import ArgumentError, type_name
 from ..files import is_stream, move, replace
@@ -114,9 +114,10 @@ def _nodes(ir: Any, graph: OnnxGraph, values: dict[str, Any]) -> list[Any]:
 
 
 def _body(ir: Any, graph: OnnxGraph, values: dict[str, Any]) -> Any:
-    def typed(made: Any, t: TensorType) -> Any:
+    def typed(made: Any, t: TensorType | VaryingType) -> Any:
         made.type = ir.TensorType(ir.DataType(DTYPES[t.dtype.name]))
-        made.shape = ir.Shape(t.shape)
+        # an extent without a name
+        made.shape = ir.Shape([None if d == "" else d for d in t.shape])
         return made
 
     inputs = []

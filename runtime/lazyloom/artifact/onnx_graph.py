@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ..codegen.answers import Call, No
-from ..codegen.onnx import OnnxGraph, OnnxNode, emit, exports
+from ..codegen.onnx import OnnxGraph, OnnxNode, VaryingType, emit, exports
 from ..dtypes import DType
 from ..errors import ArgumentError
 from ..program.program import Instruction
@@ -195,6 +195,26 @@ def fitted(values: Sequence[int], extents: Sequence[Mapping[str, int]]) -> Polyn
     return found if agree else None
 
 
+def shape_of(
+    shapes: Sequence[Sequence[int]], extents: Sequence[Mapping[str, int]], name: str
+) -> tuple[int | str, ...]:
+    """Return a shape for all extents, from those at some: numbers, and names of what varies.
+
+    Extents that are no polynomial of the symbols are named by ``name`` and the axis; without one
+    they have no name.
+    """
+    found: list[int | str] = []
+    for axis, each in enumerate(zip(*shapes, strict=True)):
+        p = fitted(each, extents)
+        if len(set(each)) == 1:
+            found.append(each[0])
+        elif p is not None:
+            found.append(str(p))
+        else:
+            found.append(f"{name}_{axis}" if name else "")
+    return tuple(found)
+
+
 class _Merge:
     """Makes the graph for all extents from graphs at some."""
 
@@ -280,13 +300,21 @@ class _Merge:
         """Return the body of a loop or branch, which may read constants of the whole."""
         body = self._graph.body()
         self._enter([[name for name, _ in b.inputs] for b in bodies])
-        for k, (name, t) in enumerate(bodies[0].inputs):
-            if any(b.inputs[k][1] != t for b in bodies[1:]):
-                raise self._error("what a loop carries varies")
-            body.inputs.append((name, t))
+        for each in zip(*[b.inputs for b in bodies], strict=True):
+            body.inputs.append((each[0][0], self._varying([t for _, t in each])))
         body.nodes.extend(self._nodes(bodies, None))
-        body.outputs.extend(bodies[0].outputs)
+        for each in zip(*[b.outputs for b in bodies], strict=True):
+            body.outputs.append((each[0][0], self._varying([t for _, t in each])))
         return body
+
+    def _varying(self, types: Sequence[Any]) -> TensorType | VaryingType:
+        """Return the type of a body's value for all extents."""
+        first: TensorType = types[0]
+        if all(t == first for t in types[1:]):
+            return first
+        if any(t.dtype is not first.dtype or t.ndim != first.ndim for t in types[1:]):
+            raise self._error("a loop or branch has a value of another type")
+        return VaryingType(first.dtype, shape_of([t.shape for t in types], self._extents, ""))
 
     def _input(self, names: Sequence[str], shape: bool) -> str:
         each = tuple(names)

@@ -11,7 +11,7 @@ from ..codegen.onnx import NEWEST_OPSET, OLDEST_OPSET, OPSET
 from ..errors import ArgumentError
 from ..evaluate.reading import look
 from . import onnx_file
-from .onnx_graph import OnnxProgram, fitted, graph_of, merged, samples
+from .onnx_graph import OnnxProgram, graph_of, merged, samples, shape_of
 from .recording import RecordedWork
 
 __all__ = ["checked_opset", "model_of", "samples"]
@@ -79,7 +79,7 @@ def model_of(
         {name: (leaf.dtype, leaf.shape)
          for name, leaf in zip(inputs, recording.leaves, strict=True)},
         {name: array for name, array in arrays.items() if name not in unnamed},
-        {name: (types[0][k].dtype, _shape([t[k].shape for t in types], extents, name))
+        {name: (types[0][k].dtype, shape_of([t[k].shape for t in types], extents, name))
          for k, name in enumerate(outputs)},
         recording.name, metadata, where)
 
@@ -113,14 +113,3 @@ def checked_opset(opset: Any, where: str) -> int:
         raise ArgumentError(
             f"{where}: opset_version is {opset!r:.60}, expected {OLDEST_OPSET} to {NEWEST_OPSET}")
     return opset
-
-
-def _shape(
-    shapes: Sequence[tuple[int, ...]], extents: Sequence[Mapping[str, int]], name: str
-) -> list[int | str]:
-    """Return the shape of a result for all extents, with names of those that vary."""
-    found: list[int | str] = []
-    for axis, each in enumerate(zip(*shapes, strict=True)):
-        p = fitted(each, extents) if len(set(each)) > 1 else None
-        found.append(each[0] if len(set(each)) == 1 else f"{name}_{axis}" if p is None else str(p))
-    return found
