@@ -319,9 +319,49 @@ def test_arguments_that_are_wrong() -> None:
         ({"external_data": True}, "expected a path"),
         ({"inputs": {"x": x}}, "function's inputs are its arguments"),
         ({"parameters": {"w": 3}}, "expected tensors by name"),
+        ({"input_names": 5}, "input_names is 5, expected a sequence of names"),
+        ({"metadata": ["a"]}, r"metadata is \['a'\] \(list\), expected texts by name"),
+        ({"parameters": [x]}, "parameters is .*list.*, expected tensors by name"),
+        ({"kwargs": [1]}, "kwargs is .* expected arguments by name"),
+        ({"external_data": 1}, "external_data is 1, expected True or False"),
+        ({"dynamic": ["x"]}, "dynamic is .* expected a symbol for each axis"),
+        ({"dynamic": {"x": "n"}}, r"dynamic\['x'\] is 'n' \(str\), expected a symbol"),
+        ({"dynamic": {"x": {True: "n"}}}, "has True: 'n', expected an axis"),
+        ({"dynamic": {"x": {0: "n", -1: "m"}}}, "names one axis of .* 'n' and 'm'"),
+        ({"dynamic": {"x": {0: "n"}}, "bounds": {"m": (1, 2)}},
+         r"bounds has \['m'\], expected symbols of dynamic: 'n'"),
+        ({"bounds": {"m": (1, 2)}}, "there are none"),
+        ({"dynamic": {"x": {0: "n"}}, "bounds": [1]}, "bounds is .* smallest and largest"),
+        *[({"dynamic": {"x": {0: "n"}}, "bounds": {"n": wrong}}, r"bounds\['n'\] is .* from 0 on")
+          for wrong in (5, (8, 2), (-8, 2), ("a", "b"), (1,), (True, 2))],
     ):
         with pytest.raises(ArgumentError, match=message):
             written(lambda x: x + 1, x, **options)
+
+
+def test_pending_values_that_are_none() -> None:
+    x = np.ones(3)
+    lazyloom.sync(x)
+    with pytest.raises(ArgumentError, match=r"pending values \(NoneType\), expected a function"):
+        lazyloom.export_onnx(None, None, x)
+    with pytest.raises(ArgumentError, match="inputs is 5 .* expected tensors"):
+        lazyloom.export_onnx(x + 1, None, inputs=5)
+
+
+def test_a_function_is_recorded_within_the_bounds_of_its_extents() -> None:
+    seen: list[int] = []
+
+    def function(x: Any) -> Any:
+        seen.append(x.shape[0])
+        return x * 2
+
+    for extent, bounds in ((3, (10, 20)), (30, (10, 20)), (3, (3, 3)), (1, (0, None)), (5, (4, 5))):
+        seen.clear()
+        proto = written(function, np.zeros((extent, 2)), dynamic={"x": {0: "n"}},
+                        bounds={"n": bounds})
+        assert shapes(proto.graph.input) == {"x": ["n", 2]}
+        most = 100 if bounds[1] is None else bounds[1]
+        assert seen and all(bounds[0] <= n <= most for n in seen), (bounds, seen)
 
 
 def test_without_onnx_ir_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,9 +166,9 @@ def samples(examples: Mapping[str, int], bounds: Mapping[str, tuple[int, int | N
     for symbol, n in examples.items():
         least, most = bounds.get(symbol, (0, None))
         # extents of 0 and 1 broadcast, and programs are often others for them
-        first = n if n > 1 else max(2, least)
+        first = max(n, 2, least)
         if most is not None and first > most:
-            first = n
+            first = most
         further = [k for k in (first + 1, first + 3, first - 1, first + 2, first - 2)
                    if k >= max(least, 2) and (most is None or k <= most)]
         if not further:
