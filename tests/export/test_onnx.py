@@ -274,6 +274,23 @@ def test_programs_that_differ_for_other_extents_are_an_error_with_the_line() -> 
     assert shapes(proto.graph.output) == {"output": ["3*n"]}
 
 
+def test_large_extents_find_branches_that_small_ones_do_not_take() -> None:
+    x = np.zeros((4, 3), dtype=np.float32)
+    options: dict[str, Any] = {"dynamic": {"x": {0: "n"}}}
+    for function in (lambda x: x[:min(x.shape[0], 10)] * 2,
+                     lambda x: x * 2 if x.shape[0] > 20 else np.exp(x)):
+        with pytest.raises(ArgumentError, match="n=4 and n=5 and n=69 differs.*bounds"):
+            written(function, x, **options)
+        small = numpy.ones((9, 3), numpy.float32)
+        proto = written(function, x, bounds={"n": (2, 10)}, **options)
+        (found,) = run(proto, small)
+        numpy.testing.assert_allclose(found, numpy.asarray(function(np.array(small))), rtol=1e-6)
+    # a function that ends before is the same for all extents that it takes
+    table = np.ones((16, 3), dtype=np.float32)
+    proto = written(lambda x: x + table[np.arange(x.shape[0])] + table[:x.shape[0]], x, **options)
+    assert run(proto, numpy.zeros((16, 3), numpy.float32))[0].tolist() == [[2.0] * 3] * 16
+
+
 # What is refused
 
 

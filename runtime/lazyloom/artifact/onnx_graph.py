@@ -18,6 +18,9 @@ from ..trace.scalars import Baked
 from ..types import TensorType
 from .recorded import RecordedProgram
 
+#: how much larger extents are at which a program is looked at that may be another there
+_FAR: Final = 61
+
 #: operators whose second input is a shape, one extent of which may be left to the runtime
 _SHAPED: Final = "Reshape"
 
@@ -157,12 +160,17 @@ class Polynomial:
         return " + ".join(parts).replace("+ -", "- ") or "0"
 
 
-def samples(examples: Mapping[str, int], bounds: Mapping[str, tuple[int, int | None]]) -> Any:
+def samples(
+    examples: Mapping[str, int], bounds: Mapping[str, tuple[int, int | None]]
+) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
     """Return the extents to record a function for, from which :func:`fitted` learns all others.
 
     They are the example's, all combinations of it and another one, and further ones as a test.
+    The second list has large ones, at which programs that choose by extents may be others; a
+    function need not be defined there.
     """
     choices: dict[str, list[int]] = {}
+    far: dict[str, int] = {}
     for symbol, n in examples.items():
         least, most = bounds.get(symbol, (0, None))
         # extents of 0 and 1 broadcast, and programs are often others for them
@@ -175,10 +183,12 @@ def samples(examples: Mapping[str, int], bounds: Mapping[str, tuple[int, int | N
             further = [k for k in range(least, (most if most is not None else first) + 1)
                        if k != first][:2]
         choices[symbol] = [first, *further[:2]]
+        # no two are equal, which operations might take for one extent
+        far[symbol] = 2 * first + _FAR + 2 * len(far) if most is None else most
     found = [dict(zip(choices, each, strict=True))
              for each in itertools.product(*[c[:2] for c in choices.values()])]
     found.append({symbol: c[-1] for symbol, c in choices.items()})
-    return found
+    return found, [] if far in found else [far]
 
 
 def fitted(values: Sequence[int], extents: Sequence[Mapping[str, int]]) -> Polynomial | None:
@@ -249,12 +259,14 @@ class _Merge:
 
     def _error(self, what: str) -> ArgumentError:
         at = "" if self._site is None else f", in what was recorded at {self._site}"
-        given = " and ".join(
-            ", ".join(f"{k}={v}" for k, v in e.items()) for e in self._extents[:2])
+        # those beside the example, and the large ones, if there are any
+        shown = (*self._extents[:2], *self._extents[3:][-1:])
+        given = " and ".join(", ".join(f"{k}={v}" for k, v in e.items()) for e in shown)
         return ArgumentError(
-            f"{self._where}: the program for {given} differs so that no ONNX model is both: "
-            f"{what}{at}; export it with that extent fixed, or have the function compute the same "
-            "for all extents", site=None if self._site is None else str(self._site))
+            f"{self._where}: the program for {given} differs so that no ONNX model is all of them: "
+            f"{what}{at}; export it with that extent fixed, say in bounds between which extents it "
+            "is called, or have the function compute the same for all",
+            site=None if self._site is None else str(self._site))
 
     def _same_names(self, mine: Sequence[str], theirs: Sequence[str]) -> None:
         if len(mine) != len(theirs):

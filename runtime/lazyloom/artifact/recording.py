@@ -230,7 +230,8 @@ class RecordedFunction(RecordedWork):
             function, args, kwargs: what is called.
             dynamic: the axes that vary, by the name of an argument.
             extents: the extents of each symbol to record it for, or a function that is given the
-                example's extents by symbol and returns those of each specialization.
+                example's extents by symbol and returns those of each specialization, and of
+                those that are left out where the function raises.
             named: parameters by name.
         """
         self.where = where
@@ -252,11 +253,17 @@ class RecordedFunction(RecordedWork):
         self.generators = []
         self._generators: Final[list[Any]] = []
         self._keys: Final[list[tuple[Node, int]]] = []
-        combinations = self._combinations(dynamic or {}, extents or {})
+        combinations, further = self._combinations(dynamic or {}, extents or {})
         self.programs = []
         trees: list[dict[str, Any]] = []
-        for chosen in combinations:
-            tree, recorded = self._record(chosen, False)
+        for chosen in (*combinations, *further):
+            try:
+                tree, recorded = self._record(chosen, False)
+            except Exception:
+                if chosen in further:
+                    # a table of positions may end before
+                    continue
+                raise
             trees.append(tree)
             self.programs.append((chosen, recorded.program(recorded.results, self.parameters)))
         self.results = trees[0]
@@ -265,8 +272,11 @@ class RecordedFunction(RecordedWork):
                 f"{self.where}: the function returns another nesting, or other numbers, for other "
                 "extents; return tensors in the same nesting for all of them")
 
-    def _combinations(self, dynamic: Any, extents: Any) -> list[dict[str, int]]:
-        """Enter the symbols in the leaves; return the extents of each specialization."""
+    def _combinations(
+        self, dynamic: Any, extents: Any
+    ) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
+        """Enter the symbols in the leaves; return the extents of each specialization, and of those
+        that there need not be."""
         names = [leaf.name for leaf in self.leaves]
         examples = [leaf.shape for leaf in self.leaves]
         for name, axes in by_name(dynamic, "dynamic", SYMBOLS, self.where).items():
@@ -295,7 +305,7 @@ class RecordedFunction(RecordedWork):
         symbols = list(dict.fromkeys(
             [d for leaf in self.leaves for d in leaf.shape if isinstance(d, str)]))
         if callable(extents):
-            return extents(self._examples(symbols, examples)) if symbols else [{}]
+            return extents(self._examples(symbols, examples)) if symbols else ([{}], [])
         by_name(extents, "extents", "the extents of each symbol, such as {'batch': (1, 8)}",
                 self.where)
         if set(extents) != set(symbols):
@@ -319,7 +329,7 @@ class RecordedFunction(RecordedWork):
             raise ArgumentError(
                 f"{self.where}: extents has {len(combinations)} combinations, expected at most "
                 f"{_MOST_SPECIALIZATIONS}; give fewer, and pad what is called to one of them")
-        return combinations
+        return combinations, []
 
     def _examples(
         self, symbols: Sequence[str], shapes: Sequence[tuple[Any, ...]]
