@@ -151,10 +151,15 @@ def _functions() -> dict[str, str]:
     that ``lazyloom`` itself has.
     """
     found: dict[str, str] = {}
+    own = coverage.NAMES
     for module, names in {"": coverage.NAMES, **coverage.MODULES}.items():
         for name, functions in names.items():
-            if isinstance(functions, tuple) and len(functions) == 1:
-                found.setdefault(name, functions[0])
+            # one function, and others that take more: loom_export() and loom_export_with()
+            if isinstance(functions, tuple) and all(
+                f == functions[0] or f.startswith(f"{functions[0]}_") for f in functions
+            ):
+                if not module or name not in own:
+                    found.setdefault(name, functions[0])
                 if module:
                     found[f"{module}.{name}"] = functions[0]
     return found

@@ -12,8 +12,7 @@ import math
 import mmap
 import os
 import struct
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +20,7 @@ import numpy as np
 import lazyloom
 from lazyloom import dtypes as _lz
 from lazyloom.errors import type_name
-from lazyloom.frontend import storage_of
+from lazyloom.frontend import replacing, storage_of
 
 from . import _dtypes
 from ._tensor import Tensor
@@ -33,22 +32,6 @@ _CODES = {
 }
 _NAMES = {code: name for name, code in _CODES.items()}
 _HEADER_LIMIT = 100_000_000
-
-
-@contextmanager
-def replacing(path: str) -> Iterator[Any]:
-    """A file that takes the place of ``path`` when all is written.
-
-    A reader never sees half a file, and a write that fails leaves the old one.
-    """
-    temporary = f"{path}.{os.getpid()}.part"
-    try:
-        with open(temporary, "w+b") as out:
-            yield out
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
 
 
 # -- writing --------------------------------------------------------------------------------
@@ -132,7 +115,7 @@ def save_file(
 
     Raises ValueError for what is no tensor, RuntimeError for tensors that share memory.
     """
-    with replacing(os.fspath(filename)) as out:
+    with replacing(filename) as out:
         _write(tensors, metadata, out)
 
 

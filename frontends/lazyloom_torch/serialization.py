@@ -21,11 +21,12 @@ from typing import IO, Any, TypeAlias
 
 import numpy as np
 
+from lazyloom.frontend import replacing
+
 from . import _absent, _dtypes, safetensors
 from . import _checkpoint_objects as objects
 from ._checkpoint_pickles import Pickler, read_anything, read_data
 from ._loading_places import Placer, placer
-from .safetensors import replacing
 
 _MAGIC = 0x1950A86A20F9469CFC6C  # of files that PyTorch wrote before 1.6
 _PROTOCOL = 1001
@@ -88,17 +89,22 @@ def save(
     ``load(..., weights_only=False)``. Raises TypeError or PicklingError for what cannot be pickled.
     """
     if hasattr(f, "write"):
-        if hasattr(f, "seekable") and f.seekable():
-            _write_archive(obj, f, "archive")
-        else:
-            held = io.BytesIO()
-            _write_archive(obj, held, "archive")
-            f.write(held.getvalue())
+        _write_to(f, obj, "archive")
         return
     path = os.fspath(f)
     stem = os.path.splitext(os.path.basename(path))[0] or "archive"
     with replacing(path) as out:
-        _write_archive(obj, out, stem)
+        _write_to(out, obj, stem)
+
+
+def _write_to(out: Any, obj: Any, name: str) -> None:
+    # a pipe, too
+    if hasattr(out, "seekable") and out.seekable():
+        _write_archive(obj, out, name)
+    else:
+        held = io.BytesIO()
+        _write_archive(obj, held, name)
+        out.write(held.getvalue())
 
 
 def _write_archive(obj: Any, out: Any, name: str) -> None:

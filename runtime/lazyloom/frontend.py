@@ -19,6 +19,7 @@ from typing import Any, Final, cast, final
 from .evaluate.reading import is_ready as is_ready
 from .evaluate.reading import look as look
 from .extension import exports_buffers as exports_buffers
+from .files import replacing as replacing
 from .hooks import hooks
 from .host.host_arrays import ALONE as ALONE
 from .notebooks import as_html as as_html
@@ -451,8 +452,8 @@ __all__ = [
     "element_view", "end_profile", "fed_items", "following", "hold", "index_key",
     "inference_enabled", "known_index", "loop_steps", "made_in_inference", "make_on", "note_draw",
     "number_of", "of_numbers", "one_step", "operators_of", "read_parts", "read_through", "reduced",
-    "reread", "same_objects", "same_storage", "same_view", "set_inference_enabled", "set_operators",
-    "share_view", "steps_between", "storage_of", "strides_for_broadcasts", "view",
+    "replacing", "reread", "same_objects", "same_storage", "same_view", "set_inference_enabled",
+    "set_operators", "share_view", "steps_between", "storage_of", "strides_for_broadcasts", "view",
     "view_of_storage", "view_of_type", "write", "write_all", "write_element", "write_lock",
     "write_locks",
 ]  # fmt: skip

@@ -77,11 +77,13 @@ static void differentiable_program(const char *path) {
   options.size = sizeof options;
   options.vjp_order = -1;
   FAILS(LOOM_ERROR_ARGUMENT, loom_export_with(path, &x, NULL, 1, &y, 1, &w, &name, 1, &options));
-  EXPECT(strstr(loom_error_message(), "vjp_order is -1") != NULL);
+  EXPECT(strncmp(loom_error_message(), "loom_export: vjp_order is -1", 28) == 0);
   options.vjp_order = 2;
   OK(loom_export_with(path, &x, NULL, 1, &y, 1, &w, &name, 1, &options));
 
   FAILS(LOOM_ERROR_ARGUMENT, loom_load_program_with_engines("no/such/file", &program));
+  FAILS(LOOM_ERROR_ARGUMENT, loom_load_program_with_engines(__FILE__, &program));
+  EXPECT(strncmp(loom_error_message(), "loom_load_program: ", 19) == 0);
   OK(loom_load_program_with_engines(path, &program));
   OK(loom_exported_json(program, text, sizeof text, NULL));
   EXPECT(strstr(text, "\"vjp_order\": 2") != NULL);

@@ -74,6 +74,23 @@ def test_truncated_files(whole: dict[str, bytes], tmp_path: Path) -> None:
         lazyloom.load(tmp_path / "missing.loom")
 
 
+def test_directories_of_the_archive_that_are_damaged(
+    whole: dict[str, bytes], tmp_path: Path
+) -> None:
+    data, path = packed(whole).getvalue(), tmp_path / "damaged.loom"
+    refused = 0
+    for at in range(data.index(b"PK\x01\x02"), len(data)):
+        damaged = data[:at] + b"\xff" + data[at + 1:]
+        path.write_bytes(damaged)
+        # a file and memory answer a wrong place differently
+        for source in (io.BytesIO(damaged), path):
+            try:
+                lazyloom.load(source)
+            except ArgumentError:
+                refused += 1
+    assert refused > 200
+
+
 def test_every_changed_byte_of_a_member_is_found(whole: dict[str, bytes]) -> None:
     for name, data in whole.items():
         if name == "manifest.json":
@@ -124,6 +141,9 @@ def test_members_that_are_missing_compressed_or_twice(whole: dict[str, bytes]) -
     (lambda m: m["parameters"][0].update(shape=[2, 3]), r"'weights' is F32\[3, 2\], expected"),
     (lambda m: m["parameters"][0].update(name="w"), r"lacks the arrays \['w'\]"),
     (lambda m: m.update(arguments={"leaf": 0}), "no tuple of positional ones"),
+    (lambda m: m.update(arguments={"tuple": [{"leaf": 0}, {"tuple": []}]}), "no tuple of posit"),
+    (lambda m: m["arguments"]["tuple"][1]["dict"].append([5, {"constant": 1}]), "a name for each"),
+    (lambda m: m.update(positional=["x", "y"]), "has the names .* of positional arguments, and 1"),
     (lambda m: m.update(results={"leaf": 1}), "the leaf 1 of 1"),
     (lambda m: m.update(results={"object": 0}), "a part of the kind 'object'"),
     (lambda m: m.update(specializations=[]), "it has no specialization"),

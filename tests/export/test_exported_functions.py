@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -314,6 +315,15 @@ def test_a_callback_is_an_error_that_names_the_op() -> None:
 
     with pytest.raises(ArgumentError, match="the op doubled_on_the_host, recorded at .*calls back"):
         loaded(lambda x: lazyloom.apply("doubled_on_the_host", [x]), np.array(data(3)))
+
+
+def test_paths_of_bytes_and_pathlib(tmp_path: Path) -> None:
+    x, path = np.array(data(3)), tmp_path / "é.loom"
+    lazyloom.export(lambda x: x + 1, os.fsencode(path), x)
+    for given in (path, str(path), os.fsencode(path)):
+        assert np.array_equal(lazyloom.load(given)(x), x + 1)
+    with pytest.raises(FileNotFoundError):
+        lazyloom.load(b"no.loom")
 
 
 def test_linear_algebra_says_which_routines_it_needs() -> None:

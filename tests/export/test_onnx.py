@@ -235,6 +235,26 @@ def test_extents_are_computed_from_the_inputs() -> None:
             numpy.testing.assert_allclose(mine, numpy.asarray(theirs), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("function", [
+    lambda x: lazyloom.cond(x.sum() > 0, lambda x: np.concatenate([x, x]), lambda x:
+                            np.concatenate([-x, x * 3]), x),
+    lambda x: lazyloom.while_loop(lambda c: np.abs(c).sum() < 1000, lambda c: c * 2, x),
+    lambda x: lazyloom.scan(lambda c, r: (lazyloom.cond(
+        r.sum() > 0, lambda c, r: c + r, lambda c, r: c - r, c, r), np.outer(c, r)),
+        np.ones(x.shape[0], dtype=np.float32), x.T),
+], ids=["cond", "while_loop", "scan"])  # fmt: skip
+def test_loops_and_branches_whose_values_vary(function: Any) -> None:
+    proto = written(function, np.zeros((3, 4), dtype=np.float32), dynamic={"x": {0: "n"}})
+    generator = numpy.random.default_rng(0)
+    for extent in (1, 2, 3, 30):
+        for sign in (1, -1):
+            x = sign * generator.random((extent, 4), dtype=numpy.float32)
+            expected = function(np.array(x))
+            expected = expected if isinstance(expected, tuple) else (expected,)
+            for mine, theirs in zip(run(proto, x), expected, strict=True):
+                numpy.testing.assert_allclose(mine, numpy.asarray(theirs), rtol=1e-5)
+
+
 def test_programs_that_differ_for_other_extents_are_an_error_with_the_line() -> None:
     x = np.zeros((4, 3), dtype=np.float32)
     options: dict[str, Any] = {"dynamic": {"x": {0: "n"}}}
@@ -252,6 +272,23 @@ def test_programs_that_differ_for_other_extents_are_an_error_with_the_line() -> 
     # bounds keep it from extents that it does not take
     proto = written(lambda x: np.exp(x).reshape(-1), x, bounds={"n": (4, 6)}, **options)
     assert shapes(proto.graph.output) == {"output": ["3*n"]}
+
+
+def test_large_extents_find_branches_that_small_ones_do_not_take() -> None:
+    x = np.zeros((4, 3), dtype=np.float32)
+    options: dict[str, Any] = {"dynamic": {"x": {0: "n"}}}
+    for function in (lambda x: x[:min(x.shape[0], 10)] * 2,
+                     lambda x: x * 2 if x.shape[0] > 20 else np.exp(x)):
+        with pytest.raises(ArgumentError, match="n=4 and n=5 and n=69 differs.*bounds"):
+            written(function, x, **options)
+        small = numpy.ones((9, 3), numpy.float32)
+        proto = written(function, x, bounds={"n": (2, 10)}, **options)
+        (found,) = run(proto, small)
+        numpy.testing.assert_allclose(found, numpy.asarray(function(np.array(small))), rtol=1e-6)
+    # a function that ends before is the same for all extents that it takes
+    table = np.ones((16, 3), dtype=np.float32)
+    proto = written(lambda x: x + table[np.arange(x.shape[0])] + table[:x.shape[0]], x, **options)
+    assert run(proto, numpy.zeros((16, 3), numpy.float32))[0].tolist() == [[2.0] * 3] * 16
 
 
 # What is refused
@@ -299,9 +336,49 @@ def test_arguments_that_are_wrong() -> None:
         ({"external_data": True}, "expected a path"),
         ({"inputs": {"x": x}}, "function's inputs are its arguments"),
         ({"parameters": {"w": 3}}, "expected tensors by name"),
+        ({"input_names": 5}, "input_names is 5, expected a sequence of names"),
+        ({"metadata": ["a"]}, r"metadata is \['a'\] \(list\), expected texts by name"),
+        ({"parameters": [x]}, "parameters is .*list.*, expected tensors by name"),
+        ({"kwargs": [1]}, "kwargs is .* expected arguments by name"),
+        ({"external_data": 1}, "external_data is 1, expected True or False"),
+        ({"dynamic": ["x"]}, "dynamic is .* expected a symbol for each axis"),
+        ({"dynamic": {"x": "n"}}, r"dynamic\['x'\] is 'n' \(str\), expected a symbol"),
+        ({"dynamic": {"x": {True: "n"}}}, "has True: 'n', expected an axis"),
+        ({"dynamic": {"x": {0: "n", -1: "m"}}}, "names one axis of .* 'n' and 'm'"),
+        ({"dynamic": {"x": {0: "n"}}, "bounds": {"m": (1, 2)}},
+         r"bounds has \['m'\], expected symbols of dynamic: 'n'"),
+        ({"bounds": {"m": (1, 2)}}, "there are none"),
+        ({"dynamic": {"x": {0: "n"}}, "bounds": [1]}, "bounds is .* smallest and largest"),
+        *[({"dynamic": {"x": {0: "n"}}, "bounds": {"n": wrong}}, r"bounds\['n'\] is .* from 0 on")
+          for wrong in (5, (8, 2), (-8, 2), ("a", "b"), (1,), (True, 2))],
     ):
         with pytest.raises(ArgumentError, match=message):
             written(lambda x: x + 1, x, **options)
+
+
+def test_pending_values_that_are_none() -> None:
+    x = np.ones(3)
+    lazyloom.sync(x)
+    with pytest.raises(ArgumentError, match=r"pending values \(NoneType\), expected a function"):
+        lazyloom.export_onnx(None, None, x)
+    with pytest.raises(ArgumentError, match="inputs is 5 .* expected tensors"):
+        lazyloom.export_onnx(x + 1, None, inputs=5)
+
+
+def test_a_function_is_recorded_within_the_bounds_of_its_extents() -> None:
+    seen: list[int] = []
+
+    def function(x: Any) -> Any:
+        seen.append(x.shape[0])
+        return x * 2
+
+    for extent, bounds in ((3, (10, 20)), (30, (10, 20)), (3, (3, 3)), (1, (0, None)), (5, (4, 5))):
+        seen.clear()
+        proto = written(function, np.zeros((extent, 2)), dynamic={"x": {0: "n"}},
+                        bounds={"n": bounds})
+        assert shapes(proto.graph.input) == {"x": ["n", 2]}
+        most = 100 if bounds[1] is None else bounds[1]
+        assert seen and all(bounds[0] <= n <= most for n in seen), (bounds, seen)
 
 
 def test_without_onnx_ir_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,3 +462,31 @@ def test_a_model_that_is_too_large_for_one_file(monkeypatch: pytest.MonkeyPatch,
     assert (tmp_path / "m.onnx.data").exists()
     with pytest.raises(ArgumentError, match="parameters have 16384 bytes.*expected a path"):
         lazyloom.export_onnx(lambda x: x @ weights, io.BytesIO(), x)
+
+
+def test_files_keep_links_and_permissions_and_devices_stay(tmp_path: Path) -> None:
+    weights, x = np.ones((4, 40)), np.zeros((2, 4))
+    path, link = tmp_path / "model.onnx", tmp_path / "link.onnx"
+    link.symlink_to("model.onnx")
+
+    def export(to: Any, **options: Any) -> None:
+        lazyloom.export_onnx(lambda x: x @ weights, to, x, parameters={"weights": weights},
+                             **options)
+
+    export(os.fsencode(link))
+    path.chmod(0o600)
+    export(link, external_data=True)
+    assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o600
+    assert sorted(os.listdir(tmp_path)) == ["link.onnx", "link.onnx.data", "model.onnx"]
+    export(os.devnull)
+    with pytest.raises(ArgumentError, match="a device or a pipe"):
+        export(os.devnull, external_data=True)
+    assert not os.path.isfile(os.devnull)
+    for wrong in (tmp_path, tmp_path / "no" / "m.onnx"):
+        for external in (False, True):
+            with pytest.raises(OSError) as raised:
+                export(wrong, external_data=external)
+            assert raised.value.filename == str(wrong)
+    assert len(os.listdir(tmp_path)) == 3
+    with pytest.raises(ArgumentError, match="model is a int"):
+        lazyloom.save_onnx(5, path)

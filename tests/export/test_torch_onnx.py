@@ -123,6 +123,47 @@ def test_axes_that_vary_by_the_names_of_inputs() -> None:
                           dynamic_shapes=({0: "n"}, None))
 
 
+def test_names_that_are_no_names_of_variables() -> None:
+    program = torch.onnx.export(
+        lambda x, y, z: (x + y, z * 2), (torch.ones(2, 3),) * 3, None,
+        input_names=["my input", "x[0]", "d_batch_size"], output_names=["größe (m)"],
+        dynamic_axes={"my input": {0: "batch size"}, "x[0]": {0: "batch size"},
+                      "d_batch_size": {0: "batch size", 1: "d_batch_size"}, "größe (m)": [0]})
+    assert program is not None
+    assert shapes(program.model.graph.inputs) == {
+        "my input": ["batch size", 3], "x[0]": ["batch size", 3],
+        "d_batch_size": ["batch size", "d_batch_size"]}
+    assert shapes(program.model.graph.outputs) == {
+        "größe (m)": ["batch size", 3], "output1": ["batch size", "d_batch_size"]}
+    listed = torch.onnx.export(lambda x: x.reshape(-1), (torch.ones(2, 3),), None,
+                               input_names=["a b"], dynamic_axes={"a b": [0]})
+    assert listed is not None
+    assert shapes(listed.model.graph.inputs) == {"a b": ["a b_dynamic_axes_1", 3]}
+    found = listed.call_reference(torch.ones(5, 3))[0]
+    assert found.shape == (15,)
+
+
+def test_dynamic_shapes_of_no_argument_are_an_error() -> None:
+    x = torch.ones(2, 3)
+    for wrong, error, message in (
+        ({"y": {0: "n"}}, ValueError, "dynamic_shapes has 'y', expected one of the tensors"),
+        (({0: "n"}, {0: "n"}), ValueError, "has 2 entries, expected at most 1"),
+        (([{0: "n"}, {0: "n"}],), ValueError, r"has 'x\[0\]', expected one of the tensors"),
+        (5, TypeError, "dynamic_shapes is a int"),
+    ):
+        with pytest.raises(error, match=message):
+            torch.onnx.export(lambda x: x * 2, (x,), None, dynamic_shapes=wrong)
+    for axes, message in (({"x": 0}, r"dynamic_axes\['x'\] is 0"), ([0], "dynamic_axes is a list")):
+        with pytest.raises(TypeError, match=message):
+            torch.onnx.export(lambda x: x * 2, (x,), None, dynamic_axes=axes)
+    with pytest.raises(TypeError, match="args is a int, expected a tuple"):
+        torch.onnx.export(lambda x: x * 2, 5, None)
+    several = torch.onnx.export(lambda *each: each[0] + each[1], (x, x), None,
+                                dynamic_shapes=(({0: "n"}, {0: "n"}),))
+    assert several is not None
+    assert shapes(several.model.graph.inputs) == {"each[0]": ["n", 3], "each[1]": ["n", 3]}
+
+
 def test_the_mode_that_a_module_is_exported_in() -> None:
     model = nn.Sequential(nn.BatchNorm1d(3), nn.Dropout())
     x = torch.ones(2, 3)
@@ -134,6 +175,16 @@ def test_the_mode_that_a_module_is_exported_in() -> None:
         torch.onnx.export(nn.Dropout(), (x,), None, dynamo=False,
                           training=torch.onnx.TrainingMode.PRESERVE)
     assert not torch.onnx.is_in_onnx_export()
+
+
+@with_runtime
+def test_verify_takes_a_function_that_writes_to_its_arguments() -> None:
+    def function(x: Any) -> Any:
+        x += 1
+        return x * 2
+
+    x = torch.ones(3)
+    assert torch.onnx.export(function, (x,), None, verify=True) is not None
 
 
 @with_runtime

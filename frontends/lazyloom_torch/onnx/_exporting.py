@@ -121,8 +121,10 @@ class ONNXProgram:
     def _verify(self, model: Any) -> None:
         """Raise OnnxExporterError unless ONNX Runtime computes what a module does."""
         args, kwargs = self._example
+        # before a module that writes to its arguments has them
+        found = self(*args, **kwargs)
         expected = _tensors(model(*args, **kwargs))
-        for k, (mine, theirs) in enumerate(zip(self(*args, **kwargs), expected, strict=True)):
+        for k, (mine, theirs) in enumerate(zip(found, expected, strict=True)):
             a, b = mine.numpy(), theirs.detach().numpy()
             if a.shape != b.shape or a.dtype != b.dtype or not np.allclose(
                 a.astype("complex128"), b.astype("complex128"), rtol=1e-3, atol=1e-5, equal_nan=True
@@ -164,6 +166,8 @@ class _Symbols:
         self.bounds: dict[str, tuple[int, int | None]] = {}
         #: the symbols that have no name of the caller's
         self.unnamed: set[str] = set()
+        #: what is written in place of a symbol: names that are not those of variables
+        self.written: dict[str, str] = {}
 
     def enter(self, name: str, given: Any) -> None:
         """Take what is given for an argument, which may hold several tensors."""
@@ -186,6 +190,28 @@ class _Symbols:
         for axis, dim in given.items() if isinstance(given, Mapping) else enumerate(given):
             self._axis(name, axis, dim)
 
+    def enter_all(self, given: Any, names: Sequence[str]) -> None:
+        """Take ``dynamic_shapes``: for each argument by name, or in order."""
+        if not isinstance(given, (Mapping, list, tuple)):
+            raise TypeError(
+                f"torch.onnx.export: dynamic_shapes is a {type_name(given)}, expected a dict by "
+                "the names of arguments, or a tuple in their order")
+        if isinstance(given, Mapping):
+            by_name: Mapping[str, Any] = given
+        # what *args takes may be given as one
+        elif len(given) == 1 and names and names[0].endswith("[0]") and (
+            isinstance(given[0], (list, tuple)) and len(given[0]) == len(names)
+        ):
+            by_name = dict(zip(names, given[0], strict=True))
+        elif len(given) > len(names):
+            raise ValueError(
+                f"torch.onnx.export: dynamic_shapes has {len(given)} entries, expected at most "
+                f"{len(names)}, one for each argument: {', '.join(names)}")
+        else:
+            by_name = dict(zip(names, given, strict=False))
+        for name, each in by_name.items():
+            self.enter(name, each)
+
     def _axis(self, name: str, axis: int, dim: Any) -> None:
         if dim is None or dim is Dim.STATIC or type(dim) is int:
             return
@@ -204,6 +230,62 @@ class _Symbols:
                 "expected Dim(name), a name, Dim.DYNAMIC, Dim.AUTO, Dim.STATIC or None")
         self.dynamic.setdefault(name, {})[axis] = symbol
 
+    def of_axes(
+        self, dynamic_axes: Any, names: Sequence[str], inputs: Sequence[str],
+        outputs: Sequence[str],
+    ) -> None:  # fmt: skip
+        """Take ``dynamic_axes``, which are by the names of inputs."""
+        if not isinstance(dynamic_axes, Mapping):
+            raise TypeError(
+                f"torch.onnx.export: dynamic_axes is a {type_name(dynamic_axes)}, expected a dict "
+                "of axes by the names of inputs and outputs")
+        for name, axes in dynamic_axes.items():
+            if not isinstance(axes, (Mapping, list, tuple)):
+                raise TypeError(
+                    f"torch.onnx.export: dynamic_axes[{name!r:.60}] is {axes!r:.60}, expected a "
+                    "list of axes, or a dict of their names")
+            if name in outputs:
+                continue
+            if name not in inputs and name not in names:
+                raise ValueError(
+                    f"torch.onnx.export: dynamic_axes has {name!r}, expected one of the names of "
+                    f"inputs and outputs: {', '.join([*(inputs or names), *outputs])}")
+            own = names[inputs.index(name)] if name in inputs else name
+            self.dynamic[own] = dict(axes) if isinstance(axes, Mapping) else {
+                axis: f"{name}_dynamic_axes_{k + 1}" for k, axis in enumerate(axes)}
+        used = {text for each in self.dynamic.values() for text in each.values()}
+        self.dynamic = {own: {axis: self._symbol(text, used) for axis, text in each.items()}
+                        for own, each in self.dynamic.items()}
+
+    def _symbol(self, text: Any, used: set[Any]) -> Any:
+        """A symbol for any text, as PyTorch takes it; the same one for the same text."""
+        if not isinstance(text, str) or not text or text.isidentifier():
+            return text
+        known = next((s for s, t in self.written.items() if t == text), None)
+        if known is not None:
+            return known
+        symbol = "d_" + "".join(c if c.isalnum() or c == "_" else "_" for c in text)
+        symbol = symbol if symbol.isidentifier() else f"d_{len(self.written)}"
+        while symbol in used or symbol in self.written:
+            symbol += "_"
+        self.written[symbol] = text
+        return symbol
+
+    def check(self, names: Sequence[str]) -> None:
+        """Raise ValueError for a tensor that is not among the arguments."""
+        for name in self.dynamic:
+            if name not in names:
+                raise ValueError(
+                    f"torch.onnx.export: dynamic_shapes has {name!r}, expected one of the tensors "
+                    f"among the arguments: {', '.join(map(repr, names))}")
+
+    def write(self, model: Any) -> None:
+        """Have a model's inputs and outputs name extents as the caller does."""
+        if self.written:
+            for value in (*model.graph.inputs, *model.graph.outputs):
+                ir = importlib.import_module("onnx_ir")
+                value.shape = ir.Shape([self.written.get(str(d), d) for d in value.shape])
+
     def equal(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, dict[int, str]] | None:
         """The axes where unnamed symbols of one extent in the example are one; None if none are."""
         firsts: dict[int, str] = {}
@@ -212,25 +294,6 @@ class _Symbols:
                    if symbol in self.unnamed else symbol for axis, symbol in axes.items()}
             for name, axes in self.dynamic.items() if name in shapes}
         return None if found == self.dynamic else found
-
-
-def _of_axes(
-    dynamic_axes: Mapping[str, Any], names: Sequence[str], inputs: Sequence[str],
-    outputs: Sequence[str],
-) -> dict[str, dict[int, str]]:  # fmt: skip
-    """``dynamic_axes`` by the names of arguments, of those by names of inputs."""
-    found: dict[str, dict[int, str]] = {}
-    for name, axes in dynamic_axes.items():
-        if name in outputs:
-            continue
-        if name not in inputs and name not in names:
-            raise ValueError(
-                f"torch.onnx.export: dynamic_axes has {name!r}, expected one of the names of "
-                f"inputs and outputs: {', '.join([*(inputs or names), *outputs])}")
-        own = names[inputs.index(name)] if name in inputs else name
-        found[own] = dict(axes) if isinstance(axes, Mapping) else {
-            axis: f"{name}_dynamic_axes_{k + 1}" for k, axis in enumerate(axes)}
-    return found
 
 
 def _leaf_names(x: Any, name: str) -> list[str]:
@@ -257,6 +320,10 @@ def exported(
         raise TypeError(
             f"torch.onnx.export: model is a {type_name(model)}, expected a torch.nn.Module or a "
             "function of tensors; of an ExportedProgram, export the module that it was made of")
+    if not isinstance(args, (Tensor, list, tuple)):
+        raise TypeError(
+            f"torch.onnx.export: args is a {type_name(args)}, expected a tuple of the positional "
+            "arguments")
     args = (args,) if isinstance(args, Tensor) else tuple(args)
     given = dict(kwargs or {})
     positional = _parameter_names(model, len(args))
@@ -264,13 +331,10 @@ def exported(
                                *[(x, k) for k, x in given.items()]] for n in _leaf_names(x, name)]
     symbols = _Symbols()
     if dynamic_axes:
-        symbols.dynamic = _of_axes(
-            dynamic_axes, names, list(input_names or ()), list(output_names or ()))
+        symbols.of_axes(dynamic_axes, names, list(input_names or ()), list(output_names or ()))
     elif dynamic_shapes:
-        if not isinstance(dynamic_shapes, Mapping):
-            dynamic_shapes = dict(zip(positional, dynamic_shapes, strict=False))
-        for name, each in dynamic_shapes.items():
-            symbols.enter(name, each)
+        symbols.enter_all(dynamic_shapes, [*positional, *given])
+        symbols.check(names)
     parameters: dict[str, Any] = {}
     modes: list[tuple[nn.Module, bool]] = []
     if isinstance(model, nn.Module):
@@ -300,4 +364,5 @@ def exported(
         _going -= 1
         for module, mode in modes:
             module.training = mode
+    symbols.write(found)
     return ONNXProgram(found, (args, given))

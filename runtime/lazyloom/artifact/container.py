@@ -6,12 +6,15 @@ read only if the manifest lists it with its size and checksum.
 
 from __future__ import annotations
 
-import os
+import contextlib
+import errno
 import re
+import struct
 from collections.abc import Mapping
 from typing import Any, Final
 
 from ..errors import ArgumentError
+from ..files import replacing
 from .manifest import FileSpec, Manifest, packed, unpacked
 
 MANIFEST: Final = "manifest.json"
@@ -46,17 +49,11 @@ def write(target: Any, manifest: Manifest, files: Mapping[str, bytes]) -> None:
 
     listed = {name: FileSpec(len(data), _digest(data)) for name, data in files.items()}
     head = packed(manifest._replace(files=listed))
-    open_file = not isinstance(target, str)
-    part: Any = target if open_file else f"{target}.{os.getpid()}.part"
-    try:
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
+    with contextlib.ExitStack() as stack:
+        file = target if hasattr(target, "write") else stack.enter_context(replacing(target))
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for name, data in ((MANIFEST, head), *files.items()):
                 archive.writestr(zipfile.ZipInfo(name, _TIME), data)
-        if not open_file:
-            os.replace(part, target)
-    finally:
-        if not open_file and os.path.exists(part):
-            os.unlink(part)
 
 
 def read(source: Any, where: str) -> tuple[Manifest, dict[str, bytes]]:
@@ -73,7 +70,13 @@ def read(source: Any, where: str) -> tuple[Manifest, dict[str, bytes]]:
     try:
         with zipfile.ZipFile(source) as archive:
             return _read(archive, where)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    except ArgumentError:
+        raise
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, OSError,
+            struct.error) as error:
+        # a place before the file's beginning, which a damaged directory may name
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
+            raise
         raise ArgumentError(
             f"{where}: it is no whole zip archive ({error}); the file is damaged or is no exported "
             "program") from error

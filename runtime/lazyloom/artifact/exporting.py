@@ -21,7 +21,7 @@ from . import container, ops, safetensors
 from .derivatives import checked_order
 from .manifest import CheckSpec, Manifest, ParameterSpec, ResultSpec, Specialization, Vjp
 from .recorded import RecordedProgram
-from .recording import PendingValues, RecordedFunction, RecordedWork, named_values
+from .recording import PendingValues, RecordedFunction, RecordedWork, named_values, texts
 
 NAME: Final = "lazyloom.export"
 
@@ -98,18 +98,15 @@ def export(
                 f"{NAME}: inputs is given for a function, expected only for pending values; a "
                 "function's inputs are its arguments")
         recording: RecordedWork = RecordedFunction(
-            NAME, function_or_values, arguments, dict(kwargs or {}), dynamic, extents, named)
+            NAME, function_or_values, arguments, kwargs, dynamic, extents, named)
     else:
         if arguments or kwargs or dynamic or extents:
             raise ArgumentError(
-                f"{NAME}: arguments, kwargs, dynamic or extents are given for pending values, "
-                "expected a function; what was recorded has its arguments in inputs, and their "
-                "shapes")
+                f"{NAME}: arguments, kwargs, dynamic or extents are given for pending values "
+                f"({type_name(function_or_values)}), expected a function; what was recorded has "
+                "its arguments in inputs, and their shapes")
         recording = PendingValues(NAME, function_or_values, inputs, named)
-    for key, text in (metadata or {}).items():
-        if not isinstance(key, str) or not isinstance(text, str):
-            raise ArgumentError(
-                f"{NAME}: metadata has {key!r:.60}: {type_name(text)}, expected texts by name")
+    kept = texts(metadata, NAME)
     if not isinstance(engines, bool):
         raise ArgumentError(f"{NAME}: engines is {engines!r:.60}, expected True or False")
     if engines and not disk.enabled():
@@ -118,7 +115,7 @@ def export(
             "on: it holds engines")
     recording.add_vjps(checked_order(vjp_order, NAME))
     _write(path if hasattr(path, "write") else os.fspath(path), recording, stablehlo_version,
-           dict(metadata or {}), engines)
+           kept, engines)
 
 
 def _module(recorded: RecordedProgram, version: str | None) -> PortableModule:

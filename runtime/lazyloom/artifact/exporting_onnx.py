@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..errors import ArgumentError, type_name
 from ..tensor.tensor import Tensor
-from .recording import PendingValues, RecordedFunction, RecordedWork, named_values
+from .recording import PendingValues, RecordedFunction, RecordedWork, named_values, texts
 
 NAME: Final = "lazyloom.export_onnx"
 
@@ -82,27 +82,29 @@ def export_onnx(
     where = NAME
     onnx_file.library(where)
     opset = onnx_model.checked_opset(opset_version, where)
-    for key, text in (metadata or {}).items():
-        if not isinstance(key, str) or not isinstance(text, str):
-            raise ArgumentError(
-                f"{where}: metadata has {key!r:.60}: {type_name(text)}, expected texts by name")
+    kept = texts(metadata, where)
     named = named_values(parameters, where)
+    allowed = onnx_model.checked_bounds(bounds, dynamic, where)
+    if not isinstance(external_data, bool):
+        raise ArgumentError(
+            f"{where}: external_data is {external_data!r:.60}, expected True or False")
     if callable(function_or_values) and not isinstance(function_or_values, Tensor):
         if inputs is not None:
             raise ArgumentError(
                 f"{where}: inputs is given for a function, expected only for pending values; a "
                 "function's inputs are its arguments")
         recording: RecordedWork = RecordedFunction(
-            where, function_or_values, arguments, dict(kwargs or {}), dynamic,
-            lambda examples: onnx_model.samples(examples, bounds or {}), named)
+            where, function_or_values, arguments, kwargs, dynamic,
+            lambda examples: onnx_model.samples(examples, allowed), named)
     else:
         if arguments or kwargs or dynamic:
             raise ArgumentError(
-                f"{where}: arguments, kwargs or dynamic are given for pending values, expected a "
-                "function; what was recorded has its arguments in inputs, and their shapes")
+                f"{where}: arguments, kwargs or dynamic are given for pending values "
+                f"({type_name(function_or_values)}), expected a function; what was recorded has "
+                "its arguments in inputs, and their shapes")
         recording = PendingValues(where, function_or_values, inputs, named)
     model = onnx_model.model_of(
-        recording, input_names, output_names, opset, metadata or {}, set(named))
+        recording, input_names, output_names, opset, kept, set(named))
     if path is not None:
         onnx_file.write(model, path, external_data, where)
     return model

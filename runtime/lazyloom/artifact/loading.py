@@ -490,7 +490,7 @@ def load(path: Any, cls: Any = None, *, engines: bool = False) -> ExportedFuncti
         >>> add_one(np.array([1.0, 2.0, 3.0]))
         array([2., 3., 4.])
     """
-    source = path if hasattr(path, "read") else os.fspath(path)
+    source = path if hasattr(path, "read") else os.fsdecode(path)
     where = f"{NAME}: {source if isinstance(source, str) else 'the file'}"
     if cls is not None and not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise ArgumentError(f"{NAME}: cls is {cls!r:.60}, expected a class of tensors")

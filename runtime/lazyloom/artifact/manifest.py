@@ -225,8 +225,7 @@ def _manifest(fields: Mapping[str, Any], derivatives: bool) -> Manifest:
     nesting.check(fields["results"], len(results[0].results), seen)
     if seen != list(range(len(results[0].results))):
         raise ValueError("its results do not have each leaf once, in order")
-    if "tuple" not in fields["arguments"] or len(fields["arguments"]["tuple"]) != 2:
-        raise ValueError("its arguments are no tuple of positional ones and those by name")
+    _check_arguments(fields["arguments"], fields["positional"])
     m = Manifest(
         _text(fields["name"]), _texts(fields["created_by"]), _text(fields["stablehlo"]),
         _text(fields["platform"]), tuple(_list(fields, "custom_calls", _text)),
@@ -255,6 +254,19 @@ def _manifest(fields: Mapping[str, Any], derivatives: bool) -> Manifest:
     if m.differentiable is not None:
         _check_differentiable(m, m.differentiable)
     return m
+
+
+def _check_arguments(tree: Mapping[str, Any], positional: Any) -> None:
+    """Raise ValueError unless a tree is one of positional arguments and those by name."""
+    given = tree.get("tuple", ())
+    if [*map(list, given)] != [["tuple"], ["dict"]]:
+        raise ValueError("its arguments are no tuple of positional ones and those by name")
+    names = [name for name, _ in given[1]["dict"]]
+    if len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"its arguments by name are {names!r:.60}, expected a name for each")
+    if len(positional) > len(given[0]["tuple"]):
+        raise ValueError(f"it has the names {positional!r:.60} of positional arguments, and "
+                         f"{len(given[0]['tuple'])} of these")
 
 
 def _check_differentiable(m: Manifest, by: Differentiable) -> None:

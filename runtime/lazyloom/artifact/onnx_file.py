@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ..codegen.onnx import DTYPES, IR_VERSIONS, OnnxGraph
+from ..codegen.onnx import DTYPES, IR_VERSIONS, OnnxGraph, VaryingType
 from ..dtypes import DType
-from ..errors import ArgumentError
+from ..errors import ArgumentError, type_name
+from ..files import is_stream, move, replace
 from ..installed import VERSION
 from ..types import TensorType
 
@@ -112,9 +114,10 @@ def _nodes(ir: Any, graph: OnnxGraph, values: dict[str, Any]) -> list[Any]:
 
 
 def _body(ir: Any, graph: OnnxGraph, values: dict[str, Any]) -> Any:
-    def typed(made: Any, t: TensorType) -> Any:
+    def typed(made: Any, t: TensorType | VaryingType) -> Any:
         made.type = ir.TensorType(ir.DataType(DTYPES[t.dtype.name]))
-        made.shape = ir.Shape(t.shape)
+        # an extent without a name
+        made.shape = ir.Shape([None if d == "" else d for d in t.shape])
         return made
 
     inputs = []
@@ -135,29 +138,53 @@ def write(model: Any, target: Any, external: bool, where: str) -> None:
     """Write a model to a path or a binary file; one that is there is replaced when all is written.
 
     ``external`` has arrays of more than 256 bytes in a second file beside it, whose name is that of
-    the file and ``.data``. Raises ArgumentError for a model that is too large for one file.
+    the file and ``.data``. Raises ArgumentError for what is no model, and for one that is too large
+    for one file and has no other; OSError.
     """
     ir = library(where)
+    if not isinstance(model, ir.Model):
+        raise ArgumentError(
+            f"{where}: model is a {type_name(model)}, expected an onnx_ir.Model, as "
+            "lazyloom.export_onnx returns")
     size = size_of(model)
-    if hasattr(target, "write"):
-        if external or size > MOST_BYTES:
-            why = "external_data is True" if external else f"the parameters have {size} bytes"
-            raise ArgumentError(
-                f"{where}: {why} and the target is a file that is open, expected a path: a second "
-                "file beside it has the parameters then")
-        target.write(ir.serde.serialize_model(model).SerializeToString())
-        return
-    path = os.path.abspath(os.fspath(target))
-    folder, name = os.path.split(path)
-    # in the same folder, so that the files are moved and not copied
-    with tempfile.TemporaryDirectory(prefix=".lazyloom-", dir=folder) as made:
-        written = os.path.join(made, name)
-        data = f"{name}.data"
+    what = "a file that is open"
+    if not hasattr(target, "write"):
+        path = os.fsdecode(target)
         large = external and any(
             v.const_value.nbytes > _INLINE for v in model.graph.initializers.values())
-        ir.save(model, written, external_data=data if large or size > MOST_BYTES else None,
-                size_threshold_bytes=_INLINE)
+        if (large or size > MOST_BYTES) and not is_stream(path):
+            _write_two(ir, model, path)
+            return
+        # a device or a pipe has no other file beside it
+        external, what = large, "a device or a pipe"
+    if external or size > MOST_BYTES:
+        why = "external_data is True" if external else f"the parameters have {size} bytes"
+        raise ArgumentError(
+            f"{where}: {why} and the target is {what}, expected a path: a second file beside it "
+            "has the parameters then")
+    data = ir.serde.serialize_model(model).SerializeToString()
+    if hasattr(target, "write"):
+        target.write(data)
+    else:
+        replace(path, [data])
+
+
+def _write_two(ir: Any, model: Any, path: str) -> None:
+    """Write a model, and its arrays to a second file beside it."""
+    folder, name = os.path.split(os.path.abspath(path))
+    if os.path.isdir(path) or not os.path.basename(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    try:
+        # in the same folder, so that the second file is moved and not copied
+        made = tempfile.TemporaryDirectory(prefix=".lazyloom-", dir=folder)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None
+    with made:
+        # the model names the second file, and nothing else of the folder that it is made in
+        written, data = os.path.join(made.name, "model"), f"{name}.data"
+        ir.save(model, written, external_data=data, size_threshold_bytes=_INLINE)
+        with open(written, "rb") as file:
+            whole = file.read()
         # the data first: a file that names it is never without it
-        if os.path.exists(os.path.join(made, data)):
-            os.replace(os.path.join(made, data), os.path.join(folder, data))
-        os.replace(written, path)
+        move(os.path.join(made.name, data), os.path.join(folder, data))
+        replace(path, [whole])

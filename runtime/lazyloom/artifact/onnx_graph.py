@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ..codegen.answers import Call, No
-from ..codegen.onnx import OnnxGraph, OnnxNode, emit, exports
+from ..codegen.onnx import OnnxGraph, OnnxNode, VaryingType, emit, exports
 from ..dtypes import DType
 from ..errors import ArgumentError
 from ..program.program import Instruction
@@ -17,6 +17,9 @@ from ..program.stream import Leaf, Result, ScalarSlot
 from ..trace.scalars import Baked
 from ..types import TensorType
 from .recorded import RecordedProgram
+
+#: how much larger extents are at which a program is looked at that may be another there
+_FAR: Final = 61
 
 #: operators whose second input is a shape, one extent of which may be left to the runtime
 _SHAPED: Final = "Reshape"
@@ -157,28 +160,35 @@ class Polynomial:
         return " + ".join(parts).replace("+ -", "- ") or "0"
 
 
-def samples(examples: Mapping[str, int], bounds: Mapping[str, tuple[int, int | None]]) -> Any:
+def samples(
+    examples: Mapping[str, int], bounds: Mapping[str, tuple[int, int | None]]
+) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
     """Return the extents to record a function for, from which :func:`fitted` learns all others.
 
     They are the example's, all combinations of it and another one, and further ones as a test.
+    The second list has large ones, at which programs that choose by extents may be others; a
+    function need not be defined there.
     """
     choices: dict[str, list[int]] = {}
+    far: dict[str, int] = {}
     for symbol, n in examples.items():
         least, most = bounds.get(symbol, (0, None))
         # extents of 0 and 1 broadcast, and programs are often others for them
-        first = n if n > 1 else max(2, least)
+        first = max(n, 2, least)
         if most is not None and first > most:
-            first = n
+            first = most
         further = [k for k in (first + 1, first + 3, first - 1, first + 2, first - 2)
                    if k >= max(least, 2) and (most is None or k <= most)]
         if not further:
             further = [k for k in range(least, (most if most is not None else first) + 1)
                        if k != first][:2]
         choices[symbol] = [first, *further[:2]]
+        # no two are equal, which operations might take for one extent
+        far[symbol] = 2 * first + _FAR + 2 * len(far) if most is None else most
     found = [dict(zip(choices, each, strict=True))
              for each in itertools.product(*[c[:2] for c in choices.values()])]
     found.append({symbol: c[-1] for symbol, c in choices.items()})
-    return found
+    return found, [] if far in found else [far]
 
 
 def fitted(values: Sequence[int], extents: Sequence[Mapping[str, int]]) -> Polynomial | None:
@@ -193,6 +203,26 @@ def fitted(values: Sequence[int], extents: Sequence[Mapping[str, int]]) -> Polyn
     found = Polynomial({p: round(float(c)) for p, c in zip(products, solved, strict=True)})
     agree = all(found.at(e) == v for e, v in zip(extents, values, strict=True))
     return found if agree else None
+
+
+def shape_of(
+    shapes: Sequence[Sequence[int]], extents: Sequence[Mapping[str, int]], name: str
+) -> tuple[int | str, ...]:
+    """Return a shape for all extents, from those at some: numbers, and names of what varies.
+
+    Extents that are no polynomial of the symbols are named by ``name`` and the axis; without one
+    they have no name.
+    """
+    found: list[int | str] = []
+    for axis, each in enumerate(zip(*shapes, strict=True)):
+        p = fitted(each, extents)
+        if len(set(each)) == 1:
+            found.append(each[0])
+        elif p is not None:
+            found.append(str(p))
+        else:
+            found.append(f"{name}_{axis}" if name else "")
+    return tuple(found)
 
 
 class _Merge:
@@ -229,12 +259,14 @@ class _Merge:
 
     def _error(self, what: str) -> ArgumentError:
         at = "" if self._site is None else f", in what was recorded at {self._site}"
-        given = " and ".join(
-            ", ".join(f"{k}={v}" for k, v in e.items()) for e in self._extents[:2])
+        # those beside the example, and the large ones, if there are any
+        shown = (*self._extents[:2], *self._extents[3:][-1:])
+        given = " and ".join(", ".join(f"{k}={v}" for k, v in e.items()) for e in shown)
         return ArgumentError(
-            f"{self._where}: the program for {given} differs so that no ONNX model is both: "
-            f"{what}{at}; export it with that extent fixed, or have the function compute the same "
-            "for all extents", site=None if self._site is None else str(self._site))
+            f"{self._where}: the program for {given} differs so that no ONNX model is all of them: "
+            f"{what}{at}; export it with that extent fixed, say in bounds between which extents it "
+            "is called, or have the function compute the same for all",
+            site=None if self._site is None else str(self._site))
 
     def _same_names(self, mine: Sequence[str], theirs: Sequence[str]) -> None:
         if len(mine) != len(theirs):
@@ -280,13 +312,21 @@ class _Merge:
         """Return the body of a loop or branch, which may read constants of the whole."""
         body = self._graph.body()
         self._enter([[name for name, _ in b.inputs] for b in bodies])
-        for k, (name, t) in enumerate(bodies[0].inputs):
-            if any(b.inputs[k][1] != t for b in bodies[1:]):
-                raise self._error("what a loop carries varies")
-            body.inputs.append((name, t))
+        for each in zip(*[b.inputs for b in bodies], strict=True):
+            body.inputs.append((each[0][0], self._varying([t for _, t in each])))
         body.nodes.extend(self._nodes(bodies, None))
-        body.outputs.extend(bodies[0].outputs)
+        for each in zip(*[b.outputs for b in bodies], strict=True):
+            body.outputs.append((each[0][0], self._varying([t for _, t in each])))
         return body
+
+    def _varying(self, types: Sequence[Any]) -> TensorType | VaryingType:
+        """Return the type of a body's value for all extents."""
+        first: TensorType = types[0]
+        if all(t == first for t in types[1:]):
+            return first
+        if any(t.dtype is not first.dtype or t.ndim != first.ndim for t in types[1:]):
+            raise self._error("a loop or branch has a value of another type")
+        return VaryingType(first.dtype, shape_of([t.shape for t in types], self._extents, ""))
 
     def _input(self, names: Sequence[str], shape: bool) -> str:
         each = tuple(names)

@@ -11,8 +11,8 @@ from ..codegen.onnx import NEWEST_OPSET, OLDEST_OPSET, OPSET
 from ..errors import ArgumentError
 from ..evaluate.reading import look
 from . import onnx_file
-from .onnx_graph import OnnxProgram, fitted, graph_of, merged, samples
-from .recording import RecordedWork
+from .onnx_graph import OnnxProgram, graph_of, merged, samples, shape_of
+from .recording import SYMBOLS, RecordedWork, by_name
 
 __all__ = ["checked_opset", "model_of", "samples"]
 
@@ -23,7 +23,9 @@ def _names(
     """Return the names that are given for inputs or outputs, and the others' own."""
     if given is None:
         return list(names)
-    if isinstance(given, str) or not all(isinstance(name, str) and name for name in given):
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(
+        isinstance(name, str) and name for name in given
+    ):
         raise ArgumentError(f"{where}: {what} is {given!r:.80}, expected a sequence of names")
     if len(given) > len(names):
         raise ArgumentError(
@@ -79,7 +81,7 @@ def model_of(
         {name: (leaf.dtype, leaf.shape)
          for name, leaf in zip(inputs, recording.leaves, strict=True)},
         {name: array for name, array in arrays.items() if name not in unnamed},
-        {name: (types[0][k].dtype, _shape([t[k].shape for t in types], extents, name))
+        {name: (types[0][k].dtype, shape_of([t[k].shape for t in types], extents, name))
          for k, name in enumerate(outputs)},
         recording.name, metadata, where)
 
@@ -104,6 +106,32 @@ def _distinct(names: Iterable[str], where: str) -> None:
         seen.add(name)
 
 
+def checked_bounds(
+    bounds: Any, dynamic: Any, where: str
+) -> dict[str, tuple[int, int | None]]:
+    """Return the bounds of symbols. Raises ArgumentError for what are none, or of no symbol."""
+    found: dict[str, tuple[int, int | None]] = {}
+    for symbol, given in by_name(
+        bounds, "bounds", "the smallest and largest extent by symbol, such as {'batch': (1, 64)}",
+        where,
+    ).items():
+        pair = tuple(given) if isinstance(given, (tuple, list)) else ()
+        if len(pair) != 2 or type(pair[0]) is not int or pair[0] < 0 or not (
+            pair[1] is None or (type(pair[1]) is int and pair[1] >= pair[0])
+        ):
+            raise ArgumentError(
+                f"{where}: bounds[{symbol!r:.40}] is {given!r:.60}, expected the smallest extent, "
+                "from 0 on, and the largest, which may be None")
+        found[symbol] = (pair[0], pair[1])
+    symbols = {s for axes in by_name(dynamic, "dynamic", SYMBOLS, where).values()
+               if isinstance(axes, Mapping) for s in axes.values()}
+    if not set(found) <= symbols:
+        raise ArgumentError(
+            f"{where}: bounds has {sorted(map(str, set(found) - symbols))}, expected symbols of "
+            f"dynamic: {', '.join(sorted(map(repr, symbols))) or 'there are none'}")
+    return found
+
+
 def checked_opset(opset: Any, where: str) -> int:
     """Return the version of the operators to write for. Raises ArgumentError for one that is none.
     """
@@ -113,14 +141,3 @@ def checked_opset(opset: Any, where: str) -> int:
         raise ArgumentError(
             f"{where}: opset_version is {opset!r:.60}, expected {OLDEST_OPSET} to {NEWEST_OPSET}")
     return opset
-
-
-def _shape(
-    shapes: Sequence[tuple[int, ...]], extents: Sequence[Mapping[str, int]], name: str
-) -> list[int | str]:
-    """Return the shape of a result for all extents, with names of those that vary."""
-    found: list[int | str] = []
-    for axis, each in enumerate(zip(*shapes, strict=True)):
-        p = fitted(each, extents) if len(set(each)) > 1 else None
-        found.append(each[0] if len(set(each)) == 1 else f"{name}_{axis}" if p is None else str(p))
-    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..capture.template import settle_all
@@ -28,11 +28,33 @@ from .recorded import DrawNumber, Draws, Parameters, RecordedProgram
 #: the most programs of one file
 _MOST_SPECIALIZATIONS: Final = 64
 _NO_DRAWS: Final = Draws({}, {})
+#: what ``dynamic`` is, for messages
+SYMBOLS: Final = "a symbol for each axis that varies, by name, such as {'x': {0: 'batch'}}"
+
+
+def by_name(given: Any, what: str, expected: str, where: str) -> Mapping[Any, Any]:
+    """Return an argument that is a mapping or None. Raises ArgumentError for anything else."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ArgumentError(
+            f"{where}: {what} is {given!r:.60} ({type_name(given)}), expected {expected}")
+    return given
+
+
+def texts(metadata: Any, where: str) -> dict[str, str]:
+    """Return the texts of ``metadata``. Raises ArgumentError."""
+    found = dict(by_name(metadata, "metadata", "texts by name", where))
+    for key, text in found.items():
+        if not isinstance(key, str) or not isinstance(text, str):
+            raise ArgumentError(
+                f"{where}: metadata has {key!r:.60}: {type_name(text)}, expected texts by name")
+    return found
 
 
 def named_values(parameters: Mapping[str, Any] | None, where: str) -> dict[str, Value]:
     named: dict[str, Value] = {}
-    for name, x in (parameters or {}).items():
+    for name, x in by_name(parameters, "parameters", "tensors by name", where).items():
         if not isinstance(name, str) or not isinstance(x, (Tensor, Value)):
             raise ArgumentError(
                 f"{where}: parameters has {name!r:.60}: {type_name(x)}, expected tensors by name")
@@ -156,6 +178,10 @@ class PendingValues(RecordedWork):
     ) -> None:
         self.where = where
         self.name = "values"
+        if not isinstance(inputs, (Mapping, Sequence, type(None))) or isinstance(inputs, str):
+            raise ArgumentError(
+                f"{where}: inputs is {inputs!r:.60} ({type_name(inputs)}), expected tensors, by "
+                "name or in order")
         given: dict[str, Any] = dict(inputs) if isinstance(inputs, Mapping) else {
             f"input{k}": x for k, x in enumerate(inputs or ())}
         self.positional = list(given)
@@ -195,7 +221,7 @@ class RecordedFunction(RecordedWork):
 
     def __init__(
         self, where: str, function: Callable[..., Any], args: tuple[Any, ...],
-        kwargs: dict[str, Any], dynamic: Any, extents: Any, named: dict[str, Value],
+        kwargs: Mapping[str, Any] | None, dynamic: Any, extents: Any, named: dict[str, Value],
     ) -> None:  # fmt: skip
         """Record a function.
 
@@ -204,10 +230,12 @@ class RecordedFunction(RecordedWork):
             function, args, kwargs: what is called.
             dynamic: the axes that vary, by the name of an argument.
             extents: the extents of each symbol to record it for, or a function that is given the
-                example's extents by symbol and returns those of each specialization.
+                example's extents by symbol and returns those of each specialization, and of
+                those that are left out where the function raises.
             named: parameters by name.
         """
         self.where = where
+        kwargs = by_name(kwargs, "kwargs", "arguments by name", where)
         unwrapped = inspect.unwrap(function)
         self.name = str(getattr(unwrapped, "__name__", type(unwrapped).__name__))
         self._function: Final = function
@@ -225,11 +253,17 @@ class RecordedFunction(RecordedWork):
         self.generators = []
         self._generators: Final[list[Any]] = []
         self._keys: Final[list[tuple[Node, int]]] = []
-        combinations = self._combinations(dynamic or {}, extents or {})
+        combinations, further = self._combinations(dynamic or {}, extents or {})
         self.programs = []
         trees: list[dict[str, Any]] = []
-        for chosen in combinations:
-            tree, recorded = self._record(chosen, False)
+        for chosen in (*combinations, *further):
+            try:
+                tree, recorded = self._record(chosen, False)
+            except Exception:
+                if chosen in further:
+                    # a table of positions may end before
+                    continue
+                raise
             trees.append(tree)
             self.programs.append((chosen, recorded.program(recorded.results, self.parameters)))
         self.results = trees[0]
@@ -238,11 +272,15 @@ class RecordedFunction(RecordedWork):
                 f"{self.where}: the function returns another nesting, or other numbers, for other "
                 "extents; return tensors in the same nesting for all of them")
 
-    def _combinations(self, dynamic: Any, extents: Any) -> list[dict[str, int]]:
-        """Enter the symbols in the leaves; return the extents of each specialization."""
+    def _combinations(
+        self, dynamic: Any, extents: Any
+    ) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
+        """Enter the symbols in the leaves; return the extents of each specialization, and of those
+        that there need not be."""
         names = [leaf.name for leaf in self.leaves]
         examples = [leaf.shape for leaf in self.leaves]
-        for name, axes in dynamic.items():
+        for name, axes in by_name(dynamic, "dynamic", SYMBOLS, self.where).items():
+            by_name(axes, f"dynamic[{name!r:.40}]", SYMBOLS, self.where)
             if name not in names:
                 raise ArgumentError(
                     f"{self.where}: dynamic has {name!r}, expected one of the tensors among the "
@@ -251,19 +289,25 @@ class RecordedFunction(RecordedWork):
             leaf = self.leaves[number]
             shape = list(leaf.shape)
             for axis, symbol in axes.items():
-                if not isinstance(axis, int) or not -len(shape) <= axis < len(shape) or (
+                if type(axis) is not int or not -len(shape) <= axis < len(shape) or (
                     not isinstance(symbol, str) or not symbol.isidentifier()
                 ):
                     raise ArgumentError(
                         f"{self.where}: "
                         f"dynamic[{name!r}] has {axis!r}: {symbol!r}, expected an axis of "
                         f"{leaf.text} and the name of a symbol")
+                if isinstance(shape[axis], str):
+                    raise ArgumentError(
+                        f"{self.where}: dynamic[{name!r}] names one axis of {leaf.text} "
+                        f"{shape[axis]!r} and {symbol!r}, expected one name")
                 shape[axis] = symbol
             self.leaves[number] = leaf._replace(shape=tuple(shape))
         symbols = list(dict.fromkeys(
             [d for leaf in self.leaves for d in leaf.shape if isinstance(d, str)]))
         if callable(extents):
-            return extents(self._examples(symbols, examples)) if symbols else [{}]
+            return extents(self._examples(symbols, examples)) if symbols else ([{}], [])
+        by_name(extents, "extents", "the extents of each symbol, such as {'batch': (1, 8)}",
+                self.where)
         if set(extents) != set(symbols):
             raise ArgumentError(
                 f"{self.where}: "
@@ -272,7 +316,8 @@ class RecordedFunction(RecordedWork):
                 "extents={'batch': (1, 8)}")
         choices: list[list[int]] = []
         for symbol in symbols:
-            chosen = list(dict.fromkeys(extents[symbol]))
+            given = extents[symbol]
+            chosen = list(dict.fromkeys(given)) if isinstance(given, Iterable) else []
             if not chosen or any(type(n) is not int or n < 0 for n in chosen):
                 raise ArgumentError(
                     f"{self.where}: "
@@ -284,7 +329,7 @@ class RecordedFunction(RecordedWork):
             raise ArgumentError(
                 f"{self.where}: extents has {len(combinations)} combinations, expected at most "
                 f"{_MOST_SPECIALIZATIONS}; give fewer, and pad what is called to one of them")
-        return combinations
+        return combinations, []
 
     def _examples(
         self, symbols: Sequence[str], shapes: Sequence[tuple[Any, ...]]

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from lazyloom.frontend import replacing
+
 from ..._processes import groups
-from ...safetensors import header, replacing
+from ...safetensors import header
 from ._hf_files import StoredPart, file_name, parts_of, write_index
 from ._together import together
 

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import lazyloom
+from lazyloom.frontend import replacing
 
 from ... import _dtypes
 from ..._dtypes import Size
 from ..._tensor import Tensor
 from ...futures import Future
-from ...safetensors import replacing, safe_open
+from ...safetensors import safe_open
 from ...safetensors import save as safetensors_bytes
 from ._consolidate_hf_safetensors import consolidate_safetensors_files
 from ._hf_files import INDEX, SHARDED, file_name, parts_of, remove_others, strings, write_index

@@ -15,6 +15,7 @@ from .graph import (
     OPSET,
     OnnxGraph,
     OnnxNode,
+    VaryingType,
 )
 from .rules import RULES, claims, emit, exports
 
@@ -22,5 +23,5 @@ _FILL = (control_flow, elementwise, indexing, networks, recurrent, reductions, s
 
 __all__ = [
     "CONTRIB", "DTYPES", "ELEMENTWISE", "IR_VERSIONS", "NEWEST_OPSET", "OLDEST_OPSET", "OPSET",
-    "OnnxGraph", "OnnxNode", "RULES", "claims", "emit", "exports",
+    "OnnxGraph", "OnnxNode", "RULES", "VaryingType", "claims", "emit", "exports",
 ]  # fmt: skip

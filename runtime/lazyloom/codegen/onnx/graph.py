@@ -48,6 +48,13 @@ class OnnxNode(NamedTuple):
     domain: str = ""
 
 
+class VaryingType(NamedTuple):
+    """The type of a value in a body, some of whose extents are symbols or expressions of these."""
+
+    dtype: DType
+    shape: tuple[int | str, ...]
+
+
 class OnnxGraph:
     """A graph under construction: each node's results have new names.
 
@@ -78,8 +85,8 @@ class OnnxGraph:
         self.varying: Final = varying
         self.nodes: Final[list[OnnxNode]] = []
         self.constants: Final[dict[str, Any]] = {}
-        self.inputs: Final[list[tuple[str, TensorType]]] = []
-        self.outputs: Final[list[tuple[str, TensorType]]] = []
+        self.inputs: Final[list[tuple[str, TensorType | VaryingType]]] = []
+        self.outputs: Final[list[tuple[str, TensorType | VaryingType]]] = []
         self._known: Final[dict[tuple[str, tuple[int, ...], bytes], str]] = {}
         self._taken: Final = taken
         self._outer: Final = outer
