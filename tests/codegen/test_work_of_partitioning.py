@@ -98,7 +98,8 @@ def test_work_grows_with_the_program(shape: Callable[[int], str], patterns: bool
     if counts[0] < OPS:
         pytest.skip("the package is compiled, so its lines cannot be counted")
     for work in (counts, checks):
-        assert work[1] < 2.3 * work[0] and work[2] < 2.3 * work[1], (counts, checks, parts)
+        # of the largest one, arrays are counted once more: it may have more than a region has
+        assert work[1] < 2.3 * work[0] and work[2] < 2.5 * work[1], (counts, checks, parts)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: s.__name__)
