@@ -61,7 +61,7 @@ class _Alone:
     """The kernel; it checks at each run which generators are active."""
 
     __slots__ = ("spec", "region", "types", "results", "taking", "otherwise", "engines",
-                 "over")
+                 "aliases")
 
     def __init__(
         self, spec: Spec, types: tuple[TensorType | None, ...], results: tuple[TensorType, ...],
@@ -84,7 +84,7 @@ class _Alone:
         self.otherwise: Callable[..., Any] | None = None
         self.engines: Final[dict[str, Engine]] = {}
         #: the results that each has in the memory of operands
-        self.over: Final[dict[str, tuple[tuple[int, int], ...]]] = {}
+        self.aliases: Final[dict[str, tuple[tuple[int, int], ...]]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
         for name in () if engines.falling_back() else registry.in_use():
@@ -112,7 +112,7 @@ class _Alone:
                 if called is None:
                     return None
                 # another thread may look between
-                self.over[name] = called.aliases
+                self.aliases[name] = called.aliases
                 engine = self.engines[name] = engine_of(called)
             except NotBuilt:
                 # this was reported and is remembered
@@ -133,7 +133,7 @@ class _Alone:
         operands = [np.ascontiguousarray(x, t.dtype.numpy).reshape(t.shape)
                  for x, t in zip(arguments, self.types, strict=True) if t is not None]
         results = [np.empty(t.shape, t.dtype.numpy) for t in self.results]
-        for r, k in self.over[name]:
+        for r, k in self.aliases[name]:
             # whoever called has the operand
             operands[k] = results[r] = operands[k].copy()
         engine.native(*operands, *results)
