@@ -365,6 +365,10 @@ def build(
             if not (folder / LIBRARY).is_symlink():
                 # a wheel has a copy: whoever loads both names is to get one library
                 _link(folder, [soname(), LIBRARY])
+            whole = folder / names()[0]
+            if whole.exists() and not (folder / soname()).is_symlink() and not whole.is_symlink():
+                # built there before a wheel was installed over it
+                _link(folder, [soname(), whole.name])
     except OSError as error:
         raise BuildError(f"the library cannot be built in {folder}: {error}") from error
     return folder / LIBRARY
