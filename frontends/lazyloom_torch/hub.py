@@ -7,9 +7,10 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from typing import Any
 from urllib.parse import urlparse
+
+from lazyloom.frontend import replacing
 
 from .serialization import load
 
@@ -47,20 +48,14 @@ def download_url_to_file(
 
     path = os.path.abspath(os.path.expanduser(dst))
     request = urllib.request.Request(url, headers={"User-Agent": "lazyloom.hub"})
-    handle, part = tempfile.mkstemp(dir=os.path.dirname(path))
-    try:
-        with urllib.request.urlopen(request) as source, open(handle, "wb") as file:
-            shutil.copyfileobj(source, file)
+    with urllib.request.urlopen(request) as source, replacing(path) as file:
+        shutil.copyfileobj(source, file)
         if hash_prefix is not None:
-            with open(part, "rb") as whole:
-                found = hashlib.file_digest(whole, "sha256").hexdigest()
+            file.seek(0)
+            found = hashlib.file_digest(file, "sha256").hexdigest()
             if not found.startswith(hash_prefix):
                 raise RuntimeError(
                     f'invalid hash value (expected "{hash_prefix}", got "{found}")')
-        os.replace(part, path)
-    finally:
-        if os.path.exists(part):
-            os.unlink(part)
 
 
 def load_state_dict_from_url(

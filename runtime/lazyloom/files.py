@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
-import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -34,7 +32,7 @@ def replacing(path: str | bytes | os.PathLike[Any]) -> Iterator[Any]:
         return
     place = os.path.realpath(name)
     folder, own = os.path.split(place)
-    aside = os.path.join(folder, f".{own[:_KEPT]}.new-{secrets.token_hex(8)}")
+    aside = os.path.join(folder, f".{own[:_KEPT]}.new-{os.urandom(8).hex()}")
     try:
         descriptor = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     except OSError as error:
@@ -87,7 +85,9 @@ def move(written: str, path: str) -> None:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise OSError(error.errno, error.strerror, path) from None
-        # the link leads to another disk
+        # the link leads to another disk, which is rare, and the import is slow
+        import shutil
+
         with open(written, "rb") as source, replacing(path) as file:
             shutil.copyfileobj(source, file, 1 << 24)
 

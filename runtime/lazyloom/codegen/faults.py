@@ -6,7 +6,6 @@ import contextlib
 import importlib
 import os
 import threading
-import traceback
 import warnings
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -82,6 +81,8 @@ def raised(
     asked: str = "",
 ) -> Failure:  # fmt: skip
     """Return the failure that a generator's function raised an error, ``asked`` for something."""
+    import traceback  # nothing has failed when the package is imported
+
     frames = traceback.extract_tb(error.__traceback__)
     first = next((k for k, f in enumerate(frames) if not f.filename.startswith(_OURS)), None)
     place = text = ""

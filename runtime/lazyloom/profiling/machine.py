@@ -8,7 +8,6 @@ import math
 import os
 import platform
 import sys
-import tempfile
 import time
 from typing import Any, Final, NamedTuple
 
@@ -17,6 +16,7 @@ import numpy
 from ..cache import disk
 from ..dtypes import dtype_named
 from ..evaluate.sync import sync
+from ..files import replace
 from ..settings import options
 from ..tensor.host import from_host
 from ..trace.recording import record
@@ -149,11 +149,4 @@ def _keep(found: MachinePeaks) -> None:
         read = json.load(file)
         known = read if isinstance(read, dict) else {}
     known[found.machine] = {"flops": found.flops, "bandwidth": found.bandwidth}
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=FILE)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(known, file, indent=1)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    replace(path, [json.dumps(known, indent=1).encode()])

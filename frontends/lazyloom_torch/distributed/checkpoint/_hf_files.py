@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from lazyloom.frontend import replacing
+
 from ...safetensors import _File, safe_open
 
 SUFFIX: Final = ".safetensors"
@@ -43,11 +45,10 @@ def remove_others(folder: Path, named: set[str]) -> None:
 
 def write_index(folder: Path, files: Mapping[str, str], size: int) -> None:
     """Say in which file each tensor is, and how many bytes all of them take."""
-    path = folder / INDEX
-    aside = path.with_name(f"{INDEX}.{os.getpid()}.part")
-    aside.write_text(json.dumps(
-        {"metadata": {"total_size": size}, "weight_map": dict(sorted(files.items()))}, indent=2))
-    os.replace(aside, path)
+    text = json.dumps(
+        {"metadata": {"total_size": size}, "weight_map": dict(sorted(files.items()))}, indent=2)
+    with replacing(folder / INDEX) as file:
+        file.write(text.encode())
 
 
 class StoredPart:
